@@ -1,0 +1,96 @@
+"""The command line `arcspan`: one module a command, imported only when that command runs.
+
+Exit codes: 0 done; 2 the input or the call is wrong (one line that names the place and the reason);
+1 anything else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+
+import click
+
+from arcspan._version import __version__
+from arcspan.errors import ArcspanError
+
+# command -> the one line that `arcspan --help` shows; the module of the same name holds `command`.
+COMMANDS = {
+    "parse": "Parse text or words into both trees.",
+    "train": "Train a parser on a paired treebank.",
+    "export": "Turn a training checkpoint into a model bundle.",
+    "evaluate": "Score predicted trees against gold trees.",
+    "compare": "Is system A better than system B? Significance tests.",
+    "breakdown": "Scores by length, width and label, with plots.",
+    "treebank": "Statistics, checks, conversion and import of treebanks.",
+    "serve": "Serve the HTTP API and the web page.",
+    "benchmark": "Measure the search on this machine.",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command's module only when that command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"arcspan.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, "-V", "--version", prog_name="arcspan")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bars and no notes; results and errors only.")
+@click.pass_context
+def arcspan(ctx: click.Context, quiet: bool) -> None:
+    """Constituency and dependency trees at once, guaranteed compatible."""
+    ctx.obj = {"quiet": quiet}
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(args))
+
+
+def run(args: list[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        code = arcspan.main(args, prog_name="arcspan", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except ArcspanError as error:
+        return _complain(str(error), 2)
+    except BrokenPipeError:
+        # The reader (head, less) went away: nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("interrupted", 1)
+    except MemoryError:
+        return _complain("out of memory", 1)
+    except Exception as error:
+        if os.environ.get("ARCSPAN_TRACEBACK"):
+            traceback.print_exc()
+        hint = "set ARCSPAN_TRACEBACK=1 to see where"
+        return _complain(f"{type(error).__name__}: {error} ({hint})", 1)
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(click.style("error: ", fg="red") + message, err=True)
+    return code

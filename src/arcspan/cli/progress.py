@@ -1,0 +1,29 @@
+"""Progress bars: on standard error, on a terminal only, and only for work that takes over a second."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+
+def progress(total: int | None = None, *, unit: str = "it", label: str = "") -> Any:
+    """A tqdm bar; silent under --quiet, off a terminal, and for the first second.
+
+    >>> with progress(3, unit="sentence") as bar:
+    ...     bar.update(3)
+    """
+    from tqdm import tqdm
+
+    context = click.get_current_context(silent=True)
+    quiet = bool(context and (context.find_root().obj or {}).get("quiet"))
+    disable = quiet or not sys.stderr.isatty()
+    return tqdm(total=total, unit=f" {unit}", desc=label or None, delay=1, disable=disable, file=sys.stderr)
+
+
+def note(message: str) -> None:
+    """A line for people on standard error, unless --quiet."""
+    context = click.get_current_context(silent=True)
+    if not (context and (context.find_root().obj or {}).get("quiet")):
+        click.echo(message, err=True)

@@ -1,0 +1,1 @@
+"""Scores to the best structure: exact search, numpy arrays in and out."""

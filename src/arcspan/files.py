@@ -1,0 +1,50 @@
+"""Files as every room wants them: written whole or not at all.
+
+A reader never sees half a file, and a full disk or a kill in the middle leaves what was there before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[str] | IO[bytes]]:
+    """Open a temporary neighbour of `path`; it takes the place of `path` when the block ends without error.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> with atomic_write(folder / "a.txt") as file:
+    ...     _ = file.write("whole")
+    >>> (folder / "a.txt").read_text()
+    'whole'
+    """
+    path = Path(path)
+    binary = "b" in mode
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        os.fchmod(descriptor, _usual_mode(path))
+        with os.fdopen(descriptor, mode, **({} if binary else {"encoding": "utf-8", "newline": ""})) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def _usual_mode(path: Path) -> int:
+    """The permissions that a plain open() would have given, or those of the file being replaced."""
+    try:
+        return path.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

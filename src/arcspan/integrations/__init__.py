@@ -1,0 +1,1 @@
+"""arcspan inside other libraries."""

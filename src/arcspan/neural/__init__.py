@@ -1,0 +1,1 @@
+"""Words to scores, in torch: encoders, scorers, models and losses."""

@@ -1,0 +1,1 @@
+"""A model bundle to scores, without torch."""

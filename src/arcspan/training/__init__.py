@@ -1,0 +1,1 @@
+"""Training: configuration, batches, the trainer, checkpoints and export."""

@@ -1,0 +1,1 @@
+"""Files and trees: bracket files, CoNLL-U and CoNLL-X, paired reading, statistics."""

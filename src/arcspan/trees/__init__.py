@@ -1,0 +1,1 @@
+"""What a tree is: constituents, dependencies, and the lexicalized tree that holds both."""

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from arcspan.files import atomic_write
+
+
+def test_a_failure_in_the_middle_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
+    path = tmp_path / "result.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic_write(path) as file:
+        file.write("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_line_ends_and_permissions_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "result.txt"
+    path.write_text("old")
+    path.chmod(0o640)
+    with atomic_write(path) as file:
+        file.write("a\nb\n")
+    assert path.read_bytes() == b"a\nb\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640

@@ -1,0 +1,63 @@
+"""The direction of imports between the rooms of the house, read from the source."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "arcspan"
+
+ALLOWED: dict[str, set[str]] = {
+    "trees": set(),
+    "decoding": set(),
+    "treebanks": {"trees"},
+    "evaluation": {"trees", "treebanks"},
+    "runtime": {"trees", "decoding"},
+    "rendering": {"trees"},
+    "parser": {"trees", "decoding", "runtime", "rendering"},
+    "neural": {"trees", "decoding"},
+    "training": {"trees", "treebanks", "evaluation", "decoding", "neural", "runtime"},
+    "integrations": {"trees", "treebanks", "rendering", "parser"},
+    "serving": {"trees", "treebanks", "rendering", "parser"},
+}
+# What every room stands on: no room of its own.
+FOUNDATION = {"errors", "files", "_version"}
+# torch and transformers live in these places and nowhere else.
+TORCH_PLACES = ("neural/", "training/", "decoding/batched.py")
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that a file imports, inside functions too; `from arcspan import x` counts as arcspan.x."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            module = node.module or ""
+            found |= {f"arcspan.{alias.name}" for alias in node.names} if module == "arcspan" else {module}
+    return found
+
+
+def room_files() -> list[tuple[str, Path]]:
+    return [
+        (room, path)
+        for room in ALLOWED
+        for path in ([SOURCE / f"{room}.py"] if (SOURCE / f"{room}.py").exists() else sorted((SOURCE / room).rglob("*.py")))
+    ]
+
+
+@pytest.mark.parametrize(("room", "path"), room_files(), ids=lambda value: str(value).rpartition("arcspan/")[2])
+def test_a_room_imports_only_the_rooms_it_may_know(room: str, path: Path) -> None:
+    known = {module.split(".")[1] for module in imports(path) if module.startswith("arcspan.")}
+    assert known <= ALLOWED[room] | {room} | FOUNDATION
+
+
+def test_torch_is_imported_only_where_training_is() -> None:
+    for path in SOURCE.rglob("*.py"):
+        place = path.relative_to(SOURCE).as_posix()
+        if not place.startswith(TORCH_PLACES):
+            heavy = {module.split(".")[0] for module in imports(path)} & {"torch", "transformers", "accelerate"}
+            assert not heavy, f"{place} imports {heavy}"
