@@ -1,1 +1,23 @@
-"""Scores to the best structure: exact search, numpy arrays in and out."""
+"""Scores to the best structure: exact search, numpy arrays in and out.
+
+Importing this compiles nothing and imports neither numba nor torch: the first search does. `batched`, the
+torch version for accelerators, is imported when it is named.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from arcspan.decoding.batch import Decoded
+from arcspan.decoding.cky import cky
+from arcspan.decoding.eisner import eisner
+from arcspan.decoding.eisner_satta import eisner_satta
+
+__all__ = ["Decoded", "batched", "cky", "eisner", "eisner_satta"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "batched":
+        return importlib.import_module("arcspan.decoding.batched")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

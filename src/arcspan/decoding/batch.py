@@ -1,0 +1,183 @@
+"""What every search shares: the shape of a batch, the result, and how a batch is spread over threads.
+
+The kernels are compiled functions that search a list of sentences one after the other with the GIL released.
+Here a batch is cut into such lists, of about equal work, and a few threads take them in turn. A sentence is
+searched whole by one thread, so the result cannot depend on their number. numba's own threading layer is not
+used: it cannot be entered from several Python threads at once, nor after a fork.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from arcspan.errors import ScoreError
+
+# What a kernel says of a sentence.
+DONE, NAN, FORBIDDEN, HUGE = 0, 1, 2, 3
+
+# Below this many elementary steps (about 50 microseconds) waking another thread costs more than it saves.
+_WORTH_A_THREAD = 400_000.0
+
+
+class Decoded(NamedTuple):
+    """The best structure of every sentence of a batch.
+
+    heads   int64 [B, n+1]: heads[b, m] is the head of word m (0 = root); column 0 and padding are 0.
+            None from `cky`.
+    spans   one int64 array a sentence, its 2n-1 spans in pre-order, rows (i, j, head);
+            rows (i, j) from `cky`; None from `eisner`.
+    scores  float64 [B]: the score of each best structure.
+    """
+
+    heads: NDArray[np.int64] | None
+    spans: list[NDArray[np.int64]] | None
+    scores: NDArray[np.float64]
+
+
+def check_lengths(lengths: ArrayLike, scores: Any, name: str) -> NDArray[np.int64]:
+    """The lengths as an array, after checking that `scores` [B, n+1, n+1] has room for them."""
+    found = np.asarray(lengths)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise ScoreError(f"lengths must be one whole number a sentence, not {found.dtype} of shape {found.shape}")
+    if scores.ndim != 3 or scores.shape[1] != scores.shape[2] or scores.shape[0] != found.shape[0]:
+        raise ScoreError(
+            f"{name} must have the shape [B, n+1, n+1] with B = {found.shape[0]}, not {list(scores.shape)}"
+        )
+    if found.size and (found.min() < 0 or found.max() >= max(scores.shape[1], 1)):
+        raise ScoreError(
+            f"lengths must be between 0 and {scores.shape[1] - 1} for {name} of shape {list(scores.shape)}"
+        )
+    return found.astype(np.int64, copy=False)
+
+
+def as_float32(scores: Any) -> NDArray[np.float32]:
+    """The array itself where it is float32, C-ordered and writeable (the one type that kernels are compiled for)."""
+    if scores.dtype == np.float32 and scores.flags.carray:
+        return scores  # type: ignore[no-any-return]
+    with np.errstate(over="ignore"):
+        return np.array(scores, np.float32, order="C")
+
+
+def span_rows(lengths: NDArray[np.int64], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """One array for the spans of the whole batch, and the view of it that belongs to each sentence."""
+    starts = [0]
+    for n in lengths.tolist():
+        starts.append(starts[-1] + max(2 * n - 1, 0))
+    rows = np.empty((starts[-1], columns), np.int64)
+    return rows, [rows[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+
+
+def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = None) -> None:
+    """Raise the error of the first sentence that could not be decoded; `again` retries one with huge scores."""
+    if not status.any():
+        return
+    for b in np.flatnonzero(status).tolist():
+        code = int(status[b])
+        if again is not None and code in (FORBIDDEN, HUGE):
+            code = again(b)
+        if code == NAN:
+            raise ScoreError(f"sentence {b} of the batch has a score that is NaN")
+        if code == FORBIDDEN:
+            raise ScoreError(f"sentence {b} of the batch has no tree: its scores forbid (-inf) every one")
+        if code == HUGE:
+            raise ScoreError(f"sentence {b} of the batch has a score of plus infinity")
+
+
+def available_threads() -> int:
+    """The number of processors that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def run(
+    search: Callable[[NDArray[np.int64]], object],
+    lengths: NDArray[np.int64],
+    power: int,
+    threads: int | None,
+) -> None:
+    """Call `search(sentences)` on lists that together hold every sentence once; a sentence costs length**power.
+
+    The calling thread works as well, and waits for no one who has not begun: calls from many threads at once
+    share the pool without waiting for each other.
+    """
+    if threads is not None and threads < 1:
+        raise ScoreError(f"threads must be at least 1, not {threads}")
+    if len(lengths) == 0:
+        return
+    if threads == 1 or len(lengths) == 1:
+        search(np.arange(len(lengths)))
+        return
+    cost = (lengths.astype(np.float64) + 1) ** power
+    threads = min(threads or available_threads(), len(lengths), 1 + int(cost.sum() / _WORTH_A_THREAD))
+    if threads == 1:
+        search(np.arange(len(lengths)))
+        return
+    shares = _shares(cost, threads)
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                share = next(shares, None)
+            if share is None:
+                return
+            search(share)
+
+    helpers = _start(work, threads - 1)
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+
+
+def _shares(cost: NDArray[np.float64], threads: int) -> Iterator[NDArray[np.int64]]:
+    """The sentences, dearest first, in lists whose cost shrinks towards the end: guided self-scheduling."""
+    order = np.argsort(-cost, kind="stable")
+    done = np.concatenate(([0.0], np.cumsum(cost[order])))
+    begin = 0
+    while begin < len(order):
+        target = done[begin] + (done[-1] - done[begin]) / (2 * threads)
+        end = max(begin + 1, int(np.searchsorted(done, target)))
+        yield order[begin:end]
+        begin = end
+
+
+_pool: ThreadPoolExecutor | None = None
+_pool_size = 0
+_pool_lock = threading.Lock()
+
+
+def _forget_pool() -> None:
+    """A forked child has none of its parent's threads: it starts a pool of its own when it needs one."""
+    global _pool, _pool_size, _pool_lock
+    _pool, _pool_size, _pool_lock = None, 0, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def _start(work: Callable[[], None], count: int) -> Sequence[Future[None]]:
+    global _pool, _pool_size
+    with _pool_lock:
+        if _pool is None or _pool_size < count:
+            # Tasks of the smaller pool finish on their own; its idle threads end with it.
+            if _pool is not None:
+                _pool.shutdown(wait=False)
+            _pool, _pool_size = ThreadPoolExecutor(count, thread_name_prefix="arcspan-decode"), count
+        try:
+            return [_pool.submit(work) for _ in range(count)]
+        except RuntimeError:
+            # The interpreter is going down: no new threads, the caller does the work alone.
+            return []
