@@ -1,1 +1,20 @@
 """What a tree is: constituents, dependencies, and the lexicalized tree that holds both."""
+
+from arcspan.trees.binarize import binarize, unbinarize
+from arcspan.trees.compatibility import Incompatibility, compatible, why_incompatible
+from arcspan.trees.constituency import WRAPPERS, ConstituencyTree
+from arcspan.trees.dependency import DependencyTree
+from arcspan.trees.lexical import LexicalTree, Node
+
+__all__ = [
+    "WRAPPERS",
+    "ConstituencyTree",
+    "DependencyTree",
+    "Incompatibility",
+    "LexicalTree",
+    "Node",
+    "binarize",
+    "compatible",
+    "unbinarize",
+    "why_incompatible",
+]

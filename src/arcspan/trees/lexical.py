@@ -1,0 +1,215 @@
+"""Lexicalized trees: binary brackets that carry their head words, and so hold both trees of a sentence at once.
+
+`LexicalTree.join` puts a constituency and a compatible dependency tree together by head binarization (section 3 of
+the paper); `split` takes them apart again, exactly. Relations are no part of the brackets; they ride along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from arcspan.errors import TreeError
+from arcspan.trees import compatibility
+from arcspan.trees.binarize import head_nodes
+from arcspan.trees.compatibility import Chain, Incompatibility
+from arcspan.trees.constituency import ConstituencyTree
+from arcspan.trees.dependency import DependencyTree
+
+
+class Node(NamedTuple):
+    """A binary bracket: fencepost span (i, j), its head word, and its unary chain of labels, outermost first.
+
+    The chain is () where binarization made the node, or where a word has no constituent of its own.
+    """
+
+    i: int
+    j: int
+    head: int
+    chain: Chain
+
+
+class LexicalTree:
+    """A lexicalized tree: 2n-1 nodes in pre-order over n words. Immutable, hashable, compared by value.
+
+    >>> c = ConstituencyTree.from_brackets("(S (NP (NNP Logic)) (VP (VBZ plays) (ADVP (RB here))))")
+    >>> d = DependencyTree([2, 0, 2], ["nsubj", "root", "advmod"], c.words)
+    >>> tree = LexicalTree.join(c, d)
+    >>> tree.nodes[0]
+    Node(i=0, j=3, head=2, chain=('S',))
+    >>> tree.split() == (c, d)
+    True
+    """
+
+    __slots__ = ("_source", "heads", "nodes", "relations", "tags", "upos", "words")
+
+    words: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    heads: tuple[int, ...]
+    relations: tuple[str, ...]
+    tags: tuple[str, ...]
+    upos: tuple[str, ...]
+    _source: tuple[Any, ...] | None
+    """What differs between the two trees' own words and tags: (written forms, d-tree's words, d-tree's tags)."""
+
+    def __init__(
+        self,
+        words: Iterable[str],
+        nodes: Iterable[Sequence[Any]],
+        relations: Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        upos: Iterable[str] | None = None,
+    ) -> None:
+        words = tuple(words)
+        n = len(words)
+        made = tuple([Node(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes])
+        heads = _heads_of(made, n)
+        none = ("",) * n
+        relations = none if relations is None else tuple(relations)
+        tags = none if tags is None else tuple(tags)
+        upos = none if upos is None else tuple(upos)
+        if not len(relations) == len(tags) == len(upos) == n:
+            raise TreeError(
+                f"{n} words, but {len(relations)} relations, {len(tags)} tags, {len(upos)} universal tags"
+            )
+        self._fill(words, made, heads, relations, tags, upos, None)
+
+    def _fill(
+        self,
+        words: tuple[str, ...],
+        nodes: tuple[Node, ...],
+        heads: tuple[int, ...],
+        relations: tuple[str, ...],
+        tags: tuple[str, ...],
+        upos: tuple[str, ...],
+        source: tuple[Any, ...] | None,
+    ) -> None:
+        fill = object.__setattr__
+        fill(self, "words", words)
+        fill(self, "nodes", nodes)
+        fill(self, "heads", heads)
+        fill(self, "relations", relations)
+        fill(self, "tags", tags)
+        fill(self, "upos", upos)
+        fill(self, "_source", source)
+
+    @classmethod
+    def _trusted(cls, *parts: Any) -> LexicalTree:
+        """Build without checks from (words, nodes, heads, relations, tags, upos, source)."""
+        tree = cls.__new__(cls)
+        tree._fill(*parts)
+        return tree
+
+    @classmethod
+    def join(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree:
+        """The lexicalized tree that holds both; TreeError, which names who is to blame, when they do not fit."""
+        nodes = head_nodes(c, d.heads)
+        if nodes is None:
+            raise TreeError(str(compatibility.why_incompatible(c, d)))
+        source = None
+        if c._written or c.words != d.words or c.tags != d.tags:
+            source = (c._written, d.words, d.tags)
+        made = tuple([Node(*node) for node in nodes])
+        return cls._trusted(c.words, made, d.heads, d.relations, c.tags, d.upos, source)
+
+    def split(self) -> tuple[ConstituencyTree, DependencyTree]:
+        """The constituency tree and the dependency tree, exactly as they were joined."""
+        written, words, tags = self._source or (None, self.words, self.tags)
+        spans = tuple([(i, j, label) for i, j, _, chain in self.nodes for label in chain])
+        c = ConstituencyTree._trusted(self.words, self.tags, spans, written)
+        return c, DependencyTree._trusted(self.heads, self.relations, words, tags, self.upos)
+
+    @staticmethod
+    def compatible(c: ConstituencyTree, d: DependencyTree) -> bool:
+        """Whether the two trees fit each other, so that `join` succeeds."""
+        return compatibility.compatible(c, d)
+
+    @staticmethod
+    def why_incompatible(c: ConstituencyTree, d: DependencyTree) -> Incompatibility | None:
+        """Name the constituent and the words that keep the trees from fitting; None where they fit."""
+        return compatibility.why_incompatible(c, d)
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.words)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LexicalTree):
+            return NotImplemented
+        return (
+            self.nodes == other.nodes
+            and self.relations == other.relations
+            and self.words == other.words
+            and self.tags == other.tags
+            and self.upos == other.upos
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.nodes, self.relations))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a LexicalTree does not change; make a new one")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LexicalTree._trusted, (
+            self.words,
+            self.nodes,
+            self.heads,
+            self.relations,
+            self.tags,
+            self.upos,
+            self._source,
+        )
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{'+'.join(chain)}[{self.words[head - 1]}]({i}, {j})"
+            for i, j, head, chain in self.nodes[:8]
+            if chain
+        ]
+        return f"LexicalTree({len(self)} words: {' '.join(shown)}{' ...' if len(self.nodes) > 8 else ''})"
+
+
+def _heads_of(nodes: Sequence[Node], n: int) -> tuple[int, ...]:
+    """The heads that the nodes imply; TreeError unless they are a binary tree whose parts' heads fit together."""
+    if len(nodes) != max(0, 2 * n - 1):
+        raise TreeError(f"{len(nodes)} nodes over {n} words: a binary tree has {max(0, 2 * n - 1)}")
+    heads = [0] * n
+    if n > 1 and not nodes[0].chain:
+        raise TreeError("the root has no label: the node that covers the sentence needs at least one")
+    if n and nodes[0][:2] != (0, n):
+        raise TreeError(f"the first node is ({nodes[0].i}, {nodes[0].j}), not the whole sentence (0, {n})")
+    opened: list[tuple[Node, Node | None]] = []  # a node, and its first part once that is complete
+    for node in nodes:
+        i, j, head, _ = node
+        if not i < head <= j:
+            raise TreeError(f"node ({i}, {j}) has head word {head}, which lies outside it")
+        if opened:
+            parent, first = opened[-1]
+            begins, reaches_end = (parent.i, False) if first is None else (first.j, True)
+            if i != begins or j > parent.j or (j == parent.j) != reaches_end:
+                raise TreeError(
+                    f"node ({i}, {j}) does not follow in pre-order within ({parent.i}, {parent.j})"
+                )
+        if j - i > 1:
+            opened.append((node, None))
+            continue
+        # A word completes its own node, and then every node of whose second part it is the end.
+        complete = node
+        while opened and opened[-1][1] is not None:
+            parent, first = opened.pop()
+            assert first is not None
+            if parent.head == first.head:
+                heads[complete.head - 1] = parent.head
+            elif parent.head == complete.head:
+                heads[first.head - 1] = parent.head
+            else:
+                raise TreeError(
+                    f"node ({parent.i}, {parent.j}) has head word {parent.head}, which heads no part of it"
+                )
+            complete = parent
+        if opened:
+            opened[-1] = (opened[-1][0], complete)
+    return tuple(heads)
