@@ -88,7 +88,9 @@ def cut_units(lines: Iterable[tuple[int, str]]) -> Iterator[Unit]:
     >>> [unit.text for unit in cut_units([(1, "(A a) (B"), (2, "b)")])]
     ['(A a)', '(B\\nb)']
     """
-    started, parts, depth = 0, [], 0  # the tree that is still open: its first line, its text, open brackets
+    # The tree that is still open: its first line, its text, its open brackets.
+    started, depth = 0, 0
+    parts: list[str] = []
     for number, line in lines:
         if not depth and line.startswith("(") and _is_one_tree(line):
             yield Unit(number, line)

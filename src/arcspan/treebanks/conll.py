@@ -264,13 +264,11 @@ def _columns(line: str, path: Source | None, number: int) -> list[str]:
 
 
 def format_conllu(tree: DependencyTree, comments: Iterable[str] = ()) -> str:
-    """A tree as the lines of a CoNLL-U sentence, with the blank line at its end.
+    r"""A tree as the lines of a CoNLL-U sentence, with the blank line at its end.
 
     >>> from arcspan.trees import DependencyTree
-    >>> print(format_conllu(DependencyTree([0], ["root"], ["Go"]), ["# text = Go"]), end="")
-    # text = Go
-    1	Go	_	_	_	_	0	root	_	_
-    <BLANKLINE>
+    >>> format_conllu(DependencyTree([0], ["root"], ["Go"]), ["# text = Go"])
+    '# text = Go\n1\tGo\t_\t_\t_\t_\t0\troot\t_\t_\n\n'
     """
     lines = list(comments)
     for m, (word, upos, tag, head, relation) in enumerate(

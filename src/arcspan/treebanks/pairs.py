@@ -3,7 +3,7 @@
 The n-th tree of one file goes with the n-th sentence of the other, whatever happens to the others: a pair is
 checked, and kept or dropped, as a whole. The words must be the same up to the ways in which treebanks write
 brackets, quotes and slashes. Both trees of a pair carry the words of the CoNLL file, which are nearer to the
-text.
+text; brackets are still written with the bracket file's own forms.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from arcspan.treebanks.brackets import Unit, parse_unit, read_units
 from arcspan.treebanks.conll import Block, format_conllu, parse_block, read_blocks
 from arcspan.treebanks.streams import Source, name_of, open_output
 from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees.constituency import escape
 
 # What treebanks write for one character. The Penn Treebank turns " into `` and '', and some of its heirs turn
 # typographic quotes into these or into plain ones.
@@ -210,8 +211,17 @@ def _align(
         what = _difference(constituency.words, dependencies.words, block, names[1])
         if what is not None:
             return None, (Problem("words", names[0], unit.line, what),)
-        constituency = ConstituencyTree(dependencies.words, constituency.tags, constituency.spans)
+        constituency = _with_words(constituency, dependencies.words)
     return Pair(constituency, dependencies), ()
+
+
+def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyTree:
+    """The tree over the other file's words, still written out with its own: `` stays `` in brackets."""
+    written = dict(tree._written or {})
+    for index, (own, other) in enumerate(zip(tree.words, words, strict=True)):
+        if own != other:
+            written.setdefault(index, escape(own))
+    return ConstituencyTree._trusted(words, tree.tags, tree.spans, written)
 
 
 def _difference(c_words: tuple[str, ...], d_words: tuple[str, ...], block: Block, conll: str) -> str | None:
@@ -239,12 +249,15 @@ def _left_over(
         return Problem("missing", names[1], block.line, what)
     assert unit is not None
     return Problem(
-        "missing", names[0], unit.line, f"a tree with no sentence: {names[1]} ends after {sentences}"
+        "missing",
+        names[0],
+        unit.line,
+        f"a tree with no sentence: {names[1]} ends after {sentences} sentences",
     )
 
 
 def plain(word: str) -> str:
-    """A word with every escape undone and every quote and dash in one shape: for comparing only.
+    r"""A word with every escape undone and every quote and dash in one shape: for comparing only.
 
     >>> plain("-LRB-a-RRB-") == plain("(a)"), plain("``") == plain('"'), plain("1\\/2") == plain("1/2")
     (True, True, True)
@@ -253,7 +266,7 @@ def plain(word: str) -> str:
 
 
 def word_line(block: Block, m: int) -> int:
-    """The line of word m in a CoNLL file.
+    r"""The line of word m in a CoNLL file.
 
     >>> word_line(Block(7, ("# text = Go", "1\tGo")), 1)
     8

@@ -16,7 +16,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from arcspan.errors import FileError
 from arcspan.files import atomic_write
@@ -117,7 +117,7 @@ def _open_bytes(path: Source) -> Iterator[IO[bytes]]:
             raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
             stack.callback(raw.detach)  # closing it would close standard input
         else:
-            raw = stack.enter_context(open(path, "rb"))
+            raw = cast("io.BufferedReader[io.RawIOBase]", stack.enter_context(Path(path).open("rb")))
         start = raw.peek(len(_XZ))
         if start.startswith(_GZIP):
             yield cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=raw)))
@@ -145,9 +145,13 @@ def open_output(path: Source) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    suffix = Path(path).suffix
+    path = Path(path)
+    suffix = path.suffix
     with contextlib.ExitStack() as stack:
-        raw = cast(IO[bytes], stack.enter_context(atomic_write(path, "wb")))
+        # A device or a named pipe (/dev/null, >(less)) is written to, never replaced.
+        special = path.exists() and not path.is_file()
+        opened: Any = path.open("wb") if special else atomic_write(path, "wb")
+        raw = cast(IO[bytes], stack.enter_context(opened))
         binary: IO[bytes] = raw
         if suffix == ".gz":
             # No name and no time in the header: the same trees give the same bytes.

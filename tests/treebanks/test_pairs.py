@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from arcspan.errors import FileError
+from arcspan.treebanks import Pair, ReadingReport, read_pairs, write_pairs
+from tests.treebanks.samples import TREES, WORDS, write
+
+TREE_LINES = TREES.splitlines(keepends=True)
+BLOCKS = [block + "\n\n" for block in WORDS.strip().split("\n\n")]
+
+
+def roots(pairs: list[Pair]) -> list[str]:
+    return [pair.dependencies.words[pair.dependencies.root - 1] for pair in pairs]
+
+
+def test_pairs_come_in_order_with_the_same_words_in_both_trees(tmp_path: Path) -> None:
+    pairs = list(read_pairs(*write(tmp_path)))
+    assert roots(pairs) == ["plays", "sic", "Go"]
+    for constituency, dependencies in pairs:
+        assert constituency.words == dependencies.words
+    assert pairs[1].constituency.words == ("(", "sic", ")")
+    assert pairs[0].constituency.spans[0] == (0, 6, "TOP")
+
+
+def test_words_are_the_same_up_to_escapes_quotes_and_slashes(tmp_path: Path) -> None:
+    leaves = ["``", "''", "1\\/2", "friend-LRB-s-RRB-", "--", "10_000", "`", "-LCB-"]
+    forms = ['"', '"', "1/2", "friend(s)", "—", "10 000", "‘", "{"]
+    tree = f"(TOP (X {' '.join(f'(T {leaf})' for leaf in leaves)}))\n"
+    rows = "".join(f"{m}\t{form}\t_\t_\t_\t_\t{m - 1}\t_\t_\t_\n" for m, form in enumerate(forms, 1))
+    ((constituency, dependencies),) = read_pairs(*write(tmp_path, tree, rows))
+    assert constituency.words == dependencies.words == tuple(forms)
+    # On paper the tree stays as the bracket file has it.
+    assert constituency.brackets() + "\n" == tree
+
+
+def test_a_different_word_is_reported_with_both_lines(tmp_path: Path) -> None:
+    brackets, conll = write(tmp_path, TREES.replace("sic", "sick"))
+    with pytest.raises(FileError) as error:
+        list(read_pairs(brackets, conll))
+    assert str(error.value) == f"{brackets}:2: word 2 is 'sick' here and 'sic' at {conll}:13"
+
+
+def test_a_missing_word_is_reported_with_both_lines(tmp_path: Path) -> None:
+    brackets, conll = write(tmp_path, TREES.replace(" (ADVP (RB here))", ""))
+    with pytest.raises(FileError) as error:
+        list(read_pairs(brackets, conll))
+    assert str(error.value) == (
+        f"{brackets}:1: 5 words here and 6 at {conll}:3; word 6, 'here', is in one of them only"
+    )
+
+
+@pytest.mark.parametrize(
+    ("trees", "words", "message"),
+    [
+        (TREE_LINES[:2], BLOCKS, "a.conllu:16: a sentence with no tree: {brackets} ends after 2 trees"),
+        (TREE_LINES, BLOCKS[:2], "a.ptb:3: a tree with no sentence: {conll} ends after 2 sentences"),
+        ([], BLOCKS, "a.ptb: no tree in this file"),
+        (TREE_LINES, [], "a.conllu: no sentence in this file"),
+    ],
+)
+def test_files_of_different_length_are_refused(
+    tmp_path: Path, trees: list[str], words: list[str], message: str
+) -> None:
+    brackets, conll = write(tmp_path, "".join(trees), "".join(words))
+    with pytest.raises(FileError) as error:
+        list(read_pairs(brackets, conll))
+    assert str(error.value) == f"{tmp_path}/{message.format(brackets=brackets, conll=conll)}"
+
+
+BAD_TREES = [
+    TREE_LINES[1].replace("sic", "sick"),
+    TREE_LINES[1].replace("(NP", "("),
+    TREE_LINES[1].rstrip()[:-1] + "\n",
+    TREE_LINES[1].rstrip() + ")\n",
+    "(TOP (NN one) (NN two) (NN three) (NN four))\n",
+]
+BAD_BLOCKS = [
+    BLOCKS[1].replace("\t2\tpunct", "\t3\tpunct"),
+    BLOCKS[1].replace("\t_\tSpaceAfter=No", "\tSpaceAfter=No"),
+    BLOCKS[1].replace("\tsic\t", "\tsick\t"),
+    BLOCKS[1].replace("3\t)", "4\t)"),
+]
+
+
+@pytest.mark.parametrize("tree", BAD_TREES[:1] + BAD_TREES[2:])
+def test_a_dropped_tree_never_shifts_the_others(tmp_path: Path, tree: str) -> None:
+    report = ReadingReport()
+    brackets, conll = write(tmp_path, TREE_LINES[0] + tree + TREE_LINES[2])
+    assert roots(list(read_pairs(brackets, conll, mismatch="skip", report=report))) == ["plays", "Go"]
+    assert (report.read, report.skipped) == (2, 1)
+    assert report.problems[0].startswith(f"{brackets}:2: ")
+
+
+@pytest.mark.parametrize("block", BAD_BLOCKS)
+def test_a_dropped_sentence_never_shifts_the_others(tmp_path: Path, block: str) -> None:
+    messages: list[str] = []
+    brackets, conll = write(tmp_path, words=BLOCKS[0] + block + BLOCKS[2])
+    assert roots(list(read_pairs(brackets, conll, mismatch="skip", report=messages.append))) == [
+        "plays",
+        "Go",
+    ]
+    assert len(messages) == 1
+
+
+def test_skipping_counts_what_is_left_over_at_the_end(tmp_path: Path) -> None:
+    report = ReadingReport()
+    files = write(tmp_path, TREES, BLOCKS[0])
+    assert roots(list(read_pairs(*files, mismatch="skip", report=report))) == ["plays"]
+    assert (report.skipped, report.reasons) == (2, {"missing": 2})
+
+
+def test_text_between_trees_is_no_sentence(tmp_path: Path) -> None:
+    report = ReadingReport()
+    files = write(tmp_path, TREE_LINES[0] + "noise\n" + TREE_LINES[1] + TREE_LINES[2])
+    assert roots(list(read_pairs(*files, mismatch="skip", report=report))) == ["plays", "sic", "Go"]
+    assert (report.skipped, len(report.problems)) == (0, 1)
+
+
+def test_a_limit_stops_before_a_later_problem(tmp_path: Path) -> None:
+    files = write(tmp_path, TREE_LINES[0] + "(", WORDS)
+    assert roots(list(read_pairs(*files, limit=1))) == ["plays"]
+    assert list(read_pairs(*files, limit=0)) == []
+
+
+def test_traces_are_stripped_on_request(tmp_path: Path) -> None:
+    tree = "(TOP (S (NP-SBJ (-NONE- *)) (VP (VB Go))))\n"
+    ((constituency, _),) = read_pairs(*write(tmp_path, tree, BLOCKS[2]), empties="strip", functions="strip")
+    assert constituency.brackets() == "(TOP (S (VP (VB Go))))"
+
+
+def test_one_file_cannot_be_both(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="the bracket file and the CoNLL file are the same"):
+        list(read_pairs("-", "-"))
+    with pytest.raises(ValueError, match="mismatch is 'strict' or 'skip'"):
+        read_pairs("a", "b", mismatch="ignore")  # type: ignore[arg-type]
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    pairs = list(read_pairs(*write(tmp_path)))
+    target = tmp_path / "b.ptb.xz", tmp_path / "b.conllu.xz"
+    assert write_pairs(pairs, *target) == 3
+    assert list(read_pairs(*target)) == pairs
+
+
+@pytest.mark.parametrize("name", ["craft", "craft-ud", "gum", "gum-ud", "sequoia", "sinica", "icepahc"])
+def test_the_shared_dev_files_fit_word_by_word(treebanks: Path, name: str) -> None:
+    count = 0
+    for constituency, dependencies in read_pairs(
+        treebanks / name / "dev.ptb.xz", treebanks / name / "dev.conllu.xz"
+    ):
+        count += 1
+        assert constituency.words == dependencies.words
+    expected = {"craft": 2780, "gum": 1575, "sequoia": 412, "sinica": 1000, "icepahc": 1782}
+    assert count == expected[name.removesuffix("-ud")]
+
+
+def test_the_raw_craft_trees_fit_once_their_traces_are_gone(treebanks: Path) -> None:
+    files = treebanks / "craft" / "dev.raw.ptb.xz", treebanks / "craft" / "dev.conllu.xz"
+    plain = read_pairs(treebanks / "craft" / "dev.ptb.xz", files[1])
+    assert list(read_pairs(*files, empties="strip", functions="strip")) == list(plain)
