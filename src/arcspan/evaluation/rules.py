@@ -1,0 +1,158 @@
+"""What EVALB's parameter files say: which labels do not count and which are equal.
+
+The rules of COLLINS.prm, which published figures for English use, are built in as `COLLINS`. Other rules come
+from a `.prm` file, read as the C program reads it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from arcspan.errors import FileError
+
+_PUNCTUATION = (",", ":", "``", "''", ".")
+
+
+@dataclass(frozen=True)
+class BracketRules:
+    """How brackets are counted.
+
+    name: what signatures call these rules
+    deleted: labels of brackets that do not count, and tags of words that are taken out before spans are
+        counted
+    deleted_for_length: tags of words that do not count in a sentence's length (the cut-off)
+    quotes: tags of quotation marks and possessives; where gold and predicted tags of the words ' " / disagree
+        about deletion, the word is put back in both (EVALB's QUOTE_LABEL)
+    equal_labels, equal_words: pairs that count as the same, in either direction
+    labelled: whether labels must match
+    cutoff: the longest sentence of the second part of EVALB's summary
+    max_errors: EVALB gives up when more sentences than this plus one do not fit
+
+    >>> COLLINS.same_label("ADVP", "PRT"), "TOP" in COLLINS.deleted
+    (True, True)
+    """
+
+    name: str = "none"
+    deleted: frozenset[str] = frozenset()
+    deleted_for_length: frozenset[str] = frozenset()
+    quotes: frozenset[str] = frozenset()
+    equal_labels: frozenset[tuple[str, str]] = frozenset()
+    equal_words: frozenset[tuple[str, str]] = frozenset()
+    labelled: bool = True
+    cutoff: int = 40
+    max_errors: int = 10
+    _counted: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("equal_labels", "equal_words"):
+            pairs = getattr(self, name)
+            object.__setattr__(self, name, frozenset(pairs) | frozenset((b, a) for a, b in pairs))
+
+    def same_label(self, a: str, b: str) -> bool:
+        """Whether two labels, or two tags, count as the same."""
+        return a == b or (a, b) in self.equal_labels
+
+    def same_word(self, a: str, b: str) -> bool:
+        """Whether two words count as the same."""
+        return a == b or (a, b) in self.equal_words
+
+    def counted_label(self, label: str) -> str | None:
+        """The label as it is compared, without function tags; None where the bracket does not count.
+
+        >>> COLLINS.counted_label("NP-SBJ-1"), COLLINS.counted_label("TOP")
+        ('NP', None)
+        """
+        if label not in self._counted:
+            bare = re.split("[-=]", label, maxsplit=1)[0]
+            gone = any(self.same_label(bare, other) for other in self.deleted)
+            self._counted[label] = None if gone else bare
+        return self._counted[label]
+
+    @property
+    def signature(self) -> str:
+        """The rules in one word, with what differs from a plain reading of their name."""
+        return f"rules:{self.name}" + ("" if self.labelled else "|unlabelled")
+
+
+COLLINS = BracketRules(
+    name="COLLINS",
+    deleted=frozenset({"TOP", "-NONE-", *_PUNCTUATION}),
+    deleted_for_length=frozenset({"-NONE-"}),
+    equal_labels=frozenset({("ADVP", "PRT")}),
+)
+
+
+def read_prm(path: str | os.PathLike[str]) -> BracketRules:
+    """The rules of a `.prm` file; what it does not set is as in EVALB without a file (nothing is deleted).
+
+    Like the C program, lines that start with # or are shorter than three characters are skipped, and a
+    keyword that EVALB does not know is warned of and ignored.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "my.prm"
+    >>> _ = path.write_text("DELETE_LABEL TOP\\nEQ_LABEL ADVP PRT\\nCUTOFF_LEN 70\\n")
+    >>> rules = read_prm(path)
+    >>> rules.name, rules.cutoff, sorted(rules.deleted)
+    ('my.prm', 70, ['TOP'])
+    """
+    sets: dict[str, set[str]] = {"deleted": set(), "deleted_for_length": set(), "quotes": set()}
+    pairs: dict[str, set[tuple[str, str]]] = {"equal_labels": set(), "equal_words": set()}
+    numbers: dict[str, int] = {}
+    text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.rstrip(" \t\r\f\v")
+        if line.startswith("#") or len(line) < 3:
+            continue
+        keyword, *rest = re.split(r"[ \t\r\f\v]+", line, maxsplit=1)
+        value = rest[0] if rest else ""
+        if not value:
+            raise FileError(f"{keyword} has no value", path=path, line=number)
+        if keyword in _SETS:
+            sets[_SETS[keyword]].add(value)
+        elif keyword in _PAIRS:
+            two = value.split()
+            if len(two) != 2:
+                raise FileError(
+                    f"{keyword} takes two values, not {len(two)}: {value!r}", path=path, line=number
+                )
+            pairs[_PAIRS[keyword]].add((two[0], two[1]))
+        elif keyword in _NUMBERS:
+            found = re.match(r"[+-]?\d+", value)
+            if not found:
+                raise FileError(f"{keyword} takes a number, not {value!r}", path=path, line=number)
+            numbers[_NUMBERS[keyword]] = int(found.group())
+        elif keyword != "DEBUG":
+            warnings.warn(f"{path}:{number}: EVALB has no keyword {keyword}; ignored", stacklevel=2)
+    return BracketRules(
+        name=Path(path).name,
+        deleted=frozenset(sets["deleted"]),
+        deleted_for_length=frozenset(sets["deleted_for_length"]),
+        quotes=frozenset(sets["quotes"]),
+        equal_labels=frozenset(pairs["equal_labels"]),
+        equal_words=frozenset(pairs["equal_words"]),
+        labelled=bool(numbers.get("labelled", 1)),
+        cutoff=numbers.get("cutoff", 40),
+        max_errors=numbers.get("max_errors", 10),
+    )
+
+
+_SETS = {"DELETE_LABEL": "deleted", "DELETE_LABEL_FOR_LENGTH": "deleted_for_length", "QUOTE_LABEL": "quotes"}
+_PAIRS = {"EQ_LABEL": "equal_labels", "EQ_WORD": "equal_words"}
+_NUMBERS = {"CUTOFF_LEN": "cutoff", "MAX_ERROR": "max_errors", "LABELED": "labelled"}
+
+
+def as_rules(rules: BracketRules | str | os.PathLike[str] | None) -> BracketRules:
+    """Rules as given: None and "collins" are COLLINS, any other name is the path of a `.prm` file.
+
+    >>> as_rules("collins") is COLLINS
+    True
+    """
+    if isinstance(rules, BracketRules):
+        return rules
+    if rules is None or os.fspath(rules).lower() == "collins":
+        return COLLINS
+    return read_prm(rules)
