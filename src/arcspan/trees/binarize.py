@@ -1,15 +1,16 @@
 """Binarization: every constituent becomes binary brackets, every unary chain one node, and back without loss.
 
-A node is (i, j, chain): a fencepost span and the labels of the constituents there, outermost first; the chain is
-empty where binarization made the node, or where a word has no constituent of its own. A sentence of n words gives
-2n-1 nodes in pre-order.
+A node is (i, j, chain): a fencepost span and the labels of the constituents there, outermost first; the
+chain is empty where binarization made the node, or where a word has no constituent of its own. A sentence
+of n words gives 2n-1 nodes in pre-order.
 
-Head binarization follows a dependency tree. A flat constituent is split at the right-most place where both sides
-have one head word and one of the two attaches to the other. Let r be the head word of the whole. If r has
-dependents on its right, that place is before the yield of the last one; if not, r is at the right edge, and only
-the yield of its first left dependent can be split off. So right dependents come off from the outside in, then left
-dependents, and a child that attaches to a sibling other than the head travels with that sibling. This is one
-decision a node, linear in the sentence, also for flat constituents of hundreds of children.
+Head binarization follows a dependency tree. A flat constituent is split at the right-most place where both
+sides have one head word and one of the two attaches to the other. Let r be the head word of the whole. If r
+has dependents on its right, that place is before the yield of the last one; if not, r is at the right edge,
+and only the yield of its first left dependent can be split off. So right dependents come off from the
+outside in, then left dependents, and a child that attaches to a sibling other than the head travels with
+that sibling. This is one decision a node, linear in the sentence, also for flat constituents of hundreds of
+children.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def binarize(
 ) -> tuple[BinaryNode, ...]:
     """Binarize a tree: 2n-1 nodes (i, j, chain) in pre-order.
 
-    "left" makes ((a b) c), "right" (a (b c)), "head" what the dependency tree with these `heads` asks for, which
-    must be compatible (TreeError otherwise).
+    "left" makes ((a b) c), "right" (a (b c)), "head" what the dependency tree with these `heads` asks for,
+    which must be compatible (TreeError otherwise).
 
     >>> flat = ConstituencyTree.from_brackets("(NP (DT a) (JJ maximal) (NN role))")
     >>> [(i, j) for i, j, chain in binarize(flat, "left")]
@@ -58,7 +59,7 @@ def binarize(
 
 
 def unbinarize(words: Iterable[str], tags: Iterable[str] | None, nodes: Iterable[Any]) -> ConstituencyTree:
-    """The tree that `nodes` came from; nodes are (i, j, ..., chain), as `binarize` and `LexicalTree` have them.
+    """The tree that `nodes` came from: (i, j, ..., chain), as `binarize` and `LexicalTree` have them.
 
     >>> tree = ConstituencyTree.from_brackets("(S (NP (NN dogs)) (RB also) (VB bark))")
     >>> unbinarize(tree.words, tree.tags, binarize(tree, "right")) == tree
@@ -66,13 +67,13 @@ def unbinarize(words: Iterable[str], tags: Iterable[str] | None, nodes: Iterable
     """
     words = tuple(words)
     spans = [(node[0], node[1], label) for node in nodes for label in node[-1]]
-    if len(words) > 1 and (not spans or min(spans)[0] != 0 or max(span[1] for span in spans) != len(words)):
+    if len(words) > 1 and all(i or j != len(words) for i, j, _ in spans):
         raise TreeError("the root has no label: the node that covers the sentence needs at least one")
     return ConstituencyTree(words, tags, spans)
 
 
 def head_nodes(tree: ConstituencyTree, heads: Sequence[int]) -> list[HeadedNode] | None:
-    """Nodes (i, j, head, chain) of the head binarization, in pre-order; None when the trees are incompatible."""
+    """Nodes (i, j, head, chain) of the head binarization, in pre-order; None for incompatible trees."""
     n = len(heads)
     if n != len(tree):
         return None

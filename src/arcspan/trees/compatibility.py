@@ -1,10 +1,11 @@
 """Whether a constituency tree and a dependency tree of one sentence fit each other, and if not, why.
 
-They fit when the dependency tree is projective and each constituent has exactly one word whose head lies outside
-it, its head word, to which every outside word that attaches into the constituent attaches. In a projective tree
-the yields of words are spans, and this has a simple reading: the constituent (i, j) is its head word r together
-with the whole yields of some of r's nearest dependents on either side. So i is the left fencepost of r itself or
-of the yield of a left dependent of r, and j likewise on the right. That makes the test a few lookups a constituent.
+They fit when the dependency tree is projective and each constituent has exactly one word whose head lies
+outside it, its head word, to which every outside word that attaches into the constituent attaches. In a
+projective tree the yields of words are spans, and this has a simple reading: the constituent (i, j) is its
+head word r together with the whole yields of some of r's nearest dependents on either side. So i is the
+left fencepost of r itself or of the yield of a left dependent of r, and j likewise on the right. That makes
+the test a few lookups a constituent.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from arcspan.trees.constituency import ConstituencyTree
-from arcspan.trees.dependency import DependencyTree, yields
+from arcspan.trees.dependency import DependencyTree, extents, yields
 
 if TYPE_CHECKING:
     from arcspan.trees.constituency import Span
@@ -67,14 +68,12 @@ def collapse(tree: ConstituencyTree) -> list[tuple[int, int, Chain]]:
 def head_words(
     spans: Sequence[tuple[int, int, Chain]], heads: Sequence[int], left: Sequence[int], right: Sequence[int]
 ) -> list[int]:
-    """The head word of every span; 0 for a span that does not fit. `left` and `right` are the words' yields."""
+    """The head word of every span, 0 for one that does not fit; `left` and `right` are the words' yields."""
     n = len(heads)
     top_left = [0] * (n + 1)  # the topmost word whose yield begins, or ends, at a fencepost
     top_right = [0] * (n + 1)
     full: dict[tuple[int, int], int] = {}  # the word whose whole yield is this span
-    m = 0
-    for h in heads:
-        m += 1
+    for m, h in enumerate(heads, start=1):
         i, j = left[m], right[m]
         full[i, j] = m
         if not h or left[h] != i:
@@ -140,27 +139,23 @@ def _named(c: ConstituencyTree, *positions: int) -> str:
 
 
 def _crossing(c: ConstituencyTree, d: DependencyTree) -> Incompatibility:
-    """A word of a tree that is not projective, and a word inside its yield's range that is not in the yield."""
-    n = len(d)
-    for m in range(1, n + 1):
-        h = d.heads[m - 1]
-        if not h:
-            continue
-        between = range(min(h, m) + 1, max(h, m))
-        outside = next((w for w in between if not _dominates(d.heads, h, w)), 0)
-        if outside:
-            what = (
-                f"the dependency tree is not projective: {_named(c, outside)} lies between {_named(c, m)} and its head "
-                f"{_named(c, h)} but does not depend on the latter"
-            )
-            return Incompatibility("crossing", None, (h, outside), what)
-    raise AssertionError("only called for trees that are not projective")
-
-
-def _dominates(heads: Sequence[int], h: int, m: int) -> bool:
-    while m and m != h:
-        m = heads[m - 1]
-    return m == h
+    """Name a word whose yield is interrupted, and the first word that interrupts it."""
+    left, right, size = extents(d.heads)
+    broken = [m for m in range(1, len(d) + 1) if right[m] - left[m] != size[m]]
+    h = min(broken, key=lambda m: right[m] - left[m])
+    depends = {0: False, h: True}  # whether a word is in the yield of h
+    for start in range(left[h] + 1, right[h] + 1):
+        path = [start]
+        while path[-1] not in depends:
+            path.append(d.heads[path[-1] - 1])
+        for m in path:
+            depends[m] = depends[path[-1]]
+    outside = next(m for m in range(left[h] + 1, right[h] + 1) if not depends[m])
+    what = (
+        f"the dependency tree is not projective: {_named(c, outside)} stands among the words that depend "
+        f"on {_named(c, h)} but does not depend on it"
+    )
+    return Incompatibility("crossing", None, (h, outside), what)
 
 
 def _clash(c: ConstituencyTree, d: DependencyTree, span: Span) -> Incompatibility:
@@ -175,6 +170,9 @@ def _clash(c: ConstituencyTree, d: DependencyTree, span: Span) -> Incompatibilit
     for m in (*range(1, i + 1), *range(j + 1, len(d) + 1)):
         h = d.heads[m - 1]
         if i < h <= j and h != head:
-            what = f"{_named(c, m)} outside {name} attaches to {_named(c, h)} inside, not to its head {_named(c, head)}"
+            what = (
+                f"{_named(c, m)} outside {name} attaches to {_named(c, h)} inside, "
+                f"not to its head {_named(c, head)}"
+            )
             return Incompatibility("attachment", span, (m, h), what)
     raise AssertionError("only called for constituents that do not fit")

@@ -1,18 +1,20 @@
 """Constituency trees as flat lists of labelled spans.
 
-A tree is its words, their tags, and every labelled bracket above them as a fencepost span (i, j, label), which
-covers words i+1..j. The spans stand in pre-order (top-down, left to right), so a unary chain is the same (i, j)
-repeated, outermost label first. Nothing here is nested, hence nothing recurses: a tree may be 10,000 levels deep.
+A tree is its words, their tags, and every labelled bracket above them as a fencepost span (i, j, label),
+which covers words i+1..j. The spans stand in pre-order (top-down, left to right), so a unary chain is the
+same (i, j) repeated, outermost label first. Nothing here is nested, hence nothing recurses: a tree may be
+10,000 levels deep.
 
-Reading brackets is the hot path of reading a treebank. One regular expression takes a whole `(TAG word)))` at a
-time; only a text that this expression cannot follow (bare words, stray brackets) goes through the slower reader,
-which also finds the words for an error message.
+Reading brackets is the hot path of reading a treebank. One regular expression takes a whole `(TAG word)))`
+at a time; only a text that this expression cannot follow (bare words, stray brackets) goes through the
+slower reader, which also finds the words for an error message.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from sys import intern
 from typing import Any, Literal
 
 from arcspan.errors import TreeError
@@ -27,14 +29,15 @@ EMPTY_TAG = "-NONE-"
 """The tag of an empty element: a trace or an elided word, not part of the sentence."""
 
 _FAST = re.compile(r"\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*(\)[\s)]*))?\s*|(\S)", re.ASCII)
-_TOKEN = re.compile(r"[()]|[^\s()]+", re.ASCII)
+_TOKEN = re.compile(r"\(\s*|\)|[^\s()]+", re.ASCII)
 _ESCAPED = re.compile(r"-([LR][RSC]B)-|\\([/*])")
-_BREAKING = re.compile(r"\s", re.ASCII)
+_UNSAFE = re.compile(r"[\s()]", re.ASCII)
+_SAFE = {"(": "-LRB-", ")": "-RRB-"}
 _BRACKETS = {"LRB": "(", "RRB": ")", "LSB": "[", "RSB": "]", "LCB": "{", "RCB": "}"}
 
 
 def unescape(word: str) -> str:
-    r"""Undo the Penn Treebank's escapes: -LRB- and its family, `\/` and `\*`, wherever in the word they stand.
+    r"""Undo the Penn Treebank's escapes: -LRB- and its family, `\/` and `\*`, wherever in the word.
 
     >>> unescape("friend-LRB-s-RRB-"), unescape("1\\/2")
     ('friend(s)', '1/2')
@@ -50,12 +53,13 @@ def escape(word: str) -> str:
     >>> escape("friend(s)")
     'friend-LRB-s-RRB-'
     """
-    word = word.replace("(", "-LRB-").replace(")", "-RRB-")
-    return _BREAKING.sub("\u00a0", word)
+    if _UNSAFE.search(word) is None:
+        return word
+    return _UNSAFE.sub(lambda match: _SAFE.get(match[0], "\u00a0"), word)
 
 
 def strip_function(label: str) -> str:
-    """Cut function tags and index marks off a label; labels such as -LRB- that begin with a hyphen stay whole.
+    """Cut function tags and index marks off a label; labels that begin with a hyphen (-NONE-) stay whole.
 
     >>> strip_function("NP-SBJ-1"), strip_function("NP=2"), strip_function("-NONE-")
     ('NP', 'NP', '-NONE-')
@@ -71,8 +75,8 @@ def strip_function(label: str) -> str:
 class ConstituencyTree:
     """A constituency tree: words, tags and labelled spans. Immutable, hashable, compared by value.
 
-    `words` are the leaves, unescaped; `tags` one a word, "" where a word has none; `spans` every labelled bracket
-    above the tags, a wrapper such as TOP included, in pre-order. A bare `(NN dog)` has no spans.
+    `words` are the leaves, unescaped; `tags` one a word, "" where a word has none; `spans` every labelled
+    bracket above the tags, a wrapper such as TOP included, in pre-order. A bare `(NN dog)` has no spans.
 
     >>> tree = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> tree.words, tree.tags
@@ -89,7 +93,7 @@ class ConstituencyTree:
     tags: tuple[str, ...]
     spans: tuple[Span, ...]
     _written: dict[int, str] | None
-    """How the source wrote a word (by index) where `escape` would write it otherwise; no part of the value."""
+    """How the source wrote a word (by index) where `escape` would not; no part of the tree's value."""
 
     def __init__(
         self, words: Iterable[str], tags: Iterable[str] | None, spans: Iterable[tuple[int, int, str]]
@@ -145,12 +149,13 @@ class ConstituencyTree:
     ) -> ConstituencyTree:
         """Read one bracketed tree, in any layout.
 
-        `functions="strip"` cuts NP-SBJ-1 to NP; `empties="strip"` removes words tagged -NONE- and the constituents
-        that this leaves empty; `wrapper="strip"` removes TOP, ROOT, S1, VROOT or "" around the tree. A bracket that
-        holds one word is its tag, except in a tree where words stand in constituents without tags
-        (`(NP a role)`): there it is a constituent too.
+        `functions="strip"` cuts NP-SBJ-1 to NP; `empties="strip"` removes words tagged -NONE- and the
+        constituents that this leaves empty; `wrapper="strip"` removes TOP, ROOT, S1, VROOT or "" around the
+        tree. A bracket that holds one word is its tag, except in a tree where words stand in constituents
+        without tags (`(NP a role)`): there it is a constituent too.
 
-        >>> ConstituencyTree.from_brackets("(TOP (NP-SBJ (-NONE- *) (NN dog)))", functions="strip", empties="strip")
+        >>> raw = "(TOP (NP-SBJ (-NONE- *) (NN dog)))"
+        >>> ConstituencyTree.from_brackets(raw, functions="strip", empties="strip")
         ConstituencyTree('(TOP (NP (NN dog)))')
         """
         for name, choice in (("functions", functions), ("empties", empties), ("wrapper", wrapper)):
@@ -161,7 +166,7 @@ class ConstituencyTree:
         written = None
         if unescape and ("B-" in text or "\\" in text):
             words, written = _unescape_all(words)
-        tree = cls._trusted(tuple(words), tuple(tags), tuple(spans), written)
+        tree = cls._trusted(tuple(words), tuple(map(intern, tags)), tuple(spans), written)
         if empties == "strip":
             tree = tree.without_empties()
         if functions == "strip":
@@ -171,7 +176,7 @@ class ConstituencyTree:
         return tree
 
     def brackets(self, *, escape: bool = True) -> str:
-        """The tree as brackets, on one line; with `escape`, each word as the source wrote it or safely escaped.
+        """The tree on one line; with `escape`, each word as the source wrote it, or escaped.
 
         >>> ConstituencyTree(["(", "a"], ["-LRB-", "LS"], [(0, 2, "LST")]).brackets()
         '(LST (-LRB- -LRB-) (LS a))'
@@ -185,7 +190,7 @@ class ConstituencyTree:
         return words
 
     def without_functions(self) -> ConstituencyTree:
-        """The tree with function tags and index marks cut off its constituents' labels; tags stay as they are."""
+        """The tree with function tags and index marks cut off its constituents' labels; tags stay."""
         cut: dict[str, str] = {}
         for _, _, label in self.spans:
             if label not in cut:
@@ -194,7 +199,7 @@ class ConstituencyTree:
         return self._trusted(self.words, self.tags, spans, self._written)
 
     def without_empties(self) -> ConstituencyTree:
-        """The tree without empty elements (tag -NONE-) and without the constituents that held nothing else."""
+        """The tree without empty elements (tag -NONE-) and the constituents that held nothing else."""
         if EMPTY_TAG not in self.tags:
             return self
         kept = [index for index, tag in enumerate(self.tags) if tag != EMPTY_TAG]
@@ -325,96 +330,93 @@ def _read_fast(text: str) -> _Parts | None:
             return None
         else:
             opened.append(len(spans))
-            spans.append((n, label))
+            spans.append((n, intern(label)))
     one_root = spans[0][:2] == (0, n) if spans and not opened else n == 1
     return (words, tags, spans) if one_root and not opened else None
 
 
 def _read_any(text: str, *, allow_empty: bool) -> _Parts:
     """Read any bracketed tree token by token, or say why it is none."""
-    brackets = _parse_brackets(text)
+    events = _scan(text)
+    untagged = any(isinstance(event, _Bracket) and event.words and event.children > 1 for event in events)
     words: list[str] = []
     tags: list[str] = []
     spans: list[Any] = []
-    untagged = any(bare and children > 1 for _, children, bare, _ in brackets)
-    # A bracket is (label, children, holds a bare word, tokens): replay its tokens in reading order.
-    opened: list[int] = []
-    number = 0
-    for kind, token in _replay(text):
-        if kind == "open":
-            label, children, bare, _ = brackets[number]
-            number += 1
-            if bare and children == 1 and not untagged:
-                tags.append(label)
+    opened: list[int] = []  # where in `spans` the open brackets are; -1 for one that is a tag
+    for event in events:
+        if isinstance(event, _Bracket):
+            if event.words == event.children == 1 and not untagged:
+                tags.append(event.label)
                 opened.append(-1)
             else:
                 opened.append(len(spans))
-                spans.append((len(words), label))
-        elif kind == "word":
-            words.append(token)
+                spans.append((len(words), event.label))
+        elif event is not None:
+            words.append(event)
             if len(tags) < len(words):
                 tags.append("")
         else:
             index = opened.pop()
-            if index >= 0:
-                i, label = spans[index]
-                if i == len(words):
-                    if not allow_empty and (opened or label):
-                        raise TreeError(f"constituent ({label}) holds no words: {_excerpt(text)}")
-                    del spans[index:]
-                else:
-                    spans[index] = (i, len(words), label)
+            if index < 0:
+                continue
+            i, label = spans[index]
+            if i < len(words):
+                spans[index] = (i, len(words), label)
+            elif allow_empty or not (opened or label):
+                del spans[index:]
+            else:
+                raise TreeError(f"constituent ({label}) holds no words: {_excerpt(text)}")
     return words, tags, spans
 
 
-def _replay(text: str) -> Iterator[tuple[str, str]]:
-    """The tokens of a bracketed tree as ("open", label), ("word", word) and ("close", "")."""
-    after_open = False
-    for token in _TOKEN.findall(text):
-        if after_open:
-            after_open = False
-            if token not in "()":
-                yield "open", token
-                continue
-            yield "open", ""
-        if token == "(":
-            after_open = True
-        elif token == ")":
-            yield "close", ""
-        else:
-            yield "word", token
+class _Bracket:
+    """An opening bracket, with how many children it has, and how many of them are bare words."""
+
+    __slots__ = ("children", "label", "words")
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.children = 0
+        self.words = 0
 
 
-def _parse_brackets(text: str) -> list[list[Any]]:
-    """Per bracket, in reading order: label, number of children, whether one is a bare word, place in the text."""
-    brackets: list[list[Any]] = []
-    opened: list[int] = []
-    done = False
-    for kind, token in _replay(text):
-        if done:
-            raise TreeError(f"there is more text after the tree's last bracket: {_excerpt(text)}")
-        if kind == "open":
-            if opened:
-                brackets[opened[-1]][1] += 1
-            opened.append(len(brackets))
-            brackets.append([token, 0, False, None])
-        elif not opened:
-            what = (
-                "a closing bracket without its opening one"
-                if kind == "close"
-                else f"no bracket around {token!r}"
-            )
+def _scan(text: str) -> list[_Bracket | str | None]:
+    """A bracketed tree as opening brackets, words, and None for closing brackets; refused unless balanced."""
+    tokens = _TOKEN.findall(text)
+    events: list[_Bracket | str | None] = []
+    opened: list[_Bracket] = []
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        place += 1
+        if events and not opened:
+            what = "a closing bracket without its opening one" if token == ")" else "more text after the tree"
             raise TreeError(f"{what}: {_excerpt(text)}")
-        elif kind == "word":
-            brackets[opened[-1]][1] += 1
-            brackets[opened[-1]][2] = True
-        else:
+        if token[0] == "(":
+            bracket = _Bracket("")
+            following, after, *_ = *tokens[place : place + 2], ")", ")"
+            # "( word)" is a word whose tag is empty, "(LABEL" and "( LABEL (" are brackets with a label.
+            if following[0] not in "()" and not (len(token) > 1 and after == ")"):
+                bracket.label = following
+                place += 1
+            if opened:
+                opened[-1].children += 1
+            opened.append(bracket)
+            events.append(bracket)
+        elif not opened:
+            what = "a closing bracket without its opening one" if token == ")" else "no bracketed tree"
+            raise TreeError(f"{what}: {_excerpt(text)}")
+        elif token == ")":
             opened.pop()
-            done = not opened
-    if opened or not brackets:
-        what = f"{len(opened)} bracket(s) not closed" if opened or "(" in text else "no bracketed tree"
+            events.append(None)
+        else:
+            opened[-1].children += 1
+            opened[-1].words += 1
+            events.append(token)
+    if opened or not events:
+        what = f"{len(opened)} bracket(s) not closed" if opened else "no bracketed tree"
         raise TreeError(f"{what}: {_excerpt(text)}")
-    return brackets
+    return events
 
 
 def _excerpt(text: str) -> str:
@@ -448,7 +450,7 @@ def _pieces(tree: ConstituencyTree, words: Sequence[str]) -> Iterator[str]:
 
 def _may_stand_bare(tree: ConstituencyTree) -> bool:
     """Whether words without tags can be written as such, and still be told from tags when read back."""
-    if any(tree.tags) or not tree.spans:
+    if any(tree.tags) or not tree.spans or not all(label for _, _, label in tree.spans):
         return False
     alone = [False] * len(tree.words)
     for i, j, _ in tree.spans:

@@ -11,8 +11,8 @@ from arcspan.errors import TreeError
 class DependencyTree:
     """A dependency tree over words 1..n with one root. Immutable, hashable, compared by value.
 
-    `heads[m - 1]` is the head of word m, 0 for the root; `relations` runs parallel. `tags` are language-specific
-    parts of speech (XPOS), `upos` universal ones, both "" where there are none.
+    `heads[m - 1]` is the head of word m, 0 for the root; `relations` runs parallel. `tags` are
+    language-specific parts of speech (XPOS), `upos` universal ones, both "" where there are none.
 
     >>> tree = DependencyTree([2, 0, 5, 5, 2, 2], ["nsubj", "root", "det", "amod", "dobj", "advmod"],
     ...                       "Logic plays a maximal role here".split())
@@ -167,18 +167,27 @@ def yields(heads: Sequence[int]) -> tuple[list[int], list[int]] | None:
     >>> yields([3, 4, 0, 3]) is None
     True
     """
+    left, right, size = extents(heads)
+    for i, j, words in zip(left, right, size, strict=True):
+        if j - i != words:
+            return None
+    return left, right
+
+
+def extents(heads: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+    """Left and right fencepost of every word's yield, and its number of words; index 0 is the sentence."""
     n = len(heads)
     left = list(range(-1, n))
     left[0] = 0
     right = list(range(n + 1))
+    right[0] = n
     size = [1] * (n + 1)
+    size[0] = n
     waiting = [0] * (n + 1)  # dependents not yet counted
     for h in heads:
         waiting[h] += 1
     ready = [m for m in range(1, n + 1) if not waiting[m]]
     for m in ready:  # grows while it is read: leaves first, then words whose dependents are all counted
-        if right[m] - left[m] != size[m]:
-            return None
         h = heads[m - 1]
         if h:
             size[h] += size[m]
@@ -189,5 +198,4 @@ def yields(heads: Sequence[int]) -> tuple[list[int], list[int]] | None:
             waiting[h] -= 1
             if not waiting[h]:
                 ready.append(h)
-    right[0] = n
-    return left, right
+    return left, right, size

@@ -1,7 +1,8 @@
-"""Lexicalized trees: binary brackets that carry their head words, and so hold both trees of a sentence at once.
+"""Lexicalized trees: binary brackets that carry their head words, and so hold both trees of a sentence.
 
-`LexicalTree.join` puts a constituency and a compatible dependency tree together by head binarization (section 3 of
-the paper); `split` takes them apart again, exactly. Relations are no part of the brackets; they ride along.
+`LexicalTree.join` puts a constituency and a compatible dependency tree together by head binarization
+(section 3 of the paper); `split` takes them apart again, exactly. Relations are no part of the brackets;
+they ride along.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class LexicalTree:
     tags: tuple[str, ...]
     upos: tuple[str, ...]
     _source: tuple[Any, ...] | None
-    """What differs between the two trees' own words and tags: (written forms, d-tree's words, d-tree's tags)."""
+    """The c-tree's written forms, the d-tree's own words and tags; None where there is no difference."""
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class LexicalTree:
 
     @classmethod
     def join(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree:
-        """The lexicalized tree that holds both; TreeError, which names who is to blame, when they do not fit."""
+        """The lexicalized tree that holds both; TreeError, which says who is to blame, if they do not fit."""
         nodes = head_nodes(c, d.heads)
         if nodes is None:
             raise TreeError(str(compatibility.why_incompatible(c, d)))
@@ -173,7 +174,7 @@ class LexicalTree:
 
 
 def _heads_of(nodes: Sequence[Node], n: int) -> tuple[int, ...]:
-    """The heads that the nodes imply; TreeError unless they are a binary tree whose parts' heads fit together."""
+    """The heads that the nodes imply; TreeError unless they are a binary tree with heads that fit."""
     if len(nodes) != max(0, 2 * n - 1):
         raise TreeError(f"{len(nodes)} nodes over {n} words: a binary tree has {max(0, 2 * n - 1)}")
     heads = [0] * n
