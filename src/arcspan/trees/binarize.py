@@ -19,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from arcspan.errors import TreeError
-from arcspan.trees.compatibility import Chain, collapse, head_words, why_incompatible
-from arcspan.trees.constituency import ConstituencyTree
+from arcspan.trees.compatibility import head_words, why_incompatible
+from arcspan.trees.constituency import Chain, ConstituencyTree, collapse, units
 from arcspan.trees.dependency import DependencyTree, yields
 
 BinaryNode = tuple[int, int, Chain]
@@ -121,46 +121,21 @@ def head_nodes(tree: ConstituencyTree, heads: Sequence[int]) -> list[HeadedNode]
     return nodes
 
 
-def _units(tree: ConstituencyTree) -> tuple[list[BinaryNode], list[list[int]], list[int]]:
-    """Constituents and words without one in pre-order; where each one's children begin; each one's parent."""
-    n = len(tree)
-    spans = collapse(tree)
-    has_own = [False] * n
-    for i, j, _ in spans:
-        if j - i == 1:
-            has_own[i] = True
-    spans.extend((k, k + 1, ()) for k in range(n) if not has_own[k])
-    spans.sort(key=lambda span: (span[0], -span[1]))
-    starts: list[list[int]] = []
-    parents: list[int] = []
-    opened: list[int] = []
-    for index, (i, _, _) in enumerate(spans):
-        while opened and spans[opened[-1]][1] <= i:
-            opened.pop()
-        parents.append(opened[-1] if opened else -1)
-        if opened:
-            starts[opened[-1]].append(i)
-        starts.append([])
-        opened.append(index)
-    return spans, starts, parents
-
-
 def _left(tree: ConstituencyTree) -> tuple[BinaryNode, ...]:
-    units, starts, _ = _units(tree)
+    parts, _, children = units(tree)
     nodes: list[BinaryNode] = []
-    for (i, j, chain), begins in zip(units, starts, strict=True):
+    for (i, j, chain), below in zip(parts, children, strict=True):
         nodes.append((i, j, chain))
-        nodes.extend((i, k, ()) for k in reversed(begins[2:]))
+        nodes.extend((i, parts[child][0], ()) for child in reversed(below[2:]))
     return tuple(nodes)
 
 
 def _right(tree: ConstituencyTree) -> tuple[BinaryNode, ...]:
-    units, starts, parents = _units(tree)
+    parts, parents, children = units(tree)
     nodes: list[BinaryNode] = []
-    for unit, parent in zip(units, parents, strict=True):
-        if parent >= 0:
-            begins, end = starts[parent], units[parent][1]
-            if unit[0] != begins[0] and unit[0] != begins[-1]:
-                nodes.append((unit[0], end, ()))
-        nodes.append(unit)
+    for index, (i, j, chain) in enumerate(parts):
+        parent = parents[index]
+        if parent >= 0 and index != children[parent][0] and index != children[parent][-1]:
+            nodes.append((i, parts[parent][1], ()))
+        nodes.append((i, j, chain))
     return tuple(nodes)

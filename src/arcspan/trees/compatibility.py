@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arcspan.trees.constituency import ConstituencyTree
+from arcspan.trees.constituency import Chain, ConstituencyTree, collapse
 from arcspan.trees.dependency import DependencyTree, extents, yields
 
 if TYPE_CHECKING:
     from arcspan.trees.constituency import Span
-
-Chain = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,28 +39,6 @@ class Incompatibility:
 
     def __str__(self) -> str:
         return self.message
-
-
-def collapse(tree: ConstituencyTree) -> list[tuple[int, int, Chain]]:
-    """Distinct spans in pre-order, each with its unary chain of labels, outermost first.
-
-    >>> collapse(ConstituencyTree.from_brackets("(TOP (S (NP (NN dogs)) (VB bark)))"))
-    [(0, 2, ('TOP', 'S')), (0, 1, ('NP',))]
-    """
-    collapsed: list[tuple[int, int, Chain]] = []
-    chain: list[str] = []
-    last_i, last_j = 0, -1
-    for i, j, label in tree.spans:
-        if j == last_j and i == last_i:
-            chain.append(label)
-        else:
-            if chain:
-                collapsed.append((last_i, last_j, tuple(chain)))
-            chain = [label]
-            last_i, last_j = i, j
-    if chain:
-        collapsed.append((last_i, last_j, tuple(chain)))
-    return collapsed
 
 
 def head_words(

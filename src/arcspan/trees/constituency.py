@@ -22,6 +22,9 @@ from arcspan.errors import TreeError
 Span = tuple[int, int, str]
 """A fencepost span with its label: covers words i+1..j."""
 
+Chain = tuple[str, ...]
+"""The labels of a unary chain, outermost first."""
+
 WRAPPERS = frozenset({"TOP", "ROOT", "S1", "VROOT", ""})
 """Labels of the bracket that treebanks put around the real tree."""
 
@@ -273,6 +276,59 @@ class ConstituencyTree:
 
 
 _escape = escape  # `brackets` has a parameter of that name
+
+
+def collapse(tree: ConstituencyTree) -> list[tuple[int, int, Chain]]:
+    """Distinct spans in pre-order, each with its unary chain of labels, outermost first.
+
+    >>> collapse(ConstituencyTree.from_brackets("(TOP (S (NP (NN dogs)) (VB bark)))"))
+    [(0, 2, ('TOP', 'S')), (0, 1, ('NP',))]
+    """
+    collapsed: list[tuple[int, int, Chain]] = []
+    chain: list[str] = []
+    last_i, last_j = 0, -1
+    for i, j, label in tree.spans:
+        if j == last_j and i == last_i:
+            chain.append(label)
+        else:
+            if chain:
+                collapsed.append((last_i, last_j, tuple(chain)))
+            chain = [label]
+            last_i, last_j = i, j
+    if chain:
+        collapsed.append((last_i, last_j, tuple(chain)))
+    return collapsed
+
+
+def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[int], list[list[int]]]:
+    """The tree as nodes: distinct spans, and the words that have none, in pre-order.
+
+    Returns the nodes (i, j, chain), where the chain of a word without constituent is (), each one's parent
+    (-1 for the root), and each one's children, as indices.
+
+    >>> units(ConstituencyTree.from_brackets("(S (NP (NN dogs)) (VB bark))"))
+    ([(0, 2, ('S',)), (0, 1, ('NP',)), (1, 2, ())], [-1, 0, 0], [[1, 2], [], []])
+    """
+    nodes = collapse(tree)
+    own = [False] * len(tree)
+    for i, j, _ in nodes:
+        if j - i == 1:
+            own[i] = True
+    nodes.extend([(k, k + 1, ()) for k, has in enumerate(own) if not has])
+    nodes.sort(key=lambda node: (node[0], -node[1]))
+    parents: list[int] = []
+    children: list[list[int]] = [[] for _ in nodes]
+    opened: list[int] = []
+    for index, (i, _, _) in enumerate(nodes):
+        while opened and nodes[opened[-1]][1] <= i:
+            opened.pop()
+        if opened:
+            parents.append(opened[-1])
+            children[opened[-1]].append(index)
+        else:
+            parents.append(-1)
+        opened.append(index)
+    return nodes, parents, children
 
 
 def _unescape_all(words: list[str]) -> tuple[list[str], dict[int, str] | None]:

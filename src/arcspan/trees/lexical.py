@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from arcspan.errors import TreeError
 from arcspan.trees import compatibility
 from arcspan.trees.binarize import head_nodes
-from arcspan.trees.compatibility import Chain, Incompatibility
-from arcspan.trees.constituency import ConstituencyTree
+from arcspan.trees.compatibility import Incompatibility
+from arcspan.trees.constituency import Chain, ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
 
 
