@@ -1,0 +1,225 @@
+"""The model of all four systems: an encoder, structure scorers, and heads for labels, relations and tags.
+
+SEP, MTL, Joint1o and Joint2o are the same network; they differ in which parts exist (a SEP parser is two
+models, each with one part), in the loss, and in the search:
+
+| system  | parts          | loss                         | search                       |
+|---------|----------------|------------------------------|------------------------------|
+| sep     | spans; arcs    | each its own                 | CKY; Eisner                  |
+| mtl     | spans and arcs | the sum of the two of sep    | Eisner-Satta (or apart)      |
+| joint1o | spans and arcs | over l-trees                 | Eisner-Satta                 |
+| joint2o | and headed     | over l-trees                 | Eisner-Satta of second order |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from arcspan import decoding
+from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
+from arcspan.neural.scorers import LABELLERS, MLP, HeadedScorer, PairScorer, fenceposts, pairs
+from arcspan.neural.settings import Inventories, ModelSettings
+
+PARTS = ("both", "constituency", "dependency")
+
+
+class Scores(NamedTuple):
+    """Structure scores of a batch: span[B, n+1, n+1], arc[B, n+1, n+1] (modifier, head), headed[B, pairs, n+1].
+
+    What the model does not have is None.
+    """
+
+    span: Tensor | None
+    arc: Tensor | None
+    headed: Tensor | None
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One sentence as the model sees it, in ids of the inventories; what the model lacks is None."""
+
+    nodes: np.ndarray | None  # (2n-1, 4): i, j, head (0 where there is none), label; pre-order
+    heads: np.ndarray | None  # (n,)
+    relations: np.ndarray | None  # (n,)
+    tags: np.ndarray | None  # (n,)
+    upos: np.ndarray | None  # (n,)
+    score: float
+
+
+class Model(nn.Module):
+    """One network; `part` is `both`, or the half that a SEP parser's model has."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        encoder: PretrainedEncoder | LstmEncoder,
+        inventories: Inventories,
+        part: str = "both",
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        self.inventories = inventories
+        self.part = part
+        self.encoder = encoder
+        size, dropout = encoder.size, settings.mlp_dropout
+        labeller = LABELLERS[settings.labeller]
+        has_spans, has_arcs = part != "dependency", part != "constituency"
+        self.tag_input: nn.Embedding | None = None
+        if settings.gold_tags:
+            # Tag 0 is "no tag": begin, end, padding, and tags never seen in training.
+            self.tag_input = nn.Embedding(len(inventories.tags) + 1, size, padding_idx=0)
+        self.span = PairScorer(size, settings.span_size, dropout) if has_spans else None
+        self.arc = PairScorer(size, settings.arc_size, dropout) if has_arcs else None
+        self.headed: HeadedScorer | None = None
+        if settings.system == "joint2o" and part == "both":
+            self.headed = HeadedScorer(size, settings.headed_size, dropout, settings.separate_hooked)
+        self.label = labeller(size, settings.label_size, len(inventories.labels), dropout) if has_spans else None
+        self.relation = (
+            labeller(size, settings.relation_size, len(inventories.relations), dropout) if has_arcs else None
+        )
+        self.tag: nn.Module | None = None
+        self.upos: nn.Module | None = None
+        if settings.tags:
+            if inventories.tags:
+                self.tag = _classifier(size, settings.tag_size, len(inventories.tags), dropout)
+            if inventories.upos:
+                self.upos = _classifier(size, settings.tag_size, len(inventories.upos), dropout)
+
+    def encode(self, inputs: dict[str, Tensor], gold_tags: Tensor | None = None) -> Tensor:
+        """hidden[B, n+2, D]; gold_tags[B, n+2] where the model reads them."""
+        hidden: Tensor = self.encoder(**{name: inputs[name] for name in self.encoder.input_names})
+        if self.tag_input is not None and gold_tags is not None:
+            hidden = hidden + self.tag_input(gold_tags)
+        return hidden
+
+    def score(self, hidden: Tensor, i: Tensor | None = None, j: Tensor | None = None) -> Scores:
+        """Structure scores; (i, j) are the pairs of fenceposts, made here where they are not given."""
+        posts, words = fenceposts(hidden), hidden[:, :-1]
+        headed = None
+        if self.headed is not None:
+            if i is None or j is None:
+                i, j = pairs(posts.shape[1] - 1, hidden.device)
+            headed = self.headed(words, posts, i, j)
+        return Scores(
+            self.span(posts) if self.span is not None else None,
+            self.arc(words) if self.arc is not None else None,
+            headed,
+        )
+
+    def search(self, scores: Scores, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
+        """The best structure of every sentence; with `apart`, spans and arcs are searched each alone."""
+        return search(as_arrays(scores), lengths, apart)
+
+    @torch.no_grad()
+    def predict(
+        self,
+        inputs: dict[str, Tensor],
+        lengths: np.ndarray,
+        gold_tags: Tensor | None = None,
+        apart: bool = False,
+    ) -> list[Prediction]:
+        """Both trees of every sentence, labelled: labels and relations are scored only where they are needed."""
+        if self.training:
+            raise RuntimeError("the model is in training mode: call .eval() first")
+        hidden = self.encode(inputs, gold_tags)
+        decoded = self.search(self.score(hidden), lengths, apart)
+        device = hidden.device
+        label_ids = relation_ids = tag_ids = upos_ids = None
+        if self.label is not None:
+            b, nodes = flatten(decoded.spans)
+            logits = self.label(fenceposts(hidden), *_tensors(device, b, nodes[:, 0], nodes[:, 1])).cpu()
+            # A sentence of several words has a constituent over all of them, whatever its label.
+            whole = (nodes[:, 0] == 0) & (nodes[:, 1] == lengths[b]) & (lengths[b] > 1)
+            logits[torch.from_numpy(whole), 0] = -torch.inf
+            label_ids = logits.argmax(-1).numpy()
+        word_b = np.repeat(np.arange(len(lengths)), lengths)
+        word_m = np.concatenate([np.arange(1, n + 1) for n in lengths]) if len(lengths) else word_b
+        if self.relation is not None:
+            heads = decoded.heads[word_b, word_m]
+            relation_ids = (
+                self.relation(hidden[:, :-1], *_tensors(device, word_b, word_m, heads)).argmax(-1).cpu().numpy()
+            )
+        if self.tag is not None:
+            tag_ids = self.tag(hidden).argmax(-1).cpu().numpy()
+        if self.upos is not None:
+            upos_ids = self.upos(hidden).argmax(-1).cpu().numpy()
+        out, node, word = [], 0, 0
+        for b, n in enumerate(lengths):
+            mine = None
+            if label_ids is not None:
+                found = decoded.spans[b]
+                heads_of = found[:, 2] if found.shape[1] == 3 else np.zeros(len(found), dtype=found.dtype)
+                mine = np.column_stack([found[:, :2], heads_of, label_ids[node : node + len(found)]])
+                node += len(found)
+            out.append(
+                Prediction(
+                    nodes=mine,
+                    heads=None if decoded.heads is None else decoded.heads[b, 1 : n + 1],
+                    relations=None if relation_ids is None else relation_ids[word : word + n],
+                    tags=None if tag_ids is None else tag_ids[b, 1 : n + 1],
+                    upos=None if upos_ids is None else upos_ids[b, 1 : n + 1],
+                    score=float(decoded.scores[b]),
+                )
+            )
+            word += n
+        return out
+
+
+class ScoreArrays(NamedTuple):
+    """`Scores` outside torch, headed as the full cube [B, n+1, n+1, n+1] that the search reads."""
+
+    span: np.ndarray | None
+    arc: np.ndarray | None
+    headed: np.ndarray | None
+
+
+def as_arrays(scores: Scores) -> ScoreArrays:
+    """Copy scores out of torch, in float32 on the CPU.
+
+    The search always runs in the compiled kernels on the CPU, also for scores made on an accelerator: one
+    CPU thread decodes thousands of sentences a second (`arcspan benchmark decode`), which is more than an
+    accelerator encodes, and the copy is small beside either. `decoding.batched` stays for callers who want
+    the whole batch searched where the scores are.
+    """
+    span = None if scores.span is None else scores.span.detach().float().cpu().numpy()
+    arc = None if scores.arc is None else scores.arc.detach().float().cpu().numpy()
+    headed = None
+    if scores.headed is not None:
+        packed = scores.headed.detach().float().cpu().numpy()
+        batch, _, positions = packed.shape
+        headed = np.zeros((batch, positions, positions, positions), dtype=np.float32)
+        i, j = np.triu_indices(positions, 1)
+        headed[:, i, j] = packed
+    return ScoreArrays(span, arc, headed)
+
+
+def search(scores: ScoreArrays, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
+    """Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner; `apart` runs those two."""
+    if scores.span is not None and scores.arc is not None and not apart:
+        return decoding.eisner_satta(scores.span, scores.arc, lengths, headed=scores.headed)
+    spans = None if scores.span is None else decoding.cky(scores.span, lengths)
+    arcs = None if scores.arc is None else decoding.eisner(scores.arc, lengths)
+    if spans is None or arcs is None:
+        found = spans if spans is not None else arcs
+        assert found is not None
+        return found
+    return decoding.Decoded(heads=arcs.heads, spans=spans.spans, scores=spans.scores + arcs.scores)
+
+
+def flatten(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of all sentences in one array, and the sentence that each row belongs to."""
+    b = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
+    return b, np.concatenate(rows) if rows else np.zeros((0, 3), dtype=np.int64)
+
+
+def _tensors(device: torch.device, *arrays: np.ndarray) -> list[Tensor]:
+    return [torch.as_tensor(np.ascontiguousarray(array, dtype=np.int64), device=device) for array in arrays]
+
+
+def _classifier(size_in: int, size: int, classes: int, dropout: float) -> nn.Sequential:
+    return nn.Sequential(MLP(size_in, size, dropout), nn.Linear(size, classes))

@@ -1,0 +1,149 @@
+"""Vectors to scores: MLPs and biaffine forms, as the paper's section 5 defines them.
+
+Shapes: fenceposts and words have n+1 positions. Fencepost i stands between words i and i+1; word position 0
+is the artificial root. Spans are scored at [b, i, j], arcs at [b, modifier, head], headed and hooked spans
+only at pairs i < j, as [b, pair, h] (`pairs`).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def fenceposts(hidden: Tensor) -> Tensor:
+    """[B, n+1, D] from hidden[B, n+2, D]: left context of a post from the word before, right from the next."""
+    before, after = hidden.chunk(2, -1)
+    return torch.cat([before[:, :-1], after[:, 1:]], -1)
+
+
+def pairs(n: int, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
+    """All i < j of n+1 fenceposts, in the order that headed scores have."""
+    i, j = torch.triu_indices(n + 1, n + 1, 1, device=device)
+    return i, j
+
+
+class SharedDropout(nn.Module):
+    """Dropout with one mask for all positions of a sentence."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x[B, ..., D], the same mask for everything between."""
+        if not self.training or not self.share:
+            return x
+        shape = (x.shape[0], *([1] * (x.dim() - 2)), x.shape[-1])
+        return x * x.new_empty(shape).bernoulli_(1 - self.share).div_(1 - self.share)
+
+
+class MLP(nn.Module):
+    """One linear layer, LeakyReLU, shared dropout."""
+
+    def __init__(self, size_in: int, size_out: int, dropout: float) -> None:
+        super().__init__()
+        self.linear = nn.Linear(size_in, size_out)
+        nn.init.orthogonal_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+        self.activation = nn.LeakyReLU(0.1)
+        self.dropout = SharedDropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[..., size_out]"""
+        return self.dropout(self.activation(self.linear(x)))
+
+
+class PairScorer(nn.Module):
+    """s(x, y) = [x; 1]' W y for all pairs of positions: spans and arcs."""
+
+    def __init__(self, size_in: int, size: int, dropout: float) -> None:
+        super().__init__()
+        self.first = MLP(size_in, size, dropout)
+        self.second = MLP(size_in, size, dropout)
+        self.weight = nn.Linear(size, size, bias=True)  # the bias is the row that the constant 1 meets
+        nn.init.zeros_(self.weight.weight)
+        nn.init.zeros_(self.weight.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, N, N] from x[B, N, D]."""
+        return self.weight(self.first(x)) @ self.second(x).transpose(1, 2)
+
+
+class HeadedScorer(nn.Module):
+    """s(i, j, h) = [word; 1]' W [span; 1] for headed (h inside) and hooked (h outside) spans.
+
+    The span's MLP is linear before its activation: W(z_i - z_j) = W z_i - W z_j, so each fencepost is
+    projected once and a span costs one subtraction and one activation.
+    """
+
+    def __init__(self, size_in: int, size: int, dropout: float, separate_hooked: bool) -> None:
+        super().__init__()
+        self.word = MLP(size_in, size, dropout)
+        self.post = nn.Linear(size_in, size)
+        nn.init.orthogonal_(self.post.weight)
+        nn.init.zeros_(self.post.bias)
+        self.activation = nn.LeakyReLU(0.1)
+        self.dropout = SharedDropout(dropout)
+        self.weight = nn.Linear(size, size + 1)
+        self.hooked = nn.Linear(size, size + 1) if separate_hooked else None
+        for form in filter(None, (self.weight, self.hooked)):
+            nn.init.zeros_(form.weight)
+            nn.init.zeros_(form.bias)
+
+    def forward(self, words: Tensor, posts: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        """[B, pairs, n+1] from words[B, n+1, D], posts[B, n+1, D] and the pairs i < j."""
+        projected = nn.functional.linear(posts, self.post.weight)
+        span = projected.index_select(1, i) - projected.index_select(1, j) + self.post.bias
+        span = self.dropout(self.activation(span))
+        word = self.word(words)
+        scores = self._form(self.weight, span, word)
+        if self.hooked is None:
+            return scores
+        h = torch.arange(words.shape[1], device=words.device)
+        inside = (h > i.unsqueeze(1)) & (h <= j.unsqueeze(1))
+        return torch.where(inside, scores, self._form(self.hooked, span, word))
+
+    @staticmethod
+    def _form(weight: nn.Linear, span: Tensor, word: Tensor) -> Tensor:
+        query = weight(word)  # [B, n+1, size+1]; the last column meets the span's constant 1
+        return span @ query[..., :-1].transpose(1, 2) + query[..., -1].unsqueeze(1)
+
+
+class BiaffineLabeller(nn.Module):
+    """Scores of all labels at chosen pairs of positions: [x; 1]' W_label [y; 1], the paper's form."""
+
+    def __init__(self, size_in: int, size: int, labels: int, dropout: float) -> None:
+        super().__init__()
+        self.first = MLP(size_in, size, dropout)
+        self.second = MLP(size_in, size, dropout)
+        self.weight = nn.Parameter(torch.zeros(labels, size + 1, size + 1))
+
+    def forward(self, x: Tensor, b: Tensor, p: Tensor, q: Tensor) -> Tensor:
+        """[K, labels] at the pairs (b, p, q), K of them."""
+        one = x.new_ones(b.shape[0], 1)
+        first = torch.cat([self.first(x)[b, p], one], -1)
+        second = torch.cat([self.second(x)[b, q], one], -1)
+        labels, size = self.weight.shape[0], self.weight.shape[1]
+        left = first @ self.weight.permute(1, 0, 2).reshape(size, labels * size)
+        return (left.reshape(-1, labels, size) @ second.unsqueeze(-1)).squeeze(-1)
+
+
+class MlpLabeller(nn.Module):
+    """Scores of all labels at chosen pairs: V act(A x + B y), a few times cheaper than the biaffine form."""
+
+    def __init__(self, size_in: int, size: int, labels: int, dropout: float) -> None:
+        super().__init__()
+        self.first = nn.Linear(size_in, size)
+        self.second = nn.Linear(size_in, size, bias=False)
+        self.activation = nn.LeakyReLU(0.1)
+        self.dropout = nn.Dropout(dropout)
+        self.out = nn.Linear(size, labels)
+
+    def forward(self, x: Tensor, b: Tensor, p: Tensor, q: Tensor) -> Tensor:
+        """[K, labels] at the pairs (b, p, q), K of them."""
+        both = self.first(x)[b, p] + self.second(x)[b, q]
+        return self.out(self.dropout(self.activation(both)))
+
+
+LABELLERS = {"biaffine": BiaffineLabeller, "mlp": MlpLabeller}

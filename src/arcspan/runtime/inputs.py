@@ -1,0 +1,303 @@
+"""Words to the arrays that an encoder reads, the same in training and in an installed parser.
+
+Two kinds of encoder, two kinds of input. `PieceInputs` cuts words into the word pieces of a pretrained
+encoder; a sentence of more pieces than the encoder takes becomes several overlapping rows, and each word
+takes its vector from the row where it stands furthest from an edge. `WordInputs` looks words and characters
+up in vocabularies made from a training treebank. Both hand out a dict of arrays by name: torch modules and
+ONNX graphs take the same names.
+
+Positions: 0 is the sentence's beginning (the artificial root of the d-tree), 1..n the words, n+1 the end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+
+# How a word is written, for encoders that lower-case everything: the classes of `shape`.
+SHAPES = ("special", "lower", "capitalised", "upper", "mixed", "digits", "letters and digits", "other", "letter")
+
+
+def shape(word: str) -> int:
+    """The class of a word's letters and digits, an index into SHAPES.
+
+    >>> [SHAPES[shape(word)] for word in ("role", "Logic", "DNA", "mRNA", "1999", "p53", "-", "A", "學")]
+    ['lower', 'capitalised', 'upper', 'mixed', 'digits', 'letters and digits', 'other', 'letter', 'other']
+    """
+    if word.isalpha():
+        if word.islower():
+            return 1
+        if len(word) == 1 and word.isupper():
+            return 8
+        if word.istitle():
+            return 2
+        if word.isupper():
+            return 3
+        return 4 if any(letter.isupper() for letter in word) else 7
+    if any(letter.isdigit() for letter in word):
+        return 6 if any(letter.isalpha() for letter in word) else 5
+    if word.islower():
+        return 1
+    if word.isupper():
+        return 3
+    if word.istitle():
+        return 2
+    return 4 if any(letter.isupper() for letter in word) else 7
+
+
+class Inputs(Protocol):
+    """What turns words into an encoder's arrays."""
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
+        """Look every word up once; what comes back is opaque, one item a sentence."""
+
+    def cost(self, prepared: Any) -> int:
+        """How much the encoder has to read for this sentence: pieces, or words."""
+
+    def batch(self, prepared: Sequence[Any]) -> Arrays:
+        """The arrays of several sentences, padded; all have batch size first."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything needed to make this object again."""
+
+
+class PieceInputs:
+    """Word pieces for a pretrained encoder.
+
+    `tokenizer` is the text of a `tokenizer.json`; `window` the most pieces that the encoder takes at once,
+    the two special ones included; `overlap` how many pieces neighbouring windows share; `pooling` is `mean`
+    over a word's pieces or `first`; of a very long word, `pieces_per_word` pieces are read.
+    """
+
+    kind = "pieces"
+
+    def __init__(
+        self,
+        tokenizer: str,
+        *,
+        begin: int,
+        end: int,
+        padding: int,
+        unknown: int,
+        window: int = 512,
+        overlap: int = 128,
+        pooling: str = "mean",
+        pieces_per_word: int = 16,
+    ) -> None:
+        from tokenizers import Tokenizer
+
+        self.text = tokenizer
+        self.begin, self.end, self.padding, self.unknown = begin, end, padding, unknown
+        self.window, self.overlap = window, min(overlap, max(0, (window - 2) // 2))
+        self.pooling, self.pieces_per_word = pooling, pieces_per_word
+        self._tokenizer = Tokenizer.from_str(tokenizer)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the tokenizer's own text, which is a file of its own."""
+        names = ("begin", "end", "padding", "unknown", "window", "overlap", "pooling", "pieces_per_word")
+        return {"kind": self.kind, **{name: getattr(self, name) for name in names}}
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """For each sentence: piece ids, pieces of each word (at least one), the shape of each word."""
+        # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
+        clean = [[word if _encodable(word) else "" for word in words] for words in sentences]
+        encodings = self._tokenizer.encode_batch(clean, is_pretokenized=True, add_special_tokens=False)
+        return [self._prepare_one(words, encoding) for words, encoding in zip(sentences, encodings, strict=True)]
+
+    def _prepare_one(self, words: Sequence[str], encoding: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        n = len(words)
+        ids = np.asarray(encoding.ids, dtype=np.int64)
+        of_word = np.asarray([n if word is None else word for word in encoding.word_ids], dtype=np.int64)
+        counts = np.bincount(of_word, minlength=n + 1)[:n] if len(of_word) else np.zeros(n, dtype=np.int64)
+        shapes = np.fromiter((shape(word) for word in words), dtype=np.int64, count=n)
+        if n and (counts.min() == 0 or counts.max() > self.pieces_per_word):
+            pieces: list[int] = []
+            starts = np.concatenate([[0], np.cumsum(counts)])
+            for word in range(n):
+                own = ids[starts[word] : starts[word + 1]][: self.pieces_per_word]
+                pieces.extend(own.tolist() or [self.unknown])
+            ids = np.asarray(pieces, dtype=np.int64)
+            counts = np.clip(counts, 1, self.pieces_per_word)
+        return ids, counts, shapes
+
+    def cost(self, prepared: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
+        """Pieces, the two special ones included."""
+        return len(prepared[0]) + 2
+
+    def batch(self, prepared: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Arrays:
+        """`pieces`, `mask`, `shapes` [R, P] for R rows, and which pieces make a word: `index`, `weight` [B, n+2, M].
+
+        `index` counts along the flattened rows; a word is the weighted sum of its pieces' vectors.
+        """
+        rows: list[tuple[np.ndarray, np.ndarray]] = []
+        places: list[np.ndarray] = []  # of each sentence: (row, column) of begin, every piece, end
+        room = self.window - 2
+        for ids, counts, shapes in prepared:
+            piece_shapes = np.repeat(shapes, counts)
+            starts = self._window_starts(len(ids))
+            first = len(rows)
+            for start in starts:
+                rows.append((ids[start : start + room], piece_shapes[start : start + room]))
+            place = np.empty((len(ids) + 2, 2), dtype=np.int64)
+            position = np.arange(len(ids))
+            if len(starts) == 1:
+                place[1:-1, 0], place[1:-1, 1] = first, position + 1
+            else:
+                begins = np.asarray(starts)
+                ends = np.minimum(begins + room, len(ids))
+                # The distance to the nearer edge; the sentence's own ends are no edges.
+                left = np.where(begins == 0, len(ids), position[:, None] - begins)
+                right = np.where(ends == len(ids), len(ids), ends - 1 - position[:, None])
+                inside = (position[:, None] >= begins) & (position[:, None] < ends)
+                best = np.where(inside, np.minimum(left, right), -1).argmax(axis=1)
+                place[1:-1, 0], place[1:-1, 1] = first + best, position - begins[best] + 1
+            place[0] = first, 0
+            place[-1] = len(rows) - 1, len(rows[-1][0]) + 1
+            places.append(place)
+        width = max((len(ids) for ids, _ in rows), default=0) + 2
+        pieces = np.full((len(rows), width), self.padding, dtype=np.int64)
+        mask = np.zeros((len(rows), width), dtype=np.int64)
+        shaped = np.zeros((len(rows), width), dtype=np.int64)
+        for row, (ids, piece_shapes) in enumerate(rows):
+            length = len(ids)
+            pieces[row, 0], pieces[row, length + 1] = self.begin, self.end
+            pieces[row, 1 : length + 1] = ids
+            shaped[row, 1 : length + 1] = piece_shapes
+            mask[row, : length + 2] = 1
+        index, weight = self._pooling_arrays(prepared, places, width)
+        return {"pieces": pieces, "mask": mask, "shapes": shaped, "index": index, "weight": weight}
+
+    def _window_starts(self, pieces: int) -> list[int]:
+        room = self.window - 2
+        if pieces <= room:
+            return [0]
+        starts = list(range(0, pieces - room, room - self.overlap))
+        return [*starts, pieces - room]
+
+    def _pooling_arrays(
+        self, prepared: Sequence[Any], places: Sequence[np.ndarray], width: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        longest = max((len(counts) for _, counts, _ in prepared), default=0)
+        most = 1
+        if self.pooling == "mean":
+            most = max((int(counts.max()) for _, counts, _ in prepared if len(counts)), default=1)
+        index = np.zeros((len(prepared), longest + 2, most), dtype=np.int64)
+        weight = np.zeros((len(prepared), longest + 2, most), dtype=np.float32)
+        for b, ((_, counts, _), place) in enumerate(zip(prepared, places, strict=True)):
+            flat = place[:, 0] * width + place[:, 1]
+            n = len(counts)
+            index[b, 0, 0], weight[b, 0, 0] = flat[0], 1
+            index[b, n + 1, 0], weight[b, n + 1, 0] = flat[-1], 1
+            if not n:
+                continue
+            if self.pooling == "mean":
+                taken = np.arange(most) < counts[:, None]
+                index[b, 1 : n + 1][taken] = flat[1:-1]
+                weight[b, 1 : n + 1] = taken / counts[:, None]
+            else:
+                index[b, 1 : n + 1, 0] = flat[1 + np.concatenate([[0], np.cumsum(counts)[:-1]])]
+                weight[b, 1 : n + 1, 0] = 1
+        return index, weight
+
+
+class WordInputs:
+    """Words and characters for the encoder that is trained from scratch.
+
+    Ids 0, 1, 2, 3 are padding, unknown, begin, end, in both vocabularies. A word is looked up as written,
+    then in lower case; of a long word, the first and last characters are read.
+    """
+
+    kind = "words"
+    special = 4
+    characters_read = 24
+
+    def __init__(self, words: Sequence[str], characters: Sequence[str]) -> None:
+        self.words, self.characters = list(words), list(characters)
+        self._words = {word: id for id, word in enumerate(self.words, self.special)}
+        self._characters = {character: id for id, character in enumerate(self.characters, self.special)}
+
+    @classmethod
+    def count(cls, sentences: Iterable[Sequence[str]], *, least: int = 2) -> WordInputs:
+        """The vocabularies of a treebank: words seen at least `least` times, all characters."""
+        words: Counter[str] = Counter()
+        characters: Counter[str] = Counter()
+        for sentence in sentences:
+            words.update(sentence)
+            for word in sentence:
+                characters.update(word)
+        return cls(
+            sorted(word for word, times in words.items() if times >= least),
+            sorted(character for character in characters if _encodable(character)),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Both vocabularies."""
+        return {"kind": self.kind, "words": self.words, "characters": self.characters}
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[tuple[list[int], list[list[int]]]]:
+        """For each sentence: the ids of its words, and of each word's characters."""
+        return [([self._word(word) for word in words], [self._spell(word) for word in words]) for words in sentences]
+
+    def _word(self, word: str) -> int:
+        return self._words.get(word) or self._words.get(word.lower(), 1)
+
+    def _spell(self, word: str) -> list[int]:
+        half = self.characters_read // 2
+        read = word if len(word) <= self.characters_read else word[:half] + word[-half:]
+        return [self._characters.get(character, 1) for character in read] or [1]
+
+    def cost(self, prepared: tuple[list[int], list[list[int]]]) -> int:
+        """Words, begin and end included."""
+        return len(prepared[0]) + 2
+
+    def batch(self, prepared: Sequence[tuple[list[int], list[list[int]]]]) -> Arrays:
+        """`words` [B, n+2], `characters` [B, n+2, C], and `reverse` [B, n+2], which turns a sentence round."""
+        longest = max((len(ids) for ids, _ in prepared), default=0) + 2
+        spelt = max((len(spelling) for _, spellings in prepared for spelling in spellings), default=1)
+        words = np.zeros((len(prepared), longest), dtype=np.int64)
+        characters = np.zeros((len(prepared), longest, spelt), dtype=np.int64)
+        reverse = np.tile(np.arange(longest), (len(prepared), 1))
+        for b, (ids, spellings) in enumerate(prepared):
+            n = len(ids)
+            words[b, 0], words[b, 1 : n + 1], words[b, n + 1] = 2, ids, 3
+            characters[b, 0, 0], characters[b, n + 1, 0] = 2, 3
+            for word, spelling in enumerate(spellings, 1):
+                characters[b, word, : len(spelling)] = spelling
+            reverse[b, : n + 2] = np.arange(n + 1, -1, -1)
+        return {"words": words, "characters": characters, "reverse": reverse}
+
+
+def inputs_from_json(data: dict[str, Any], tokenizer: str | None = None) -> PieceInputs | WordInputs:
+    """Make the inputs again from `to_json` and, for pieces, the text of `tokenizer.json`.
+
+    >>> again = inputs_from_json(WordInputs(["role"], ["r"]).to_json())
+    >>> again.batch(again.prepare([["role", "play"]]))["words"]
+    array([[2, 4, 1, 3]])
+    """
+    rest = {name: value for name, value in data.items() if name != "kind"}
+    if data["kind"] == WordInputs.kind:
+        return WordInputs(**rest)
+    if tokenizer is None:
+        raise ValueError("word pieces need the text of a tokenizer.json")
+    return PieceInputs(tokenizer, **rest)
+
+
+def dump(data: dict[str, Any]) -> str:
+    """JSON as every file of a checkpoint and a bundle has it."""
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def _encodable(word: str) -> bool:
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

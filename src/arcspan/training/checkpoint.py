@@ -1,0 +1,168 @@
+"""Models and training states on disk: safetensors and JSON, whole or not at all, checked when read.
+
+A run's folder holds versioned sub-folders and small pointer files:
+
+    last.json -> steps/000120/    model, optimizer, average: what --resume continues from
+    best.json -> models/000080/   the model with the best dev scores so far
+
+A pointer is replaced in one step after the folder it names is complete and on disk, and only then is the
+older folder removed: a kill at any moment, or a full disk, leaves the last good state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from arcspan._version import __version__
+from arcspan.errors import BundleError
+from arcspan.files import atomic_write
+from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
+from arcspan.neural.model import Model
+from arcspan.neural.settings import EncoderSettings, Inventories, ModelSettings
+from arcspan.runtime.inputs import PieceInputs, WordInputs, dump, inputs_from_json
+
+FORMAT = 1
+
+
+class Checkpoint:
+    """The pointers of a run's folder."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+
+    def write(self, pointer: str, place: str, tensors: dict[str, dict[str, torch.Tensor]], texts: dict[str, str], state: dict[str, Any]) -> None:
+        """Write a folder with these files (`NAME.safetensors` of tensors, texts as they are), then point to it."""
+        target = self.folder / place
+        partial = target.with_name(target.name + ".part")
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        try:
+            for name, group in tensors.items():
+                # A fixed order makes equal states equal files.
+                save_file({key: group[key].detach().cpu().contiguous() for key in sorted(group)}, partial / f"{name}.safetensors")
+            for name, text in texts.items():
+                (partial / name).write_text(text, encoding="utf-8")
+            sums = {file.name: _checksum(file) for file in sorted(partial.iterdir())}
+            for file in partial.iterdir():
+                _sync(file)
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(partial, target)
+            _sync(target.parent)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        previous = self.pointer(pointer)
+        with atomic_write(self.folder / f"{pointer}.json") as file:
+            file.write(dump({"format": FORMAT, "folder": place, "sha256": sums, "state": state}))  # type: ignore[call-overload]
+        if previous and previous["folder"] != place:
+            shutil.rmtree(self.folder / previous["folder"], ignore_errors=True)
+
+    def pointer(self, name: str) -> dict[str, Any] | None:
+        """What a pointer says, or None where there is none."""
+        path = self.folder / f"{name}.json"
+        try:
+            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
+        if data.get("format") != FORMAT:
+            raise BundleError(f"{path}: format {data.get('format')} is not {FORMAT}, which arcspan {__version__} reads")
+        return data
+
+    def open(self, name: str) -> tuple[Path, dict[str, Any]]:
+        """The folder that a pointer names, its checksums verified, and the state kept with it."""
+        found = self.pointer(name)
+        if found is None:
+            raise BundleError(f"{self.folder}: no {name}.json: is this the folder of a training run?")
+        folder = self.folder / found["folder"]
+        for file, expected in found["sha256"].items():
+            if not (folder / file).is_file():
+                raise BundleError(f"{folder / file}: missing")
+            if _checksum(folder / file) != expected:
+                raise BundleError(f"{folder / file}: damaged (its checksum differs from the one in {name}.json)")
+        return folder, found["state"]
+
+
+def describe_model(model: Model, encoder: EncoderSettings, inputs: PieceInputs | WordInputs) -> dict[str, Any]:
+    """Everything needed to build the model again, but the weights and the tokenizer."""
+    from dataclasses import asdict
+
+    architecture = None
+    if isinstance(model.encoder, PretrainedEncoder):
+        architecture = json.loads(model.encoder.pretrained.config.to_json_string(use_diff=False))
+    return {
+        "format": FORMAT,
+        "arcspan": __version__,
+        "part": model.part,
+        "model": asdict(model.settings),
+        "encoder": asdict(encoder),
+        "architecture": architecture,
+        "inventories": model.inventories.to_json(),
+        "inputs": inputs.to_json(),
+    }
+
+
+def model_texts(description: dict[str, Any], inputs: PieceInputs | WordInputs) -> dict[str, str]:
+    """The text files of a saved model."""
+    texts = {"model.json": dump(description)}
+    if isinstance(inputs, PieceInputs):
+        texts["tokenizer.json"] = inputs.text
+    return texts
+
+
+def build(description: dict[str, Any], inputs: PieceInputs | WordInputs, weights_from: str | None = None) -> Model:
+    """The network that a description asks for; its weights random, or the encoder's from a folder or hub name."""
+    settings = ModelSettings(**description["model"])
+    encoder_settings = EncoderSettings(**description["encoder"])
+    encoder: PretrainedEncoder | LstmEncoder
+    if encoder_settings.kind == "lstm":
+        assert isinstance(inputs, WordInputs)
+        special = WordInputs.special
+        encoder = LstmEncoder(encoder_settings, len(inputs.words) + special, len(inputs.characters) + special)
+    else:
+        encoder = PretrainedEncoder(encoder_settings, description["architecture"], weights_from)
+    return Model(settings, encoder, Inventories.from_json(description["inventories"]), description["part"])
+
+
+def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str, Any]]:
+    """A saved model in evaluation mode, what it reads, and its description."""
+    try:
+        description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BundleError(f"{folder}: no model.json: not a saved model") from None
+    tokenizer = folder / "tokenizer.json"
+    inputs = inputs_from_json(
+        description["inputs"], tokenizer.read_text(encoding="utf-8") if tokenizer.exists() else None
+    )
+    model = build(description, inputs)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    return model.eval(), inputs, description
+
+
+def _checksum(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(file)
+
+
+def _digest(file: Any) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
