@@ -95,7 +95,7 @@ def words_that_count(
         raise ArcspanError(f"punctuation is one of {', '.join(PUNCTUATION_RULES)}, not {rule!r}")
     source, counts = _COUNTS[rule]
     items = {"words": words, "tags": tags, "upos": upos}[source]
-    if words and not any(items):
+    if words and not any(items) and rule != "none":
         need = (
             "an XPOS column or a constituency tree"
             if source == "tags"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
@@ -304,9 +304,9 @@ class Scoring:
         if gold.dependencies is not None:
             if predicted.dependencies is None:
                 raise ArcspanError(f"sentence {number}: no predicted dependency tree")
-            _same_words(gold.dependencies.words, predicted.dependencies.words, number)
+            same_words(gold.dependencies.words, predicted.dependencies.words, number)
             counts = words_that_count(
-                self.punctuation, gold.dependencies.words, _gold_tags(gold), gold.dependencies.upos
+                self.punctuation, _gold_words(gold), _gold_tags(gold), gold.dependencies.upos
             )
             attachment = score_attachment(
                 gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes
@@ -315,7 +315,7 @@ class Scoring:
 
     def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> Alignment:
         if gold.words != predicted.words:
-            _same_words(_spoken(gold), _spoken(predicted), number)
+            same_words(_spoken(gold), _spoken(predicted), number)
         # Words were compared above, where their escapes are known; only those that tags delete can differ
         # now.
         words = gold.words if len(gold) == len(predicted) else predicted.words
@@ -335,27 +335,47 @@ def _gold_tags(gold: Parts) -> Sequence[str]:
     return gold.dependencies.tags
 
 
+def _gold_words(gold: Parts) -> Sequence[str]:
+    """The words of the dependency tree, or where it was made without any, of the constituency tree."""
+    assert gold.dependencies is not None
+    if gold.constituency is not None and not any(gold.dependencies.words):
+        return gold.constituency.words
+    return gold.dependencies.words
+
+
 def _spoken(tree: ConstituencyTree) -> tuple[str, ...]:
     return tree.without_empties().words
 
 
-def _same_words(gold: Sequence[str], predicted: Sequence[str], number: int) -> None:
-    """Refuse sentences that differ in more than the way a word is written in treebanks."""
-    if gold == predicted:
+def same_words(
+    first: Sequence[str],
+    second: Sequence[str],
+    number: int,
+    names: tuple[str, str] = ("the gold tree", "the predicted tree"),
+) -> None:
+    """Refuse sentences that differ in more than the way a word is written in treebanks.
+
+    >>> same_words(["(", "a"], ["-LRB-", "a"], 1)
+    >>> same_words(["a", "b"], ["a", "c"], 7)
+    Traceback (most recent call last):
+    arcspan.errors.ArcspanError: sentence 7, word 2: 'b' in the gold tree, 'c' in the predicted tree
+    """
+    if first == second:
         return
-    if len(gold) == len(predicted) and not (any(gold) and any(predicted)):
+    n, k = len(first), len(second)
+    if n == k and not (any(first) and any(second)):
         return
-    for m, (a, b) in enumerate(zip_longest(gold, predicted), 1):
+    for m, (a, b) in enumerate(zip_longest(first, second), 1):
         if a is None or b is None:
             raise ArcspanError(
-                f"sentence {number}: {len(gold)} words in the gold tree, {len(predicted)} in the predicted: "
-                f"word {m}, {a or b!r}, is in {'the gold' if b is None else 'the predicted'} tree only"
+                f"sentence {number}: {n} words in {names[0]}, {k} in {names[1]}: "
+                f"word {m}, {a or b!r}, is in {names[b is not None]} only"
             )
         if a != b and plain(a) != plain(b):
-            raise ArcspanError(f"sentence {number}, word {m}: the gold tree has {a!r}, the predicted {b!r}")
+            raise ArcspanError(f"sentence {number}, word {m}: {a!r} in {names[0]}, {b!r} in {names[1]}")
 
 
-def score_all(gold: Iterable[AnyPair], predicted: Iterable[AnyPair], scoring: Scoring) -> Iterable[Scored]:
+def score_all(gold: Iterable[AnyPair], predicted: Iterable[AnyPair], scoring: Scoring) -> Iterator[Scored]:
     """Score sentence by sentence; ArcspanError at the first place that does not fit."""
     missing = object()
     number = 0

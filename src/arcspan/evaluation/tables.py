@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from arcspan.evaluation.report import Report, Tally
 
-_KINDS = {
+KINDS = {
     "attachment": "Dependencies",
     "brackets": "Constituents (as EVALB)",
     "complete": "Whole sentences",
@@ -47,15 +47,15 @@ def report_table(report: Report) -> str:
             f"{totals['skipped']} (nothing predicted)"
         )
     width = max((len(METRICS[name].title) for name in values), default=0)
-    for kind, title in _KINDS.items():
+    for kind, title in KINDS.items():
         names = [name for name in values if METRICS[name].kind == kind]
         if names:
             lines = [f"  {METRICS[name].title:<{width}}  {values[name]:6.2f}" for name in names]
-            blocks.append("\n".join([f"{title}  [{_longest_signature(report, names)}]", *lines]))
+            blocks.append("\n".join([f"{title}  [{longest_signature(report, names)}]", *lines]))
     return "\n\n".join(blocks)
 
 
-def _longest_signature(report: Report, names: Sequence[str]) -> str:
+def longest_signature(report: Report, names: Sequence[str]) -> str:
     """How a block of figures was made; the figure that depends on most says it for all."""
     return max((report.signature(name).partition("|")[2] for name in names), key=len)
 

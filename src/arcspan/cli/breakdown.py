@@ -1,0 +1,76 @@
+"""`arcspan breakdown`: scores by length, width and label, as pictures and as numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import IO, Any, cast
+
+import click
+
+from arcspan.cli.progress import note
+from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options, system_names
+
+HELP = f"""Scores by length, width and label, for any number of systems.
+
+    \b
+    arcspan breakdown GOLD.ptb GOLD.conllu A.ptb A.conllu [B.ptb B.conllu ...] -o FOLDER
+{FILES_HELP}
+    Writes curves.csv and curves.png (F1 by sentence length and constituent width, LAS by sentence length and
+    dependency length), and what is taken for what: labels.csv, relations.csv and a picture of each for every
+    system.
+"""
+
+
+@click.command("breakdown", help=HELP)
+@scoring_options
+@click.option("-o", "--output", type=click.Path(file_okay=False), default="breakdown", show_default=True,
+              help="Folder to write to; it is made where there is none.")  # fmt: skip
+@click.option("-n", "--name", "names", multiple=True, help="Name of a system, once for each, in order.")
+@click.option("--format", "kind", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
+@click.option("--no-plots", is_flag=True, help="Write the numbers only; needs no matplotlib.")
+def command(
+    files: tuple[str, ...], output: str, names: tuple[str, ...], kind: str, no_plots: bool, **how: Any
+) -> None:
+    """Scores by length, width and label."""
+    from arcspan.evaluation.breakdown import curves_csv, label_confusion_csv, relation_confusion_csv
+    from arcspan.evaluation.files import breakdown_files
+
+    scoring = make_scoring(**how)
+    gold, predictions = gold_and_systems(files, (1, None))
+    systems = {
+        name: breakdown_files(gold, system, scoring)
+        for name, system in zip(system_names(names, predictions), predictions, strict=True)
+    }
+    texts = {"curves.csv": curves_csv(systems)}
+    if gold.brackets is not None:
+        texts["labels.csv"] = label_confusion_csv(systems)
+    if gold.conll is not None:
+        texts["relations.csv"] = relation_confusion_csv(systems)
+    contents = {name: text.encode() for name, text in texts.items()}
+    if not no_plots:
+        contents |= _pictures(systems, kind)
+    _write(Path(output), contents)
+
+
+def _pictures(systems: dict[str, Any], kind: str) -> dict[str, bytes]:
+    from arcspan.evaluation.plots import draw_confusion, draw_curves
+
+    pictures = {f"curves.{kind}": draw_curves(systems, kind)}
+    for number, (name, system) in enumerate(systems.items(), 1):
+        file_name = re.sub(r"[^\w.-]+", "-", name).strip("-") or str(number)
+        for what, confusion in (("labels", system.label_confusion), ("relations", system.relation_confusion)):
+            if confusion:
+                title = f"{name}: {what}, % of each gold {what[:-1]}"
+                pictures[f"{what}-{file_name}.{kind}"] = draw_confusion(confusion, title, kind)
+    return pictures
+
+
+def _write(folder: Path, contents: dict[str, bytes]) -> None:
+    from arcspan.files import atomic_write
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        with atomic_write(folder / name, "wb") as file:
+            cast("IO[bytes]", file).write(content)
+        note(str(folder / name))

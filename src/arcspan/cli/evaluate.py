@@ -1,0 +1,59 @@
+"""`arcspan evaluate`: score predicted trees against gold trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options
+from arcspan.errors import ArcspanError
+
+HELP = f"""Score predicted trees against gold trees.
+
+    \b
+    arcspan evaluate GOLD.ptb GOLD.conllu PRED.ptb PRED.conllu
+    arcspan evaluate GOLD.ptb PRED.ptb
+    arcspan evaluate GOLD.conllu PRED.conllu
+{FILES_HELP}
+    Further predictions after the first are further runs of the same system: their mean and standard deviation
+    are shown.
+"""
+
+
+@click.command("evaluate", help=HELP)
+@scoring_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: every figure, signature and count.")
+@click.option("--labels", is_flag=True, help="Also precision and recall of every label and relation.")
+@click.option(
+    "--evalb", is_flag=True, help="Print the summary that EVALB prints for the bracket files, nothing else."
+)
+def command(files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, **how: Any) -> None:
+    """Score predicted trees against gold trees."""
+    from arcspan.evaluation.brackets import evaluate_brackets
+    from arcspan.evaluation.files import evaluate_files
+    from arcspan.evaluation.runs import Runs
+    from arcspan.evaluation.tables import tally_table
+
+    scoring = make_scoring(**how)
+    gold, systems = gold_and_systems(files, (1, None))
+    if evalb:
+        if as_json or labels:
+            raise ArcspanError("--evalb prints EVALB's summary only; leave out --json and --labels")
+        for system in systems:
+            if gold.brackets is None or system.brackets is None:
+                raise ArcspanError("--evalb needs bracket files")
+            click.echo(evaluate_brackets(gold.brackets, system.brackets, scoring.rules))
+        return
+    reports = [evaluate_files(gold, system, scoring) for system in systems]
+    result = reports[0] if len(reports) == 1 else Runs.of(reports)
+    if as_json:
+        click.echo(result.to_json())
+        return
+    click.echo(result)
+    if labels:
+        for report in reports:
+            if report.labels:
+                click.echo("\n" + tally_table("label", report.labels))
+            if report.relations:
+                click.echo("\n" + tally_table("relation", report.relations))

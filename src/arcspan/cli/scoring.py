@@ -1,0 +1,100 @@
+"""What the commands that score share: their files and how they are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arcspan.errors import ArcspanError
+
+if TYPE_CHECKING:
+    from arcspan.evaluation.files import TreeFiles
+    from arcspan.evaluation.report import Scoring
+
+FILES_HELP = """
+    Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both, a bracket file and a CoNLL file each
+    time. They may be compressed (.gz, .xz). Predictions may come from any parser.
+"""
+
+
+def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The arguments FILES and the options that `make_scoring` takes."""
+    options = [
+        click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False)),
+        click.option(
+            "--punctuation",
+            type=click.Choice(["ptb", "unicode", "upos", "none"]),
+            default="ptb",
+            show_default=True,
+            help="Which words do not count for UAS and LAS: those with a Penn Treebank punctuation tag, of "
+            "Unicode punctuation only, with the universal tag PUNCT, or none.",
+        ),
+        click.option(
+            "--prm",
+            type=click.Path(exists=True, dir_okay=False),
+            help="EVALB parameter file for constituents. [default: the rules of COLLINS.prm]",
+        ),
+        click.option("--no-subtypes", is_flag=True, help="Take nsubj:pass for nsubj."),
+        click.option(
+            "--tags",
+            type=click.Choice(["predicted", "gold"]),
+            default="predicted",
+            show_default=True,
+            help="Whose tags tell which words EVALB deletes from predicted trees. With predicted ones, as in "
+            "EVALB, a sentence whose words then differ is left out.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def make_scoring(punctuation: str, prm: str | None, no_subtypes: bool, tags: str) -> Scoring:
+    """How to score, from the options."""
+    from arcspan.evaluation.report import Scoring
+    from arcspan.evaluation.rules import as_rules
+
+    return Scoring(
+        punctuation=punctuation,  # type: ignore[arg-type]
+        rules=as_rules(prm),
+        subtypes=not no_subtypes,
+        tags=tags,  # type: ignore[arg-type]
+    )
+
+
+def gold_and_systems(
+    files: Sequence[str], systems: tuple[int, int | None]
+) -> tuple[TreeFiles, list[TreeFiles]]:
+    """Gold files and those of each system, of which there must be between `systems[0]` and `systems[1]`."""
+    from arcspan.evaluation.files import group_files
+
+    least, most = systems
+    gold, *others = group_files(files)
+    if len(others) < least or (most is not None and len(others) > most):
+        wanted = str(least) if least == most else f"at least {least}"
+        raise ArcspanError(
+            f"gold files and {wanted} set{'s' * (wanted != '1')} of predicted files are needed, "
+            f"but after the gold {gold} came {len(others)}"
+        )
+    return gold, others
+
+
+def system_names(given: Sequence[str], systems: Sequence[TreeFiles]) -> list[str]:
+    """Names of systems: as given, else by their files, else by their folders, else by number."""
+    if given:
+        if len(given) != len(systems):
+            raise ArcspanError(f"{len(given)} names for {len(systems)} systems: give --name once for each")
+        if len(set(given)) != len(given):
+            raise ArcspanError(f"two systems have the same name: {', '.join(given)}")
+        return list(given)
+    paths = [Path(files.brackets or files.conll or "") for files in systems]
+    for names in (
+        [path.name.split(".")[0] for path in paths],
+        [path.resolve().parent.name for path in paths],
+    ):
+        if len(set(names)) == len(names) and all(names):
+            return names
+    return [f"system {k}" for k in range(1, len(systems) + 1)]

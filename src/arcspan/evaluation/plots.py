@@ -1,0 +1,233 @@
+"""The pictures of a breakdown, as one would put them in a paper. Needs matplotlib (the extra `plots`).
+
+Colours are those of Okabe and Ito, told apart by colour-blind readers; markers and line styles differ too, so
+that a print in grey stays readable. Behind each curve pale bars show how the gold items are spread over the
+bins.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from arcspan.errors import ArcspanError, MissingExtraError
+from arcspan.evaluation.breakdown import CURVES, NOTHING, Breakdown
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 2)), ":")
+_STYLE = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 8,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "arcspan",
+    "pdf.fonttype": 42,
+}
+FORMATS = ("png", "svg", "pdf")
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+        import matplotlib.figure
+    except ImportError:
+        raise MissingExtraError("drawing pictures", "plots") from None
+    return matplotlib
+
+
+def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
+    """The curves of all systems, one panel a curve, as a picture file's bytes."""
+    matplotlib = _matplotlib()
+    names = [name for name in CURVES if any(system.curves[name] for system in systems.values())]
+    if not names:
+        raise ArcspanError("nothing was scored, so there is nothing to draw")
+    with matplotlib.rc_context(_STYLE):
+        rows, across = (2, 2) if len(names) > 2 else (1, len(names))
+        figure = matplotlib.figure.Figure(figsize=(3.35 * across, 2.3 * rows + 0.35), layout="constrained")
+        panels = figure.subplots(rows, across, squeeze=False).ravel()
+        for letter, panel, name in zip("abcd", panels, names, strict=False):
+            _draw_curve(panel, name, systems)
+            figure_name, over = CURVES[name]
+            panel.set_title(f"({letter}) {figure_name} by {over}", loc="left")
+        lines, labels = panels[0].get_legend_handles_labels()
+        if len(systems) > 1:
+            figure.legend(
+                lines,
+                labels,
+                loc="outside upper center",
+                ncols=min(len(labels), 6),
+                frameon=False,
+                handlelength=3,
+            )
+        return _save(figure, kind)
+
+
+def _draw_curve(panel: Any, name: str, systems: Mapping[str, Breakdown]) -> None:
+    first = next(iter(systems.values()))
+    bins = list(dict.fromkeys(b for system in systems.values() for b in system.curves[name]))
+    order = list(first.curves[name]) + [b for b in bins if b not in first.curves[name]]
+    gold = [first.curves[name][b].gold if b in first.curves[name] else 0 for b in order]
+    places = range(len(order))
+    heights = []
+    for (system_name, system), colour, marker, dash in zip(
+        systems.items(), _cycle(_COLOURS), _cycle(_MARKERS), _cycle(_DASHES), strict=False
+    ):
+        points = [(x, value) for x, b in enumerate(order) if (value := system.value(name, b)) is not None]
+        heights += [value for _, value in points]
+        panel.plot(
+            [x for x, _ in points],
+            [value for _, value in points],
+            label=system_name,
+            color=colour,
+            marker=marker,
+            linestyle=dash,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            zorder=3,
+        )
+    low, high = min(heights, default=0), max(heights, default=100)
+    height = max(4.0, high - low)
+    # The curves keep to the upper two thirds, above the bars.
+    panel.set_ylim(max(0.0, low - 0.6 * height), min(100 + 0.05 * height, high + 0.1 * height))
+    _draw_shares(panel, places, gold)
+    panel.set_xticks(list(places), order)
+    panel.set_xlim(-0.6, len(order) - 0.4)
+    panel.set_ylabel(f"{CURVES[name][0]} (%)")
+    panel.set_xlabel(f"{CURVES[name][1]} (words)")
+    panel.grid(axis="y", color="#d9d9d9", linewidth=0.5, zorder=0)
+    panel.set_axisbelow(True)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)
+
+
+def _draw_shares(panel: Any, places: range, gold: list[int]) -> None:
+    """Pale bars: the share of the gold items in each bin, the largest a quarter of the panel high."""
+    total = sum(gold)
+    if not total:
+        return
+    behind = panel.twinx()
+    shares = [100 * count / total for count in gold]
+    behind.bar(places, shares, width=0.72, color="#e9ecef", zorder=0)
+    behind.set_ylim(0, 4 * max(shares))
+    behind.set_yticks([])
+    for side in behind.spines.values():
+        side.set_visible(False)
+    for x, share in zip(places, shares, strict=True):
+        text = f"{share:.0f}%" if share >= 1 else "<1%"
+        behind.text(
+            x, share + 0.04 * max(shares), text, ha="center", va="bottom", fontsize=5.5, color="#868e96"
+        )
+    panel.set_zorder(behind.get_zorder() + 1)
+    panel.patch.set_visible(False)
+
+
+def draw_confusion(
+    confusion: Counter[tuple[str, str]], title: str, kind: str = "png", *, limit: int = 18
+) -> bytes:
+    """A confusion as a matrix: of each gold label, the share that each predicted label took, in percent.
+
+    The `limit` labels with most errors are shown, the most frequent first. The row (none) says what the
+    constituents were called that no gold tree has.
+    """
+    matplotlib = _matplotlib()
+    across = confused_labels(confusion, limit)
+    if not across:
+        raise ArcspanError("nothing was scored, so there is nothing to draw")
+    totals = Counter[str]()
+    for (gold, _), count in confusion.items():
+        totals[gold] += count
+    down = [label for label in across if totals[label]]
+    shares = [[100 * confusion[gold, predicted] / totals[gold] for predicted in across] for gold in down]
+    with matplotlib.rc_context(_STYLE):
+        size = (1.8 + 0.27 * len(across), 1.5 + 0.27 * len(down))
+        figure = matplotlib.figure.Figure(figsize=size, layout="constrained")
+        panel = figure.subplots()
+        _draw_cells(panel, matplotlib.colors.LinearSegmentedColormap.from_list, down, across, shares)
+        panel.set_xticks(
+            range(len(across)), map(_shown, across), rotation=60, ha="right", rotation_mode="anchor"
+        )
+        panel.set_yticks(range(len(down)), map(_shown, down))
+        panel.set_xlabel("predicted")
+        panel.set_ylabel("gold")
+        panel.set_title(title, loc="left")
+        panel.set_xticks([x - 0.5 for x in range(1, len(across))], minor=True)
+        panel.set_yticks([y - 0.5 for y in range(1, len(down))], minor=True)
+        panel.grid(which="minor", color="#eeeeee", linewidth=0.5)
+        panel.tick_params(which="both", length=0)
+        for edge in panel.spines.values():
+            edge.set_color("#bbbbbb")
+        return _save(figure, kind)
+
+
+def _draw_cells(
+    panel: Any, colours: Any, down: list[str], across: list[str], shares: list[list[float]]
+) -> None:
+    """Right labels in blue, wrong ones in orange, each with its share."""
+    right = colours("right", ["#ffffff", "#c6dbef", "#4292c6"])
+    wrong = colours("wrong", ["#ffffff", "#fdd0a2", "#d94801"])
+    errors = [
+        share
+        for gold, row in zip(down, shares, strict=True)
+        for predicted, share in zip(across, row, strict=True)
+        if predicted != gold != NOTHING
+    ]
+    highest = max([5.0, *errors])
+    cells = []
+    for y, (gold, row) in enumerate(zip(down, shares, strict=True)):
+        cells.append([])
+        for x, (predicted, share) in enumerate(zip(across, row, strict=True)):
+            depth = share / 100 if gold in (predicted, NOTHING) else share / highest
+            cells[-1].append(right(depth) if gold == predicted else wrong(depth))
+            if share:
+                text = f"{share:.0f}" if share >= 0.95 else "·"
+                colour = "white" if depth > 0.75 else "#333333"
+                panel.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
+    panel.imshow(cells, aspect="equal")
+
+
+def _shown(label: str) -> str:
+    return label or '""'
+
+
+def confused_labels(confusion: Counter[tuple[str, str]], limit: int) -> list[str]:
+    """The labels with most errors, in order of gold frequency; "no such constituent" last.
+
+    >>> confused_labels(Counter({("NP", "NP"): 9, ("NP", "VP"): 2, ("VP", "VP"): 5, ("X", "X"): 1}), 2)
+    ['NP', 'VP']
+    """
+    errors, gold = Counter[str](), Counter[str]()
+    for (a, b), count in confusion.items():
+        gold[a] += count
+        if a != b:
+            errors[a] += count
+            errors[b] += count
+    names = {*gold, *errors} - {NOTHING}
+    chosen = sorted(names, key=lambda name: (-errors[name], -gold[name], name))[:limit]
+    order = sorted(chosen, key=lambda name: (-gold[name], name))
+    return [*order, NOTHING] if errors[NOTHING] else order
+
+
+def _cycle(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    return items * 8
+
+
+def _save(figure: Any, kind: str) -> bytes:
+    if kind not in FORMATS:
+        raise ArcspanError(f"pictures are drawn as {', '.join(FORMATS)}, not {kind!r}")
+    out = io.BytesIO()
+    # No date inside: the same numbers give the same bytes.
+    when = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
+    figure.savefig(out, format=kind, dpi=300, metadata=when)
+    return out.getvalue()

@@ -1,0 +1,96 @@
+"""Several runs of one system, with different random seeds: mean and standard deviation of every figure."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from arcspan.errors import ArcspanError
+from arcspan.evaluation.report import METRICS, Report
+from arcspan.evaluation.tables import KINDS, columns, longest_signature
+
+
+@dataclass(frozen=True, repr=False)
+class Runs:
+    """Reports on several runs over the same gold trees.
+
+    >>> from arcspan.evaluation import evaluate
+    >>> from arcspan.trees import DependencyTree
+    >>> gold = [(None, DependencyTree([2, 0], ["nsubj", "root"]))]
+    >>> wrong = [(None, DependencyTree([0, 1], ["nsubj", "root"]))]
+    >>> runs = Runs.of(evaluate(gold, run, punctuation="none") for run in (gold, wrong))
+    >>> runs.mean()["uas"], round(runs.deviation()["uas"], 2)
+    (50.0, 70.71)
+    """
+
+    reports: tuple[Report, ...]
+
+    @classmethod
+    def of(cls, reports: Iterable[Report]) -> Runs:
+        """Gather reports, which must be made in the same way over as many sentences."""
+        runs = cls(tuple(reports))
+        if not runs.reports:
+            raise ArcspanError("no run to take the mean of")
+        first = runs.reports[0]
+        for other in runs.reports[1:]:
+            if other.sentences != first.sentences:
+                raise ArcspanError(f"one run has {first.sentences} sentences, another {other.sentences}")
+            for name in first.figures():
+                one, two = first.signature(name), other.signature(name)
+                if one != two:
+                    raise ArcspanError(f"one run has {one}, another {two}")
+        return runs
+
+    def _values(self) -> dict[str, list[float]]:
+        found = [report.figures() for report in self.reports]
+        shared = [name for name in found[0] if all(name in values for values in found)]
+        return {name: [values[name] for values in found] for name in shared}
+
+    def mean(self) -> dict[str, float]:
+        """The mean of every figure."""
+        return {name: statistics.fmean(values) for name, values in self._values().items()}
+
+    def deviation(self) -> dict[str, float]:
+        """The standard deviation of every figure, with n - 1 in its denominator; 0 for a single run."""
+        return {
+            name: statistics.stdev(values) if len(values) > 1 else 0.0
+            for name, values in self._values().items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Means, deviations, signatures, and the report on each run."""
+        mean = self.mean()
+        return {
+            **mean,
+            "deviation": self.deviation(),
+            "signatures": {name: self.reports[0].signature(name) for name in mean},
+            "runs": [report.to_dict() for report in self.reports],
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+    def __str__(self) -> str:
+        """A table: mean, deviation, and each run."""
+        mean, deviation, each = self.mean(), self.deviation(), self._values()
+        first = self.reports[0]
+        blocks = [f"{len(self.reports)} runs over {first.sentences} sentences"]
+        for kind, title in KINDS.items():
+            names = [name for name in mean if METRICS[name].kind == kind]
+            if names:
+                rows = [["", "mean", "std", *(f"run {k}" for k in range(1, len(self.reports) + 1))]]
+                for name in names:
+                    values = [mean[name], deviation[name], *each[name]]
+                    rows.append([METRICS[name].title, *(f"{value:.2f}" for value in values)])
+                blocks.append(f"{title}  [{longest_signature(first, names)}]\n{columns(rows)}")
+        return "\n\n".join(blocks)
+
+    def __repr__(self) -> str:
+        mean, deviation = self.mean(), self.deviation()
+        shown = [name for name in ("las", "uas", "f1") if name in mean]
+        text = ", ".join(f"{METRICS[name].title} {mean[name]:.2f}±{deviation[name]:.2f}" for name in shown)
+        return f"<{len(self.reports)} runs: {text}>"

@@ -1,0 +1,228 @@
+"""Is system A better than system B, or were the sentences kind to it?
+
+Both tests work on the counts of each sentence, and compute every figure from summed counts as the report
+does.
+
+- Paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al. 2012): draw as many sentences with
+  replacement, the same for both systems. The middle 95% of the figures are their confidence intervals; the
+  p-value is the share of draws whose difference lies at least as far from the observed one as that lies from
+  zero.
+- Approximate randomization (Noreen 1989; Yeh 2000): were the systems equally good, their outputs for a
+sentence
+  could change places. The p-value is the share of such exchanges, by fair coins, that give at least the
+  observed difference.
+
+Both p-values are two-sided and count the observed outcome among the draws, so that none is zero.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcspan.errors import ArcspanError
+from arcspan.evaluation.report import COLUMNS, METRICS, Report, figures
+from arcspan.evaluation.tables import KINDS, columns
+
+Array = NDArray[np.float64]
+Interval = tuple[float, float]
+
+_CELLS = 4_000_000  # numbers in a block of draws: 32 MB
+
+
+class Difference(NamedTuple):
+    """One figure of both systems: values, their difference (A - B), confidence intervals and p-values."""
+
+    a: float
+    b: float
+    difference: float
+    interval: Interval
+    a_interval: Interval
+    b_interval: Interval
+    p_bootstrap: float
+    p_randomization: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every figure that both reports have, with the tests' outcome."""
+
+    differences: dict[str, Difference]
+    signatures: dict[str, str]
+    sentences: int
+    samples: int
+    seed: int
+    confidence: float
+    names: tuple[str, str] = ("A", "B")
+
+    def __getitem__(self, name: str) -> Difference:
+        return self.differences[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison for machines."""
+        return {
+            "names": list(self.names),
+            "sentences": self.sentences,
+            "samples": self.samples,
+            "seed": self.seed,
+            "confidence": self.confidence,
+            "figures": {name: one._asdict() for name, one in self.differences.items()},
+            "signatures": self.signatures,
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+
+    def __str__(self) -> str:
+        """A table; stars mark p-values of both tests below 0.05, 0.01 and 0.001."""
+        share = f"{100 * self.confidence:g}% interval"
+        rows = [["", *self.names, " - ".join(self.names), share, "p (bootstrap)", "p (randomization)", ""]]
+        for name, one in self.differences.items():
+            low, high = one.interval
+            rows.append(
+                [
+                    METRICS[name].title,
+                    f"{one.a:.2f}",
+                    f"{one.b:.2f}",
+                    f"{one.difference:+.2f}",
+                    f"[{low:+.2f}, {high:+.2f}]",
+                    f"{one.p_bootstrap:.4f}",
+                    f"{one.p_randomization:.4f}",
+                    _stars(max(one.p_bootstrap, one.p_randomization)),
+                ]
+            )
+        head = f"{self.sentences} sentences, {self.samples} draws, seed {self.seed}"
+        foot = "* p < 0.05, ** p < 0.01, *** p < 0.001 in both tests"
+        return "\n\n".join([head, columns(rows), foot, "\n".join(self._how())])
+
+    def _how(self) -> list[str]:
+        """A line on how each kind of figure was made."""
+        lines = []
+        for kind, title in KINDS.items():
+            found = [text for name, text in self.signatures.items() if METRICS[name].kind == kind]
+            if found:
+                lines.append(f"{title}: {max((text.partition('|')[2] for text in found), key=len)}")
+        return lines
+
+
+def _stars(p: float) -> str:
+    return "*" * sum(p < level for level in (0.05, 0.01, 0.001))
+
+
+def compare(
+    a: Report,
+    b: Report,
+    *,
+    samples: int = 10_000,
+    seed: int = 0,
+    confidence: float = 0.95,
+    names: tuple[str, str] = ("A", "B"),
+) -> Comparison:
+    """Test every figure that two reports over the same gold sentences share.
+
+    >>> from arcspan.evaluation import evaluate
+    >>> from arcspan.trees import DependencyTree
+    >>> right = (None, DependencyTree([2, 0], ["nsubj", "root"]))
+    >>> wrong = (None, DependencyTree([0, 1], ["root", "obj"]))
+    >>> gold = [right] * 20
+    >>> good, bad = (evaluate(gold, system, punctuation="none") for system in (gold, [wrong] * 20))
+    >>> las = compare(good, bad, samples=999)["las"]
+    >>> las.difference, las.interval, las.p_randomization < 0.01
+    (100.0, (100.0, 100.0), True)
+    """
+    if a.sentences != b.sentences:
+        raise ArcspanError(f"system A has {a.sentences} sentences, system B {b.sentences}")
+    if not a.sentences:
+        raise ArcspanError("no sentences to compare")
+    if samples < 1:
+        raise ArcspanError(f"the number of draws must be positive, not {samples}")
+    if not 0 < confidence < 1:
+        raise ArcspanError(f"the confidence lies between 0 and 1 (0.95), not {confidence}")
+    known = b.figures()
+    metrics = [name for name in a.figures() if name in known]
+    for name in metrics:
+        if a.signature(name) != b.signature(name):
+            raise ArcspanError(f"system A has {a.signature(name)}, system B {b.signature(name)}")
+    counts_a, counts_b = a.counts.astype(np.float64), b.counts.astype(np.float64)
+    drawn_a, drawn_b = _bootstrap(counts_a, counts_b, metrics, samples, np.random.default_rng([seed, 0]))
+    swapped_a, swapped_b = _randomize(counts_a, counts_b, metrics, samples, np.random.default_rng([seed, 1]))
+    values_a, values_b = a.figures(), b.figures()
+    differences = {}
+    for name in metrics:
+        observed = values_a[name] - values_b[name]
+        spread = drawn_a[name] - drawn_b[name]
+        differences[name] = Difference(
+            values_a[name],
+            values_b[name],
+            observed,
+            _interval(spread, confidence),
+            _interval(drawn_a[name], confidence),
+            _interval(drawn_b[name], confidence),
+            _p_value(spread - observed, observed),
+            _p_value(swapped_a[name] - swapped_b[name], observed),
+        )
+    signatures = {name: a.signature(name) for name in metrics}
+    return Comparison(differences, signatures, a.sentences, samples, seed, confidence, names)
+
+
+def _interval(values: Array, confidence: float) -> Interval:
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def _p_value(under_null: Array, observed: float) -> float:
+    # Differences that are equal on paper may differ in the last bit.
+    extreme = np.count_nonzero(np.abs(under_null) >= abs(observed) - 1e-9)
+    return (1 + int(extreme)) / (1 + len(under_null))
+
+
+def _bootstrap(
+    a: Array, b: Array, metrics: list[str], samples: int, rng: np.random.Generator
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Figures of both systems on sentences drawn with replacement."""
+    n = len(a)
+    both = np.hstack([a, b])
+
+    def sums(rows: int) -> Array:
+        drawn = rng.integers(0, n, size=(rows, n), dtype=np.int32)
+        drawn += (np.arange(rows, dtype=np.int32) * n)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+        total: Array = times.astype(np.float64) @ both
+        return total
+
+    total = np.vstack([sums(rows) for rows in _blocks(samples, n)])
+    width = len(COLUMNS)
+    return _figures(total[:, :width], metrics), _figures(total[:, width:], metrics)
+
+
+def _randomize(
+    a: Array, b: Array, metrics: list[str], samples: int, rng: np.random.Generator
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Figures of both systems after exchanging their outputs for random sentences."""
+    n = len(a)
+    gain = b - a
+
+    def sums(rows: int) -> Array:
+        exchanged = rng.integers(0, 2, size=(rows, n), dtype=np.int8)
+        total: Array = exchanged.astype(np.float64) @ gain
+        return total
+
+    moved = np.vstack([sums(rows) for rows in _blocks(samples, n)])
+    return _figures(a.sum(axis=0) + moved, metrics), _figures(b.sum(axis=0) - moved, metrics)
+
+
+def _blocks(samples: int, n: int) -> Iterator[int]:
+    """Sizes of blocks that keep a matrix of draws small."""
+    rows = max(1, _CELLS // n)
+    for start in range(0, samples, rows):
+        yield min(rows, samples - start)
+
+
+def _figures(totals: Array, metrics: list[str]) -> dict[str, Array]:
+    return figures(dict(zip(COLUMNS, totals.T, strict=True)), metrics)
