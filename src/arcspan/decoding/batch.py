@@ -65,13 +65,28 @@ def as_float32(scores: Any) -> NDArray[np.float32]:
         return np.array(scores, np.float32, order="C")
 
 
-def span_rows(lengths: NDArray[np.int64], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """One array for the spans of the whole batch, and the view of it that belongs to each sentence."""
+def span_rows(
+    lengths: NDArray[np.int64], columns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.int64]]]:
+    """One array for the spans of the whole batch, where each sentence begins in it, and each sentence's view."""
     starts = [0]
     for n in lengths.tolist():
-        starts.append(starts[-1] + max(2 * n - 1, 0))
+        starts.append(starts[-1] + (2 * n - 1 if n else 0))
     rows = np.empty((starts[-1], columns), np.int64)
-    return rows, [rows[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    return rows, np.array(starts), [rows[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+
+
+def shrink(*scores: NDArray[np.float64]) -> list[NDArray[np.float64]] | int:
+    """The scores of one sentence over a power of two, so that float32 can add them up; or why that is no use."""
+    if any(np.isnan(part).any() for part in scores):
+        return NAN
+    if any(np.isposinf(part).any() for part in scores):
+        return HUGE
+    largest = max(float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max()) for part in scores)
+    if largest < 1e30:
+        return FORBIDDEN
+    factor = 2.0 ** -np.ceil(np.log2(largest))
+    return [part * factor for part in scores]
 
 
 def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = None) -> None:

@@ -1,17 +1,48 @@
-"""How every kernel is compiled: the GIL released, no floating-point liberties, machine code kept on disk."""
+"""How every kernel is compiled: the GIL released, no floating-point liberties, machine code kept on disk.
+
+Compiled code is kept by numba beside the source or, where that cannot be written, in the user's cache folder.
+A cache that cannot be written, is full or is damaged costs the time to compile again, and nothing else.
+"""
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import numba
 
+logger = logging.getLogger(__name__)
+
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile at the first call; keep the machine code on disk, or go without where no cache can be written."""
+    """A function that Python calls: compiled at its first call, machine code kept on disk where possible."""
     try:
-        return numba.njit(function, nogil=True, cache=True, error_model="numpy")
-    except RuntimeError:
-        # numba: "no locator available": neither __pycache__ nor the user's cache folder is writeable.
+        dispatcher = numba.njit(function, nogil=True, cache=True, error_model="numpy")
+    except (RuntimeError, OSError):
+        logger.debug("no folder for compiled code can be written: %s is compiled in every process", function)
         return numba.njit(function, nogil=True, error_model="numpy")
+    for verb in ("load_overload", "save_overload"):
+        _forgive(dispatcher._cache, verb)
+    return dispatcher
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A part of a kernel, always compiled into its caller: arrays are dear to pass, and LLVM sees the whole."""
+    return numba.njit(function, nogil=True, error_model="numpy", forceinline=True)
+
+
+def _forgive(cache: Any, verb: str) -> None:
+    """Make a failure of the disk a cache miss."""
+    method = getattr(cache, verb)
+
+    @functools.wraps(method)
+    def attempt(*args: Any) -> Any:
+        try:
+            return method(*args)
+        except Exception as error:
+            logger.debug("compiled code cannot be kept or read: %s", error)
+            return None
+
+    setattr(cache, verb, attempt)

@@ -1,109 +1,320 @@
-"""Eisner-Satta, O(n^4)."""
+"""Eisner-Satta (1999) over lexicalized trees, first and second order: O(n^4) time, half a cube of memory.
+
+One chart holds the whole search. x[i, j, h] is the best score of span (i, j]: with h inside, the headed span,
+the tree below it whose head word is h; with h outside, the hooked span, that tree once its head word has been
+attached to h. For h in (i, j] exactly one part of a split contains h, so one formula serves both directions:
+
+    x[i, j, h] = s_c(i, j) (+ s(i, j, h)) + max over k of x[i, k, h] + x[k, j, h]         h inside
+    x[i, j, h] = max over m in (i, j] of x[i, j, m] + s_d(m, h) (+ s(i, j, h))            h outside
+
+Order. The row of spans that begin at i is computed from i = n-1 down to 0, in tiles of four spans (i, j) with
+neighbouring ends j. When a tile is finished, its four spans are pushed at once as left parts into every later
+span of the row: x[i, j] takes the maximum with x[i, k] + x[k, j] for the four k. So four values sit in
+registers while j runs, and both operands are read along contiguous memory; combining in order of width with a
+mirrored triangle would read two values for each addition, this reads five for four.
+
+Layout. Heads stand in blocks of eight lanes (see `vectors`), and the chart is one plane a block: in plane
+h // 8 the spans (i, j), i < j only, follow each other row by row, eight floats each. A tile's ends lie in one
+block of heads because tiles begin at multiples of four. Lanes that a span has no use for yet hold sums that
+nobody reads: inside lanes are computed by blocks, and hooking then writes the lanes outside. Lane 0, the root,
+is never hooked: the root arc is added once, to the whole sentence.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from arcspan.decoding.kernels.compile import kernel
+from arcspan.decoding.kernels.compile import inlined, kernel
+from arcspan.decoding.kernels.vectors import (
+    MINUS_INFINITY,
+    WIDTH,
+    add,
+    between,
+    largest,
+    load,
+    mark_nan,
+    maximum,
+    splat,
+    spread,
+    store,
+)
 
-INFINITY = np.float32(np.inf)
+ZERO, ONE = np.float32(0.0), np.float32(1.0)
+LARGEST = np.float32(3.4e38)
 
 
 @kernel
-def search(sentences, span, arc, headed, lengths, heads, rows, starts, scores, status):
-    """Search the listed sentences."""
-    size = 0
+def search(sentences, span, arc, size, headed, order, packed, lengths, heads, rows, starts, scores, status):
+    """Search the listed sentences one after the other.
+
+    span, arc   float32 [B * size * size], flat;  headed  float32, flat: [B, size, size, size], or where `packed`
+                the rows [i, j, :] of one sentence, i < j only, each padded to whole blocks; unused at order 1
+    heads       int64 [B, size], out;  rows  int64 [., 3], out, sentence b from starts[b];  scores, status [B], out
+    """
+    longest = 0
     for b in sentences:
-        size = max(size, lengths[b])
-    chart = np.empty((size + 1, size + 1, size + 1), np.float32)
-    stack = np.empty((2 * size + 1, 3), np.int64)
+        longest = max(longest, lengths[b])
+    stride = WIDTH * (longest // WIDTH + 1)
+    x = np.empty(longest * (longest + 1) // 2 * stride, np.float32)
+    attach = np.empty((longest + 1) * stride, np.float32)
+    inner = np.empty(4 * stride, np.float32)
+    stack = np.empty((longest + 1, 3), np.int64)
     for b in sentences:
         n = lengths[b]
-        status[b] = 0
         scores[b] = 0.0
+        status[b] = 0
         if n > 0:
-            _inside(span, arc, headed, b, n, chart)
-            _trace(span, arc, headed, b, n, chart, stack, heads, rows, starts[b], scores, status)
+            second = headed[(0 if packed else b * size * size * size) :] if order == 2 else headed[:0]
+            mine = slice(b * size * size, (b + 1) * size * size)
+            code = _inside(span[mine], arc[mine], size, second, packed, n, x, attach, inner)
+            if code == 0:
+                code = _trace(span[mine], arc[mine], size, second, packed, n, x, stack, heads[b], rows[starts[b] :], scores[b : b + 1])
+            status[b] = code
 
 
-@kernel
-def _inside(span, arc, headed, b, n, x):
-    for w in range(1, n + 1):
-        for i in range(n + 1 - w):
-            j = i + w
-            if w == 1:
-                x[i, j, j] = 0.0
-            else:
-                for h in range(i + 1, j + 1):
-                    x[i, j, h] = -INFINITY
-                for k in range(i + 1, j):
-                    for h in range(i + 1, j + 1):
-                        value = x[i, k, h] + x[k, j, h]
-                        x[i, j, h] = value if value > x[i, j, h] else x[i, j, h]
-            for h in range(i + 1, j + 1):
-                x[i, j, h] += span[b, i, j]
-                if headed is not None:
-                    x[i, j, h] += headed[b, i, j, h]
-            for h in range(1, n + 1):
-                if h <= i or h > j:
-                    best = -INFINITY
-                    for m in range(i + 1, j + 1):
-                        value = x[i, j, m] + arc[b, m, h]
-                        best = value if value > best else best
-                    if headed is not None:
-                        best += headed[b, i, j, h]
-                    x[i, j, h] = best
+@inlined
+def _row(n, i):
+    """Where the row of spans that begin at i stands: span (i, j) is number _row(n, i) + j of a plane."""
+    return i * n - i * (i + 1) // 2 - 1
 
 
-@kernel
-def _trace(span, arc, headed, b, n, x, stack, heads, rows, start, scores, status):
-    nan = False
-    for i in range(n + 1):
-        for j in range(n + 1):
-            nan |= (i < j and np.isnan(span[b, i, j])) or (i > 0 and i != j and np.isnan(arc[b, i, j]))
-            if headed is not None and i < j:
-                for h in range(1, n + 1):
-                    nan |= np.isnan(headed[b, i, j, h])
-    if nan:
-        status[b] = 1
-        return
-    best, root = -INFINITY, 0
+@inlined
+def _headed_row(size, packed, n, i):
+    """Where the second-order scores of span (i, 0) would stand, and how far it is from one j to the next."""
+    if packed:
+        stride = WIDTH * (n // WIDTH + 1)
+        return _row(n, i) * stride, stride
+    return i * size * size, size
+
+
+@inlined
+def _inside(span, arc, size, headed, packed, n, x, attach, inner):
+    """Fill the chart; the status says whether the scores are fit for it."""
+    status = _copy_arcs(arc, size, n, attach)
+    limit = LARGEST / np.float32(8 * n + 8)
+    for i in range(n - 1, -1, -1):
+        first = i + 1
+        while first <= n:
+            last = min(first | 3, n)
+            for j in range(first, last + 1):
+                value = span[i * size + j]
+                if not value < limit:
+                    status = 1 if np.isnan(value) else max(status, 3) if status != 1 else 1
+                _finish(value, headed, size, packed, n, i, first, j, x, attach, inner)
+            _hook(headed, size, packed, n, i, first, last, x, attach, inner)
+            if last < n:
+                _push(n, i, first, last, x)
+            first = last + 1
+        if len(headed):
+            check = _check_headed(headed, size, packed, n, i, limit)
+            if check:
+                status = 1 if check == 1 or status == 1 else 3
+    return status
+
+
+@inlined
+def _copy_arcs(arc, size, n, attach):
+    """attach[m, h] = s_d(m, h), rows padded to whole blocks."""
+    stride = WIDTH * (n // WIDTH + 1)
+    nan = splat(ZERO)
+    most = splat(ZERO)
+    zero = splat(ZERO)
     for m in range(1, n + 1):
-        if x[0, n, m] + arc[b, m, 0] > best:
-            best, root = x[0, n, m] + arc[b, m, 0], m
+        if m * size + stride <= size * size:
+            for h in range(0, stride, WIDTH):
+                value = between(h, m, m + 1, zero, load(arc, m * size + h))
+                value = between(h, 0, n + 1, value, zero)
+                nan = mark_nan(nan, value)
+                most = maximum(value, most)
+                store(attach, m * stride + h, value)
+        else:
+            # Eight lanes would run over the end of the scores.
+            for h in range(stride):
+                value = arc[m * size + h] if h <= n and h != m else ZERO
+                if np.isnan(value):
+                    nan = splat(ONE)
+                most = maximum(splat(value), most)
+                attach[m * stride + h] = value
+    if largest(nan) > ZERO:
+        return 1
+    return 0 if largest(most) < LARGEST / np.float32(8 * n + 8) else 3
+
+
+@inlined
+def _check_headed(headed, size, packed, n, i, limit):
+    nan = splat(ZERO)
+    most = splat(ZERO)
+    zero = splat(ZERO)
+    source, step = _headed_row(size, packed, n, i)
+    for j in range(i + 1, n + 1):
+        for h in range(0, n + 1, WIDTH):
+            value = between(h, 1, n + 1, load(headed, source + j * step + h), zero)
+            nan = mark_nan(nan, value)
+            most = maximum(value, most)
+    if largest(nan) > ZERO:
+        return 1
+    return 0 if largest(most) < limit else 3
+
+
+@inlined
+def _finish(value, headed, size, packed, n, i, first, j, x, attach, inner):
+    """Headed span (i, j), all heads, from what was pushed and the splits within the tile; then hook its end's block."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = WIDTH * (n * (n + 1) // 2)
+    row = WIDTH * _row(n, i)
+    mine = (j - first) * stride
+    own = j // WIDTH
+    source, step = _headed_row(size, packed, n, i)
+    source += j * step
+    nothing = splat(MINUS_INFINITY)
+    best = nothing
+    for block in range((i + 1) // WIDTH, own + 1):
+        base = block * plane
+        if j == i + 1:
+            best = splat(ZERO)
+        elif first == i + 1:
+            best = nothing
+        else:
+            best = load(x, base + row + WIDTH * j)
+        for k in range(first, j):
+            best = maximum(best, add(load(x, base + row + WIDTH * k), load(x, base + WIDTH * (_row(n, k) + j))))
+        best = add(best, splat(value))
+        if len(headed):
+            best = add(best, load(headed, source + WIDTH * block))
+        store(x, base + row + WIDTH * j, best)
+        store(inner, mine + WIDTH * block, between(WIDTH * block, i + 1, j + 1, best, nothing))
+    hooked = nothing
+    for m in range(i + 1, j + 1):
+        hooked = maximum(hooked, add(spread(inner, mine + m), load(attach, m * stride + WIDTH * own)))
+    if len(headed):
+        hooked = add(hooked, load(headed, source + WIDTH * own))
+    store(x, own * plane + row + WIDTH * j, between(WIDTH * own, i + 1, j + 1, best, hooked))
+
+
+@inlined
+def _hook(headed, size, packed, n, i, first, last, x, attach, inner):
+    """Hook the four spans of a tile to the words of every block but the one that holds their ends."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = WIDTH * (n * (n + 1) // 2)
+    row = WIDTH * _row(n, i)
+    own = first // WIDTH
+    source, step = _headed_row(size, packed, n, i)
+    # A tile of fewer than four spans does the last one again.
+    second, third = min(first + 1, last), min(first + 2, last)
+    a, b, c = (second - first) * stride, (third - first) * stride, (last - first) * stride
+    # Blocks with a word at or before i, then blocks with a word after the tile.
+    before = i // WIDTH + 1 if i > 0 else 0
+    block = 0 if before > 0 else own + 1
+    while block < n // WIDTH + 1:
+        if block != own:
+            p = splat(MINUS_INFINITY)
+            q = p
+            r = p
+            s = p
+            for m in range(i + 1, last + 1):
+                arc = load(attach, m * stride + WIDTH * block)
+                p = maximum(p, add(arc, spread(inner, m)))
+                q = maximum(q, add(arc, spread(inner, a + m)))
+                r = maximum(r, add(arc, spread(inner, b + m)))
+                s = maximum(s, add(arc, spread(inner, c + m)))
+            if len(headed):
+                at = source + WIDTH * block
+                p = add(p, load(headed, at + first * step))
+                q = add(q, load(headed, at + second * step))
+                r = add(r, load(headed, at + third * step))
+                s = add(s, load(headed, at + last * step))
+            at = block * plane + row
+            # Only in the block of i can a lane lie inside the span: those keep what they have.
+            p = between(WIDTH * block, i + 1, n + 1, load(x, at + WIDTH * first), p) if block < own else p
+            q = between(WIDTH * block, i + 1, n + 1, load(x, at + WIDTH * second), q) if block < own else q
+            r = between(WIDTH * block, i + 1, n + 1, load(x, at + WIDTH * third), r) if block < own else r
+            s = between(WIDTH * block, i + 1, n + 1, load(x, at + WIDTH * last), s) if block < own else s
+            store(x, at + WIDTH * first, p)
+            store(x, at + WIDTH * second, q)
+            store(x, at + WIDTH * third, r)
+            store(x, at + WIDTH * last, s)
+        block += 1
+        if block == before and block <= own:
+            block = own + 1
+
+
+@inlined
+def _push(n, i, first, last, x):
+    """x[i, j] = max(x[i, j], x[i, k] + x[k, j]) for the spans (i, k) of a finished tile and every j after it."""
+    plane = WIDTH * (n * (n + 1) // 2)
+    row = WIDTH * _row(n, i)
+    # A tile of fewer than four spans takes the last one again, which changes no maximum.
+    second, third = min(first + 1, last), min(first + 2, last)
+    p_row, q_row = WIDTH * _row(n, first), WIDTH * _row(n, second)
+    r_row, s_row = WIDTH * _row(n, third), WIDTH * _row(n, last)
+    for block in range((i + 1) // WIDTH, n // WIDTH + 1):
+        base = block * plane
+        p = load(x, base + row + WIDTH * first)
+        q = load(x, base + row + WIDTH * second)
+        r = load(x, base + row + WIDTH * third)
+        s = load(x, base + row + WIDTH * last)
+        for j in range(max(last + 1, WIDTH * block), n + 1):
+            at = base + WIDTH * j
+            best = add(p, load(x, at + p_row))
+            best = maximum(best, add(q, load(x, at + q_row)))
+            best = maximum(best, add(r, load(x, at + r_row)))
+            best = maximum(best, add(s, load(x, at + s_row)))
+            if first > i + 1:
+                best = maximum(best, load(x, at + row))
+            store(x, at + row, best)
+
+
+@inlined
+def _value(x, n, i, j, h):
+    return x[WIDTH * (h // WIDTH * (n * (n + 1) // 2) + _row(n, i) + j) + h % WIDTH]
+
+
+@inlined
+def _modifier(x, arc, size, n, i, j, h):
+    """The word of (i, j] that attaches to h best (the first of equals), 0 where none may."""
+    best, found = MINUS_INFINITY, 0
+    for m in range(i + 1, j + 1):
+        value = _value(x, n, i, j, m) + arc[m * size + h]
+        if value > best:
+            best, found = value, m
+    return found
+
+
+@inlined
+def _trace(span, arc, size, headed, packed, n, x, stack, heads, rows, score):
+    """Find the best tree again from the values: at each span the winner is the first of the best splits."""
+    root = _modifier(x, arc, size, n, 0, n, 0)
     if root == 0:
-        status[b] = 2
-        return
-    heads[b, root] = 0
-    total = np.float64(arc[b, root, 0])
-    stack[0] = 0, n, root
-    top = 1
-    row = start
-    while top:
+        return 2
+    heads[root] = 0
+    total = np.float64(arc[root * size])
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, root
+    top, row = 1, 0
+    while top > 0:
         top -= 1
-        i, j, h = stack[top]
-        rows[row] = i, j, h
+        i, j, h = stack[top, 0], stack[top, 1], stack[top, 2]
+        rows[row, 0], rows[row, 1], rows[row, 2] = i, j, h
         row += 1
-        total += span[b, i, j]
-        if headed is not None:
-            total += headed[b, i, j, h]
-        if j - i == 1:
+        total += np.float64(span[i * size + j])
+        if len(headed):
+            source, step = _headed_row(size, packed, n, i)
+            total += np.float64(headed[source + j * step + h])
+        if j == i + 1:
             continue
-        best, split = -INFINITY, 0
+        best, split = MINUS_INFINITY, i + 1
         for k in range(i + 1, j):
-            if x[i, k, h] + x[k, j, h] > best:
-                best, split = x[i, k, h] + x[k, j, h], k
-        left, right = (i, split), (split, j)
-        other = right if h <= split else left
-        best, modifier = -INFINITY, 0
-        for m in range(other[0] + 1, other[1] + 1):
-            if x[other[0], other[1], m] + arc[b, m, h] > best:
-                best, modifier = x[other[0], other[1], m] + arc[b, m, h], m
-        heads[b, modifier] = h
-        total += arc[b, modifier, h]
-        if headed is not None:
-            total += headed[b, other[0], other[1], h]
-        stack[top] = split, j, h if h > split else modifier
-        stack[top + 1] = i, split, h if h <= split else modifier
+            value = _value(x, n, i, k, h) + _value(x, n, k, j, h)
+            if value > best:
+                best, split = value, k
+        low, high = (split, j) if h <= split else (i, split)
+        modifier = _modifier(x, arc, size, n, low, high, h)
+        heads[modifier] = h
+        total += np.float64(arc[modifier * size + h])
+        if len(headed):
+            source, step = _headed_row(size, packed, n, low)
+            total += np.float64(headed[source + high * step + h])
+        stack[top, 0], stack[top, 1], stack[top, 2] = split, j, h if h > split else modifier
+        stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = i, split, h if h <= split else modifier
         top += 2
-    scores[b] = total
+    score[0] = total
+    return 0

@@ -1,0 +1,518 @@
+"""Inside and outside for Eisner-Satta, O(n^4), in probabilities with one power of two a span.
+
+The chart is the one cube of the 1-best search: X[i, j, h] is headed for h inside (i, j] and hooked for h outside,
+X[j, i] is a copy of X[i, j]. Its values are not logarithms but the sums themselves, divided by 2**scale[i, j], so that
+the inner loops are multiplications and additions that the compiler turns into vector instructions; no exponential is
+taken inside them. Besides,
+
+- arc scores are taken relative to the best head of their modifier (every word has one head, so the sum of what was
+  subtracted is a constant), hooked scores relative to the greatest of them (there are n-1 hooked spans), headed scores
+  relative to the greatest of their span;
+- the greatest headed value of a span is kept near 2**TOP: doubles reach from 2**-1022 to 2**1023, and the values that
+  need room lie below the greatest one;
+- whatever could be lost below 2**-1022 is bounded on the way. Where it might matter (more than 2**-50 of some value:
+  scores that differ by many hundreds, or such scores with -inf masks), the kernel gives up and the caller computes the
+  sentence with logarithms instead (log_space.py), which is slower and has no limits.
+
+Outside values are divided by the total and multiplied by 2**scale[i, j], so that inside times outside is a marginal
+probability: at most one. What is lost below 2**-1022 there is below 2**-100 of probability.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from arcspan.decoding.kernels import log_space
+from arcspan.decoding.kernels.compile import kernel
+from arcspan.decoding.kernels.exponential import exp_negative, relaxed
+
+# What a kernel says of a sentence; the first four as the searches do.
+DONE, NAN, FORBIDDEN, INFINITE, UNSAFE = 0, 1, 2, 3, 4
+
+TOP = 450
+# The scale of a span all of whose trees are forbidden.
+NOTHING = -(1 << 40)
+# Scores further below their maximum, or further from zero, than this are left to the kernel with logarithms.
+DEEP, FAR = -600.0, 1e6
+LOG2 = math.log(2.0)
+HUGE = 1e308
+POWERS = np.ldexp(1.0, np.arange(-1022, 1024))
+
+_u = np.uint64
+
+
+@kernel
+def look(span, arc, headed, b, n):
+    """DONE where every score that the search reads is a number or -inf."""
+    nan = False
+    infinite = False
+    for i in range(n + 1):
+        for j in range(n + 1):
+            if span is not None and i < j:
+                nan |= np.isnan(span[b, i, j])
+                infinite |= span[b, i, j] == np.inf
+            if arc is not None and i > 0 and i != j:
+                nan |= np.isnan(arc[b, i, j])
+                infinite |= arc[b, i, j] == np.inf
+            if headed is not None and i < j:
+                for h in range(1, n + 1):
+                    nan |= np.isnan(headed[b, i, j, h])
+                    infinite |= headed[b, i, j, h] == np.inf
+    if nan:
+        return NAN
+    return INFINITE if infinite else DONE
+
+
+@kernel
+def adds_up(total, expected):
+    """Whether a sum of probabilities is what it must be; false for NaN."""
+    return abs(total - expected) <= 1e-6 * expected
+
+
+@relaxed
+def exponent(value):
+    """e with 2**e <= value < 2**(e+1), for value > 0."""
+    return math.frexp(value)[1] - 1
+
+
+@relaxed
+def power_of_two(e):
+    """2**e; zero below 2**-1022."""
+    return POWERS[min(e, 1023) + 1022] if e >= -1022 else 0.0
+
+
+@relaxed
+def combine(acc, begin, begin_step, end, end_step, left, left_row, right, right_row, stride, weights, count):
+    """acc[h] += sum over k < count of weights[k] left[left_row + k, h] right[right_row + k, h], begin <= h < end.
+
+    begin and end grow with k by their steps (0 or 1) and are rounded to whole vectors: rows may be read, and acc
+    written, a little beyond. Four k at a time, so that acc is read and written once for four products. Unsigned
+    indices spare the test for negative ones, which would keep the loop from being vectorised.
+    """
+    step = _u(stride)
+    a = _u(left_row * stride)
+    b = _u(right_row * stride)
+    k = 0
+    while k + 3 < count:
+        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        a1, a2, a3 = a + step, a + step + step, a + step + step + step
+        b1, b2, b3 = b + step, b + step + step, b + step + step + step
+        for h in range(_u((begin + k * begin_step) & ~3), _u((end + (k + 3) * end_step + 3) & ~3)):
+            acc[h] += (
+                w0 * left[a + h] * right[b + h]
+                + w1 * left[a1 + h] * right[b1 + h]
+                + w2 * left[a2 + h] * right[b2 + h]
+                + w3 * left[a3 + h] * right[b3 + h]
+            )
+        a += step + step + step + step
+        b += step + step + step + step
+        k += 4
+    while k < count:
+        w0 = weights[k]
+        for h in range(_u((begin + k * begin_step) & ~3), _u((end + k * end_step + 3) & ~3)):
+            acc[h] += w0 * left[a + h] * right[b + h]
+        a += step
+        b += step
+        k += 1
+
+
+@relaxed
+def add_rows(acc, begin, end, table, first, stride, weights, count):
+    """acc[h] += sum over k < count of weights[first + k] table[first + k, h], begin <= h < end."""
+    step = _u(stride)
+    a = _u(first * stride)
+    k = _u(first)
+    last = _u(first + count)
+    while k + _u(3) < last:
+        w0, w1, w2, w3 = weights[k], weights[k + _u(1)], weights[k + _u(2)], weights[k + _u(3)]
+        a1, a2, a3 = a + step, a + step + step, a + step + step + step
+        for h in range(_u(begin), _u(end)):
+            acc[h] += w0 * table[a + h] + w1 * table[a1 + h] + w2 * table[a2 + h] + w3 * table[a3 + h]
+        a += step + step + step + step
+        k += _u(4)
+    while k < last:
+        w0 = weights[k]
+        for h in range(_u(begin), _u(end)):
+            acc[h] += w0 * table[a + h]
+        a += step
+        k += _u(1)
+
+
+@relaxed
+def row_of(cube, index, stride):
+    """One row of a flat cube."""
+    return cube[index * stride : (index + 1) * stride]
+
+
+@relaxed
+def exponentials(row, source, begin, end, shift):
+    """row[h] = exp(source[h] - shift), at most one."""
+    for h in range(_u(begin), _u(end)):
+        row[h] = exp_negative(min(source[h] - shift, 0.0))
+
+
+@relaxed
+def depth(source, begin, end, shift):
+    """How far the least score that is not -inf lies below `shift`: at most zero."""
+    least = shift
+    for h in range(_u(begin), _u(end)):
+        value = np.float64(source[h])
+        least = min(least, value if value > -np.inf else shift)
+    return least - shift
+
+
+@relaxed
+def greatest(source, begin, end, least):
+    """The greatest of source[begin:end] and `least`."""
+    best = least
+    for h in range(_u(begin), _u(end)):
+        best = max(best, np.float64(source[h]))
+    return best
+
+
+@relaxed
+def prepare_arcs(arc, b, n, stride, arcs, turned, root):
+    """exp of the arc scores relative to the best head of each word, as arcs[m, h], turned[h, m] and root[m].
+
+    Returns the sum of what was subtracted, and the least difference.
+    """
+    total = 0.0
+    deepest = 0.0
+    row = np.zeros(stride)
+    for m in range(1, n + 1):
+        scores = arc[b, m]
+        shift = greatest(scores, m + 1, n + 1, greatest(scores, 0, m, -np.inf))
+        if shift == -np.inf:
+            return -np.inf, 0.0
+        total += shift
+        exponentials(row, scores, 0, n + 1, shift)
+        deepest = min(deepest, depth(scores, 0, m, shift), depth(scores, m + 1, n + 1, shift))
+        row[m] = 0.0
+        root[m] = row[0]
+        row[0] = 0.0
+        for h in range(stride):
+            arcs[m * stride + h] = row[h]
+            if h <= n:
+                turned[h * stride + m] = row[h]
+    return total, deepest
+
+
+@relaxed
+def inside(span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, tops, mantissas):
+    """Fill the chart x; returns what happened, the total scaled down by 2**scale[0, n], and its logarithm.
+
+    g takes the exponentials of the second-order scores.
+    """
+    size = n + 1
+    constant, deepest = prepare_arcs(arc, b, n, stride, arcs, turned, root)
+    if constant == -np.inf:
+        return FORBIDDEN, 0.0, 0.0
+    arc_low = int(math.floor(deepest / LOG2))
+    hook_shift = 0.0
+    if headed is not None and n > 1:
+        hook_shift = -np.inf
+        for i in range(n):
+            for j in range(i + 1, size):
+                hook_shift = greatest(headed[b, i, j], 1, i + 1, hook_shift)
+                hook_shift = greatest(headed[b, i, j], j + 1, size, hook_shift)
+        if hook_shift == -np.inf:
+            return FORBIDDEN, 0.0, 0.0
+        constant += hook_shift * (n - 1)
+    low = np.zeros((size, size), np.int64)
+    acc = np.zeros(stride)
+    row = np.zeros(stride)
+    ones = np.ones(stride)
+    weights = np.empty(size)
+    # All spans that end in j, the narrowest first: the rows x[j, k] of their right parts stay in the cache.
+    for j in range(1, size):
+        for i in range(j - 1, -1, -1):
+            w = j - i
+            x_ij, x_ji = row_of(x, i * size + j, stride), row_of(x, j * size + i, stride)
+            second = ones
+            score = np.float64(span[b, i, j])
+            deepest = 0.0
+            if headed is not None:
+                second = row_of(g, i * size + j, stride)
+                scores = headed[b, i, j]
+                shift = greatest(scores, i + 1, j + 1, -np.inf)
+                score += shift
+                if score > -np.inf:
+                    exponentials(second, scores, 0, size, hook_shift)
+                    exponentials(second, scores, i + 1, j + 1, shift)
+                    deepest = min(
+                        depth(scores, i + 1, j + 1, shift),
+                        depth(scores, 1, i + 1, hook_shift),
+                        depth(scores, j + 1, size, hook_shift),
+                    )
+                    second[0] = 0.0
+                    for h in range(size, stride):
+                        second[h] = 0.0
+            if score > -np.inf and (abs(score) > FAR or deepest < DEEP):
+                return UNSAFE, 0.0, 0.0
+            second_low = int(math.floor(deepest / LOG2))
+
+            # The best split, by the scales of its parts; splits are weighed relative to it.
+            best = 2 * NOTHING
+            for k in range(i + 1, j):
+                best = max(best, scale[i, k] + scale[j, k])
+            if w == 1:
+                best = -TOP
+            if score == -np.inf or best < NOTHING // 2:
+                for h in range(stride):
+                    x_ij[h] = 0.0
+                    x_ji[h] = 0.0
+                scale[i, j] = scale[j, i] = NOTHING
+                continue
+            log2 = math.floor(score / LOG2)
+            mantissa = math.exp(score - log2 * LOG2)
+            tops[i, j] = int(log2)
+            mantissas[i, j] = mantissa
+
+            for h in range(stride):
+                acc[h] = 0.0
+            lost = -2000
+            if w == 1:
+                acc[j] = 1.0
+            else:
+                for k in range(i + 1, j):
+                    e = scale[i, k] + scale[j, k] - best - TOP
+                    weights[k - i - 1] = power_of_two(e)
+                    if e > NOTHING // 2:
+                        if e < -1022:
+                            lost = max(lost, 2 * TOP + 40 - 1022)
+                        elif e + low[i, k] < -1000 or e + low[i, k] + low[j, k] < -1000:
+                            lost = max(lost, TOP + 40 - 1022)
+                combine(acc, i + 1, 0, j + 1, 0, x, i * size + i + 1, x, j * size + i + 1, stride, weights, w - 1)
+            least, lowest, top = HUGE, HUGE, 0.0
+            for h in range(_u(i + 1), _u(j + 1)):
+                least = min(least, acc[h])
+                lowest = min(lowest, acc[h] if acc[h] > 0.0 else HUGE)
+            if lost > -2000 and (least == 0.0 or exponent(least) < lost + 50):
+                return UNSAFE, 0.0, 0.0
+            if lowest < HUGE and exponent(lowest) + second_low < -1000:
+                return UNSAFE, 0.0, 0.0
+            lowest = HUGE
+            for h in range(_u(i + 1), _u(j + 1)):
+                value = acc[h] * mantissa * second[h]
+                acc[h] = value
+                top = max(top, value)
+                lowest = min(lowest, value if value > 0.0 else HUGE)
+            if top == 0.0:
+                for h in range(stride):
+                    x_ij[h] = 0.0
+                    x_ji[h] = 0.0
+                scale[i, j] = scale[j, i] = NOTHING
+                continue
+            up = exponent(top) - TOP
+            if exponent(lowest) - up < -1000:
+                return UNSAFE, 0.0, 0.0
+            scale[i, j] = scale[j, i] = best + TOP + int(log2) + up
+            factor = math.ldexp(1.0, -up)
+            for h in range(_u(i + 1), _u(j + 1)):
+                acc[h] *= factor
+
+            # Hooked: the head m of the span attaches to h outside.
+            for h in range(stride):
+                row[h] = 0.0
+            left_end = (i + 4) & ~3
+            add_rows(row, 0, left_end, arcs, i + 1, stride, acc, w)
+            add_rows(row, max((j + 1) & ~3, left_end), stride, arcs, i + 1, stride, acc, w)
+            hook_low = exponent(lowest) - up + arc_low
+            if hook_low + second_low < -1000:
+                least, lowest = HUGE, HUGE
+                for h in range(1, size):
+                    if h <= i or h > j:
+                        least = min(least, row[h])
+                        lowest = min(lowest, row[h] if row[h] > 0.0 else HUGE)
+                if hook_low < -1000 and (least == 0.0 or exponent(least) < -900):
+                    return UNSAFE, 0.0, 0.0
+                if lowest < HUGE and exponent(lowest) + second_low < -1000:
+                    return UNSAFE, 0.0, 0.0
+            for h in range(stride):
+                row[h] *= second[h]
+            for h in range(_u(i + 1), _u(j + 1)):
+                row[h] = acc[h]
+            lowest = HUGE
+            for h in range(stride):
+                x_ij[h] = row[h]
+                x_ji[h] = row[h]
+                lowest = min(lowest, row[h] if row[h] > 0.0 else HUGE)
+            low[i, j] = low[j, i] = exponent(lowest)
+    if scale[0, n] == NOTHING:
+        return FORBIDDEN, 0.0, 0.0
+    total = 0.0
+    for m in range(1, size):
+        total += x[n * stride + m] * root[m]
+    if total == 0.0:
+        return (UNSAFE if low[0, n] + arc_low < -1000 else FORBIDDEN), 0.0, 0.0
+    if exponent(total) < -900:
+        return UNSAFE, 0.0, 0.0
+    return DONE, total, math.log(total) + scale[0, n] * LOG2 + constant
+
+
+@relaxed
+def outside(n, stride, x, g, second_order, arcs, turned, root, scale, tops, mantissas, total, spans, heads, parts):
+    """Marginals from the chart: spans[i, j], heads[m, h] and, where wanted, parts[i, j, h]; False where they are off.
+
+    g[i, j, h] becomes the outside value of a headed span, times its own scores: what its two parts receive.
+    """
+    size = n + 1
+    out = np.empty(stride)
+    ones = np.ones(stride)
+    weights = np.empty(size)
+    hooked = np.empty(size * stride)
+    sums = np.zeros(size * stride)
+    everything = 0.0
+    # All spans that begin in i, the widest first: the rows g[i, k] and x[i, k] stay in the cache.
+    for i in range(n):
+        for j in range(n, i, -1):
+            w = j - i
+            x_ij = row_of(x, i * size + j, stride)
+            g_ij, g_ji = row_of(g, i * size + j, stride), row_of(g, j * size + i, stride)
+            hooks = row_of(hooked, j, stride)
+            if scale[i, j] == NOTHING:
+                for h in range(stride):
+                    hooks[h] = 0.0
+                    g_ij[h] = 0.0
+                    g_ji[h] = 0.0
+                spans[i, j] = 0.0
+                if parts is not None:
+                    for h in range(1, size):
+                        parts[i, j, h] = 0.0
+                continue
+            for h in range(stride):
+                out[h] = 0.0
+            if w == n:
+                for m in range(1, size):
+                    out[m] = root[m] / total
+                    heads[m, 0] = x_ij[m] * out[m]
+            else:
+                # As the left part of (i, k), then as the right part of (k, j).
+                for k in range(j + 1, size):
+                    weights[k - j - 1] = power_of_two(scale[i, j] + scale[j, k] + tops[i, k] - scale[i, k])
+                combine(out, i + 1, 0, j + 2, 1, g, i * size + j + 1, x, j * size + j + 1, stride, weights, n - j)
+                for k in range(i):
+                    weights[k] = power_of_two(scale[i, k] + scale[i, j] + tops[k, j] - scale[k, j])
+                combine(out, 1, 1, j + 1, 0, g, j * size, x, i * size, stride, weights, i)
+                for h in range(stride):
+                    out[h] = out[h] if x_ij[h] > 0.0 else 0.0
+
+            second = g_ij if second_order else ones
+            for h in range(stride):
+                hooks[h] = out[h] * second[h]
+            for h in range(_u(i + 1), _u(j + 1)):
+                hooks[h] = 0.0
+            if parts is not None:
+                for h in range(1, size):
+                    parts[i, j, h] = x_ij[h] * out[h]
+            if w < n:
+                add_rows(out, (i + 1) & ~3, (j + 4) & ~3, turned, 1, stride, hooks, i)
+                add_rows(out, (i + 1) & ~3, (j + 4) & ~3, turned, j + 1, stride, hooks, n - j)
+
+            probability = 0.0
+            for h in range(_u(i + 1), _u(j + 1)):
+                out[h] = out[h] if x_ij[h] > 0.0 else 0.0
+                probability += x_ij[h] * out[h]
+            spans[i, j] = probability
+            everything += probability
+            if parts is not None:
+                for h in range(i + 1, j + 1):
+                    parts[i, j, h] = x_ij[h] * out[h]
+            for h in range(_u(i + 1), _u(j + 1)):
+                out[h] *= second[h] * mantissas[i, j]
+            for h in range(i + 1):
+                out[h] = 0.0
+            for h in range(j + 1, stride):
+                out[h] = 0.0
+            for h in range(stride):
+                g_ij[h] = out[h]
+                g_ji[h] = out[h]
+        # An arc from m to h has a share in all spans headed by m that h is outside of.
+        left_end = (i + 4) & ~3
+        for m in range(i + 1, size):
+            for j in range(m, size):
+                weights[j] = x[(i * size + j) * stride + m]
+            sums_m = row_of(sums, m, stride)
+            add_rows(sums_m, 0, left_end, hooked, m, stride, weights, size - m)
+            add_rows(sums_m, max((m + 1) & ~3, left_end), stride, hooked, m, stride, weights, size - m)
+    good = adds_up(everything, 2.0 * n - 1.0)
+    for m in range(1, size):
+        mass = np.float64(heads[m, 0])
+        for h in range(1, size):
+            weight = arcs[m * stride + h]
+            value = weight * sums[m * stride + h] if weight > 0.0 else 0.0
+            heads[m, h] = value
+            mass += value
+        good &= adds_up(mass, 1.0)
+    return good
+
+
+@kernel
+def joint(sentences, span, arc, headed, lengths, partition, spans, heads, parts, status, wanted):
+    """Log-partition and, where wanted, marginals of the listed sentences."""
+    size = 1
+    for b in sentences:
+        size = max(size, lengths[b] + 1)
+    room = size * size * ((size + 3) & ~3)
+    x = np.empty(room)
+    g = np.empty(room if wanted or headed is not None else 0)
+    for b in sentences:
+        n = lengths[b]
+        partition[b] = 0.0
+        status[b] = look(span, arc, headed, b, n)
+        if n == 0 or status[b] != DONE:
+            continue
+        size = n + 1
+        stride = (size + 3) & ~3
+        arcs = np.zeros(size * stride)
+        turned = np.zeros(size * stride)
+        root = np.zeros(size)
+        scale = np.zeros((size, size), np.int64)
+        tops = np.zeros((size, size), np.int64)
+        mantissas = np.zeros((size, size))
+        code, total, logarithm = inside(
+            span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, tops, mantissas
+        )
+        partition[b] = logarithm
+        if code == DONE and wanted:
+            second = headed is not None
+            wide = None if parts is None else parts[b]
+            good = outside(
+                n, stride, x, g, second, arcs, turned, root, scale, tops, mantissas, total, spans[b], heads[b], wide
+            )
+            code = DONE if good else UNSAFE
+        if code == UNSAFE:
+            code = DONE
+            wide = None if parts is None else parts[b]
+            partition[b] = log_space.eisner_satta(span, arc, headed, b, n, spans[b], heads[b], wide, wanted)
+            if partition[b] < log_space.NOTHING:
+                code = FORBIDDEN
+        status[b] = code
+
+
+@kernel
+def spans_only(sentences, span, lengths, partition, spans, status, wanted):
+    """The same for binary trees over span scores alone."""
+    for b in sentences:
+        n = lengths[b]
+        partition[b] = 0.0
+        status[b] = look(span, None, None, b, n)
+        if n > 0 and status[b] == DONE:
+            partition[b] = log_space.cky(span, b, n, spans[b], wanted)
+            if partition[b] < log_space.NOTHING:
+                status[b] = FORBIDDEN
+
+
+@kernel
+def arcs_only(sentences, arc, lengths, partition, heads, status, wanted):
+    """The same for projective dependency trees over arc scores alone."""
+    for b in sentences:
+        n = lengths[b]
+        partition[b] = 0.0
+        status[b] = look(None, arc, None, b, n)
+        if n > 0 and status[b] == DONE:
+            partition[b] = log_space.eisner(arc, b, n, heads[b], wanted)
+            if partition[b] < log_space.NOTHING:
+                status[b] = FORBIDDEN
