@@ -44,21 +44,14 @@ def read_brackets(path: Source, **options: Any) -> Iterator[ConstituencyTree]:
     >>> [tree.brackets() for tree in read_brackets(path)]
     ['(S (NP (NNP Logic)) (VP (VBZ plays)))']
     """
-    unit = None
-    for unit in read_units(path):
-        yield parse_unit(unit, path, **options)
-    if unit is None:
+    empty = True
+    for unit, tree in read_trees(path, **options):
+        if tree is None:
+            raise FileError(unit.problem or "", path=name_of(path), line=unit.line)
+        empty = False
+        yield tree
+    if empty:
         raise FileError("no tree in this file", path=name_of(path))
-
-
-def parse_unit(unit: Unit, path: Source, **options: Any) -> ConstituencyTree:
-    """The tree of a unit, or a FileError that names its line."""
-    if unit.problem is not None:
-        raise FileError(unit.problem, path=name_of(path), line=unit.line)
-    try:
-        return ConstituencyTree.from_brackets(unit.text, **options)
-    except TreeError as error:
-        raise FileError(str(error), path=name_of(path), line=unit.line) from None
 
 
 def write_brackets(trees: Iterable[ConstituencyTree], path: Source, *, escape: bool = True) -> int:
@@ -77,22 +70,57 @@ def write_brackets(trees: Iterable[ConstituencyTree], path: Source, *, escape: b
     return count
 
 
-def read_units(path: Source, encoding: str = "utf-8") -> Iterator[Unit]:
-    """Cut a bracket file into units."""
-    return cut_units(enumerate(read_lines(path, encoding), 1))
+def read_trees(path: Source, **options: Any) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
+    """The units of a bracket file with their trees: None, and the unit's problem, for what is no tree."""
+    return parse_lines(enumerate(read_lines(path), 1), **options)
 
 
-def cut_units(lines: Iterable[tuple[int, str]]) -> Iterator[Unit]:
+def parse_lines(
+    lines: Iterable[tuple[int, str]], **options: Any
+) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
+    """The units of numbered lines with their trees, as `read_trees`."""
+    for unit in cut_units(lines, quick=True):
+        if unit.problem is not None:
+            yield unit, None
+            continue
+        try:
+            tree = ConstituencyTree.from_brackets(unit.text, **options)
+        except TreeError as error:
+            yield from _parse_again(unit, error, options)
+        else:
+            yield unit, tree
+
+
+def _parse_again(
+    unit: Unit, error: TreeError, options: dict[str, Any]
+) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
+    """The trees of a unit that is not one tree: several that a quick cut left together, or none."""
+    pieces = list(cut_units(enumerate(unit.text.split("\n"), unit.line)))
+    if len(pieces) == 1:
+        yield pieces[0]._replace(problem=pieces[0].problem or str(error)), None
+    else:
+        for piece in pieces:
+            yield from (
+                parse_lines([(piece.line, piece.text)], **options)
+                if piece.problem is None
+                else [(piece, None)]
+            )
+
+
+def cut_units(lines: Iterable[tuple[int, str]], *, quick: bool = False) -> Iterator[Unit]:
     """Cut numbered lines into units.
+
+    `quick` takes a line with as many opening as closing brackets for one tree, which parsing it will show.
 
     >>> [unit.text for unit in cut_units([(1, "(A a) (B"), (2, "b)")])]
     ['(A a)', '(B\\nb)']
     """
     # The tree that is still open: its first line, its text, its open brackets.
     started, depth = 0, 0
+    is_one_tree = _is_balanced if quick else _is_one_tree
     parts: list[str] = []
     for number, line in lines:
-        if not depth and line.startswith("(") and _is_one_tree(line):
+        if not depth and line.startswith("(") and is_one_tree(line):
             yield Unit(number, line)
             continue
         if not line or line.isspace():
@@ -100,7 +128,7 @@ def cut_units(lines: Iterable[tuple[int, str]]) -> Iterator[Unit]:
         if depth and _WRAPPER.match(line) and _WRAPPER.match(parts[0]):
             yield Unit(started, "\n".join(parts), _unclosed(depth))
             parts, depth = [], 0
-            if _is_one_tree(line):
+            if is_one_tree(line):
                 yield Unit(number, line)
                 continue
         position, last = (
@@ -144,9 +172,13 @@ def cut_units(lines: Iterable[tuple[int, str]]) -> Iterator[Unit]:
         yield Unit(started, "\n".join(parts), _unclosed(depth))
 
 
+def _is_balanced(line: str) -> bool:
+    return line.count("(") == line.count(")")
+
+
 def _is_one_tree(line: str) -> bool:
     """Whether a line that starts with a bracket holds one tree: balanced, and closed at its end only."""
-    if line.count("(") != line.count(")"):
+    if not _is_balanced(line):
         return False
     depth = 0
     # Runs of brackets are few where brackets are many: ")))" counts at once.

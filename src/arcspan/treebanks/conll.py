@@ -98,7 +98,7 @@ class ConlluSentence:
     def text(self) -> str:
         """The running text: the comment `# text`, else put together from the words and SpaceAfter."""
         stated = self.comment("text")
-        return self._spell() if stated is None else stated
+        return self.spell() if stated is None else stated
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -133,8 +133,8 @@ class ConlluSentence:
             self._tree = parse_block(Block(self.line, self.lines), self._path)
         return self._tree
 
-    def _spell(self) -> str:
-        """The text of the surface tokens: a multiword token stands for the words it covers."""
+    def spell(self) -> str:
+        """The text that the surface tokens make: a multiword token stands for the words it covers."""
         pieces, covered = [], 0
         for token in self.tokens:
             first, dash, last = token.id.partition("-")
@@ -204,6 +204,32 @@ def read_blocks(path: Source, encoding: str = "utf-8") -> Iterator[Block]:
 
 def parse_block(block: Block, path: Source | None = None) -> DependencyTree:
     """The dependency tree of a block; FileError names the wrong line, or the first word's."""
+    tree = _parse_plain(block)
+    return _parse_any(block, path) if tree is None else tree
+
+
+# The IDs of a sentence without multiword tokens and empty nodes, compared as a whole.
+_IDS = tuple(map(str, range(1, 1001)))
+
+
+def _parse_plain(block: Block) -> DependencyTree | None:
+    """The tree of a block of plain words, column by column, which is quick; None for anything else."""
+    rows = [line.split("\t") for line in block.lines if line[0] != "#"]
+    try:
+        ids, words, _, upos, tags, _, heads, relations, _, _ = zip(*rows, strict=True)
+        if ids != _IDS[: len(ids)]:
+            return None
+        if "_" in upos:
+            upos = tuple(["" if tag == "_" else tag for tag in upos])
+        if "_" in tags:
+            tags = tuple(["" if tag == "_" else tag for tag in tags])
+        return DependencyTree(map(int, heads), relations, words, tags, upos)
+    except ValueError:  # TreeError too: the careful reader says which line
+        return None
+
+
+def _parse_any(block: Block, path: Source | None) -> DependencyTree:
+    """The tree of a block line by line, or what is wrong with which line."""
     heads: list[int] = []
     words, relations, tags, upos = [], [], [], []
     first = 0  # the line of the first word

@@ -3,7 +3,7 @@
 The n-th tree of one file goes with the n-th sentence of the other, whatever happens to the others: a pair is
 checked, and kept or dropped, as a whole. The words must be the same up to the ways in which treebanks write
 brackets, quotes and slashes. Both trees of a pair carry the words of the CoNLL file, which are nearer to the
-text; brackets are still written with the bracket file's own forms.
+text, with -LRB- and the like undone; brackets are still written with the bracket file's own forms.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError
-from arcspan.treebanks.brackets import Unit, parse_unit, read_units
+from arcspan.treebanks.brackets import Unit, read_trees
 from arcspan.treebanks.conll import Block, format_conllu, parse_block, read_blocks
 from arcspan.treebanks.streams import Source, name_of, open_output
 from arcspan.trees import ConstituencyTree, DependencyTree
-from arcspan.trees.constituency import escape
+from arcspan.trees.constituency import escape, unescape
 
 # What treebanks write for one character. The Penn Treebank turns " into `` and '', and some of its heirs turn
 # typographic quotes into these or into plain ones.
@@ -170,10 +170,10 @@ def read_aligned(brackets_path: Source, conll_path: Source, **options: Any) -> I
     names = name_of(brackets_path), name_of(conll_path)
     if names[0] == names[1]:
         raise FileError("the bracket file and the CoNLL file are the same", path=names[0])
-    units, blocks = read_units(brackets_path), read_blocks(conll_path)
+    parsed, blocks = read_trees(brackets_path, **options), read_blocks(conll_path)
     trees = sentences = 0
     while True:
-        unit = next(units, None)
+        unit, tree = next(parsed, (None, None))
         if unit is not None and not unit.text:
             problem = Problem("brackets", names[0], unit.line, unit.problem or "")
             yield Aligned(unit, None, None, (problem,))
@@ -186,32 +186,34 @@ def read_aligned(brackets_path: Source, conll_path: Source, **options: Any) -> I
         if not trees:
             raise FileError("no tree in this file", path=names[0])
         if unit is not None and block is not None:
-            pair, problems = _align(unit, block, names, options)
+            pair, problems = _align(unit, tree, block, names)
             yield Aligned(unit, block, pair, problems)
         else:
             yield Aligned(unit, block, None, (_left_over(unit, block, trees, sentences, names),))
 
 
 def _align(
-    unit: Unit, block: Block, names: tuple[str, str], options: dict[str, Any]
+    unit: Unit, constituency: ConstituencyTree | None, block: Block, names: tuple[str, str]
 ) -> tuple[Pair | None, tuple[Problem, ...]]:
     """The pair of a unit and a block, or what is wrong with either or between them."""
     problems = []
-    try:
-        constituency = parse_unit(unit, names[0], **options)
-    except FileError as error:
-        problems.append(Problem("brackets", names[0], error.line, error.what))
+    if constituency is None:
+        problems.append(Problem("brackets", names[0], unit.line, unit.problem or ""))
     try:
         dependencies = parse_block(block, names[1])
     except FileError as error:
         problems.append(Problem("columns", names[1], error.line, error.what))
-    if problems:
+    if problems or constituency is None:
         return None, tuple(problems)
     if constituency.words != dependencies.words:
         what = _difference(constituency.words, dependencies.words, block, names[1])
         if what is not None:
             return None, (Problem("words", names[0], unit.line, what),)
-        constituency = _with_words(constituency, dependencies.words)
+        words = tuple(map(unescape, dependencies.words))
+        constituency = _with_words(constituency, words)
+        if words != dependencies.words:
+            d = dependencies
+            dependencies = DependencyTree(d.heads, d.relations, words, d.tags, d.upos)
     return Pair(constituency, dependencies), ()
 
 

@@ -1,0 +1,13 @@
+"""From licensed treebanks as they are distributed to paired files in the standard splits.
+
+Each importer knows where a treebank keeps its files, how it splits them and what marks it leaves in its
+trees; what comes out is the same for all: TARGET/train|dev|test.ptb (one tree a line, root TOP, no function
+tags, traces or features) and TARGET/train|dev|test.conllu, the same sentences in the same order.
+"""
+
+from arcspan.treebanks.importers.ctb import import_ctb
+from arcspan.treebanks.importers.penn import Imported
+from arcspan.treebanks.importers.ptb import import_ptb
+from arcspan.treebanks.importers.spmrl import import_spmrl
+
+__all__ = ["Imported", "import_ctb", "import_ptb", "import_spmrl"]

@@ -1,0 +1,94 @@
+"""The SPMRL 2013/2014 shared task: `.ptb` and `.conll` files of one language, split as distributed.
+
+Constituents and dependencies are both given. The tags of the `.ptb` files carry features (`NC##g=m|n=s##`),
+which are cut off together with function tags. A sentence that is no pair of trees (several roots, other
+words) is left out of both files and told.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from arcspan.errors import FileError
+from arcspan.treebanks.importers.penn import SPLITS, Imported, clean
+from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
+from arcspan.trees import ConstituencyTree
+
+_FILE = re.compile(r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE)
+_FEATURES = re.compile(r"##.*?##")
+
+
+def import_spmrl(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    language: str | None = None,
+    size: Literal["full", "5k"] = "full",
+) -> Imported:
+    """Write one language's splits from the gold files below `source` (such as FRENCH_SPMRL/gold).
+
+    `language` chooses where several are there; `size` "5k" takes train5k instead of train, which is also
+    taken where there is no other.
+    """
+    files = find_files(source, language=language, size=size)
+    folder = Path(target)
+    folder.mkdir(parents=True, exist_ok=True)
+    imported = Imported()
+    for split in SPLITS:
+        brackets, conll = files[split]
+        report = ReadingReport()
+        pairs = read_pairs(brackets, conll, mismatch="skip", report=report, empties="strip")
+        written = write_pairs(_clean(pairs), folder / f"{split}.ptb", folder / f"{split}.conllu")
+        imported.sentences[split] = written
+        imported.left_out += report.problems
+        if report.skipped > len(report.problems):
+            imported.left_out.append(f"{brackets}: {report.skipped - len(report.problems)} more sentences")
+    return imported
+
+
+def find_files(
+    source: str | os.PathLike[str], *, language: str | None = None, size: Literal["full", "5k"] = "full"
+) -> dict[str, tuple[Path, Path]]:
+    """The `.ptb` and the `.conll` file of each split."""
+    folder = Path(source)
+    if not folder.is_dir():
+        raise FileError("not a folder: give the one that holds a language's files", path=folder)
+    found: dict[tuple[str, str], Path] = {}
+    languages = {}
+    for path in sorted(folder.rglob("*")):
+        match = _FILE.fullmatch(path.name)
+        if (
+            match is None
+            or "pred" in path.relative_to(folder).parts
+            or (language and match[2].lower() != language.lower())
+        ):
+            continue
+        split, name, kind = match[1].lower(), match[2], match[3].lower()
+        languages[name.lower()] = name
+        if (split, kind) in found and len(languages) == 1:
+            raise FileError(f"there is also {found[split, kind]}; give the folder of one of them", path=path)
+        found[split, kind] = path
+    if len(languages) > 1:
+        names = ", ".join(sorted(languages.values()))
+        raise FileError(f"several languages are below this folder ({names}); choose one", path=folder)
+    chosen = {}
+    for split in SPLITS:
+        name = split
+        if split == "train" and (size == "5k" or ("train", "ptb") not in found):
+            name = "train5k"
+        for kind in ("ptb", "conll"):
+            if (name, kind) not in found:
+                raise FileError(f"no {name}.LANGUAGE.gold.{kind} below this folder", path=folder)
+        chosen[split] = found[name, "ptb"], found[name, "conll"]
+    return chosen
+
+
+def _clean(pairs: Iterator[Pair]) -> Iterator[Pair]:
+    for constituency, dependencies in pairs:
+        tags = [_FEATURES.sub("", tag) for tag in constituency.tags]
+        spans = [(i, j, _FEATURES.sub("", label)) for i, j, label in constituency.spans]
+        yield Pair(clean(ConstituencyTree(constituency.words, tags, spans), tags=True), dependencies)

@@ -1,0 +1,121 @@
+"""What a paired treebank holds: the paper's Table 1 (sizes, compatibility), its causes, and inventories."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from arcspan.treebanks.pairs import Pair
+from arcspan.trees import WRAPPERS, why_incompatible
+
+#: What the kinds of `Incompatibility` mean, for people.
+CAUSES = {
+    "crossing": "the dependency tree is not projective",
+    "heads": "several words of a constituent have their heads outside it",
+    "attachment": "a word outside a constituent attaches to a word inside that is not its head",
+    "length": "the trees have different numbers of words",
+}
+
+
+@dataclasses.dataclass
+class Statistics:
+    """Counts over the pairs of a treebank. A sentence is compatible when its d-tree is projective and fits.
+
+    `causes` counts incompatible sentences by kind; `places` counts them by kind and label of the smallest
+    constituent to blame. `labels` leaves out the wrapper around a tree.
+    """
+
+    sentences: int = 0
+    words: int = 0
+    longest: int = 0
+    projective: int = 0
+    compatible: int = 0
+    causes: Counter[str] = dataclasses.field(default_factory=Counter)
+    places: Counter[tuple[str, str]] = dataclasses.field(default_factory=Counter)
+    labels: Counter[str] = dataclasses.field(default_factory=Counter)
+    relations: Counter[str] = dataclasses.field(default_factory=Counter)
+    tags: Counter[str] = dataclasses.field(default_factory=Counter)
+    unary: int = 0
+
+    def add(self, pair: Pair) -> None:
+        """Count one more pair."""
+        constituency, dependencies = pair
+        n = len(dependencies)
+        self.sentences += 1
+        self.words += n
+        self.longest = max(self.longest, n)
+        self.projective += dependencies.is_projective
+        why = why_incompatible(constituency, dependencies)
+        if why is None:
+            self.compatible += 1
+        else:
+            self.causes[why.kind] += 1
+            if why.span is not None:
+                self.places[why.kind, why.span[2]] += 1
+        last = None
+        for number, (i, j, label) in enumerate(constituency.spans):
+            if number or label not in WRAPPERS:
+                self.labels[label] += 1
+                self.unary += (i, j) == last
+                last = (i, j)
+        self.relations.update(dependencies.relations)
+        self.tags.update(constituency.tags)
+
+    @property
+    def projective_percent(self) -> float:
+        """Projective sentences in per cent."""
+        return _percent(self.projective, self.sentences)
+
+    @property
+    def compatible_percent(self) -> float:
+        """Compatible sentences in per cent."""
+        return _percent(self.compatible, self.sentences)
+
+    @property
+    def mean_length(self) -> float:
+        """Words a sentence."""
+        return self.words / self.sentences if self.sentences else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values, inventories from the commonest down."""
+        return {
+            "sentences": self.sentences,
+            "words": self.words,
+            "mean_length": round(self.mean_length, 2),
+            "longest": self.longest,
+            "projective": self.projective,
+            "projective_percent": round(self.projective_percent, 2),
+            "compatible": self.compatible,
+            "compatible_percent": round(self.compatible_percent, 2),
+            "causes": dict(self.causes.most_common()),
+            "places": [
+                {"cause": kind, "label": label, "sentences": count}
+                for (kind, label), count in self.places.most_common()
+            ],
+            "constituents": sum(self.labels.values()),
+            "unary": self.unary,
+            "labels": dict(self.labels.most_common()),
+            "relations": dict(self.relations.most_common()),
+            "tags": dict(self.tags.most_common()),
+        }
+
+
+def stats(pairs: Iterable[Pair]) -> Statistics:
+    """The statistics of a treebank, read once.
+
+    >>> from arcspan.trees import ConstituencyTree, DependencyTree
+    >>> c = ConstituencyTree.from_brackets("(TOP (S (NP (NNS Dogs)) (VP (VBP bark))))")
+    >>> found = stats([Pair(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))])
+    >>> found.sentences, found.compatible_percent, sorted(found.labels)
+    (1, 100.0, ['NP', 'S', 'VP'])
+    """
+    statistics = Statistics()
+    for pair in pairs:
+        statistics.add(pair)
+    return statistics
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
