@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import sys
+from pathlib import Path
+
+import pytest
+
+from arcspan.cli import run
+from arcspan.treebanks import read_conll, read_conllu, read_pairs
+from tests.treebanks.samples import TREES, WORDS, write
+
+Captured = pytest.CaptureFixture[str]
+
+# "dog" attaches past its constituent: (NP the dog) has two words with heads outside.
+MISFIT_TREE = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))\n"
+MISFIT_WORDS = (
+    "# sent_id = misfit\n1\tthe\t_\t_\tDT\t_\t3\tdet\t_\t_\n2\tdog\t_\t_\tNN\t_\t3\tnsubj\t_\t_\n"
+    "3\tbarks\t_\t_\tVBZ\t_\t0\troot\t_\t_\n\n"
+)
+
+
+def call(*arguments: object) -> int:
+    return run(["treebank", *map(str, arguments)])
+
+
+def test_stats_prints_a_line_a_pair_then_causes_and_inventories(tmp_path: Path, capsys: Captured) -> None:
+    files = write(tmp_path, TREES + MISFIT_TREE, WORDS + MISFIT_WORDS)
+    assert call("stats", *files) == 0
+    lines = capsys.readouterr().out.splitlines()
+    columns = "treebank sentences words mean longest projective % compatible % labels relations tags"
+    assert " ".join(lines[0].split()) == columns
+    assert lines[1].split()[1:7] == ["4", "13", "3.2", "6", "100.0", "75.0"]
+    assert "  incompatible: 1 of 4 sentences" in lines
+    assert "          1  several words of a constituent have their heads outside it" in lines
+    assert "             in NP 1" in lines
+    assert any(line.startswith("  labels (5): NP:4 S:3 VP:3 ") for line in lines)
+
+
+def test_stats_as_json_holds_the_same(tmp_path: Path, capsys: Captured) -> None:
+    files = write(tmp_path, TREES + MISFIT_TREE, WORDS + MISFIT_WORDS)
+    assert call("stats", "--json", *files) == 0
+    (found,) = json.loads(capsys.readouterr().out).values()
+    assert (found["sentences"], found["compatible"], found["compatible_percent"]) == (4, 3, 75.0)
+    assert found["causes"] == {"heads": 1}
+    assert found["places"] == [{"cause": "heads", "label": "NP", "sentences": 1}]
+    assert found["labels"] == {"NP": 4, "S": 3, "VP": 3, "ADVP": 1, "FRAG": 1}
+
+
+def test_stats_takes_folders_and_several_pairs(tmp_path: Path, capsys: Captured) -> None:
+    folder = tmp_path / "bank"
+    folder.mkdir()
+    for split in ("train", "dev"):
+        (folder / f"{split}.ptb.xz").write_bytes(lzma.compress(TREES.encode()))
+        (folder / f"{split}.conllu.xz").write_bytes(lzma.compress(WORDS.encode()))
+    assert call("stats", folder, *write(tmp_path)) == 0
+    rows = [line.split()[0] for line in capsys.readouterr().out.splitlines()[1:4]]
+    assert rows == ["bank/train", "bank/dev", f"{tmp_path.name}/a"]
+
+
+def test_stats_needs_files_in_pairs(tmp_path: Path, capsys: Captured) -> None:
+    assert call("stats", write(tmp_path)[0]) == 2
+    assert "files come in pairs" in capsys.readouterr().err
+    assert call("stats", tmp_path / "x.ptb", tmp_path) == 2
+    (tmp_path / "empty").mkdir()
+    assert call("stats", tmp_path / "empty") == 2
+    assert "no train, dev or test" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "percent"),
+    [
+        ("craft", "100.0"),
+        ("craft-ud", "98.6"),
+        ("gum", "71.8"),
+        ("gum-ud", "96.8"),
+        ("sequoia", "94.4"),
+        ("sinica", "100.0"),
+        ("icepahc", "96.7"),
+    ],
+)
+def test_stats_of_the_shared_treebanks(treebanks: Path, name: str, percent: str, capsys: Captured) -> None:
+    folder = treebanks / name
+    assert call("stats", folder / "train.ptb.xz", folder / "train.conllu.xz") == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[6] == percent
+
+
+def test_check_is_silent_about_a_good_pair(tmp_path: Path, capsys: Captured) -> None:
+    assert call("check", *write(tmp_path)) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_check_prints_every_problem_with_its_place(tmp_path: Path, capsys: Captured) -> None:
+    words = (WORDS + MISFIT_WORDS).replace("\tNNP\t", "\tNN\t").replace("# text = Go", "# text = Gone")
+    words = words.replace("sent_id = misfit", "sent_id = two").replace("\tadvmod\t", "\t_\t")
+    brackets, conll = write(tmp_path, TREES + MISFIT_TREE, words)
+    assert call("check", brackets, conll) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"{conll}:3: word 1, 'Logic', has tag NN here and NNP at {brackets}:1",
+        f"{conll}:8: word 6, 'here', has no relation to its head",
+        f"{conll}:16: the text is 'Gone', the words make 'Go'",
+        f"{brackets}:4: constituent NP (0, 2) has more than one word with its head outside: "
+        "'the' (1), 'dog' (2)",
+        f"{conll}:20: sent_id two is also that of the sentence at line 10",
+    ]
+    assert call("check", brackets, conll, *(f"--ignore={kind}" for kind in ("tags", "text", "ids"))) == 2
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert call("check", brackets, conll, "--ignore", "nonsense") == 2
+
+
+def test_check_goes_on_after_files_fall_apart(tmp_path: Path, capsys: Captured) -> None:
+    trees = TREES.replace("(NN sic))", "(NN sick))").replace("(VB Go))))", "(VB Go)))")
+    brackets, conll = write(tmp_path, trees, WORDS + MISFIT_WORDS)
+    assert call("check", brackets, conll) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"{brackets}:2: word 2 is 'sick' here and 'sic' at {conll}:13",
+        f"{brackets}:3: the tree that starts here is not closed: a closing bracket is missing",
+        f"{conll}:20: a sentence with no tree: {brackets} ends after 3 trees",
+    ]
+
+
+def test_check_lists_what_it_looks_for(capsys: Captured) -> None:
+    assert call("check", "--kinds") == 0
+    assert "incompatible" in capsys.readouterr().out
+
+
+CYCLE = MISFIT_WORDS.replace("VBZ\t_\t0", "VBZ\t_\t2").replace("NN\t_\t3", "NN\t_\t1")
+
+
+@pytest.mark.parametrize("verb", ["stats", "check", "filter", "learn-rules"])
+@pytest.mark.parametrize(
+    ("brackets", "conll", "message"),
+    [
+        (TREES.replace("(NN role))", "(NN role)"), WORDS, "a.ptb:1: the tree that starts here is not closed"),
+        (TREES.replace("(VB Go))))", "(VB Go)))))"), WORDS, "a.ptb:3: a closing bracket too many"),
+        (MISFIT_TREE, CYCLE, "a.conllu:2: the heads run in a cycle"),
+        (TREES, WORDS.replace("\tNumber=Sing", ""), "a.conllu:3: 9 columns where CoNLL has 10"),
+        (TREES + MISFIT_TREE, WORDS, "a.ptb:4: a tree with no sentence"),
+        (TREES, WORDS + MISFIT_WORDS, "a.conllu:20: a sentence with no tree"),
+        ("", WORDS, "a.ptb: no tree in this file"),
+        (TREES, "", "a.conllu: no sentence in this file"),
+        (b"\x7fELF\x02\x01\x00\x00", WORDS, "a.ptb:1: a zero byte: this is a binary file"),
+        (TREES, b"\x89PNG\r\n", "a.conllu:1: byte 0x89"),
+        (None, WORDS, "a.ptb: Is a directory"),
+        (TREES, None, "a.conllu: Is a directory"),
+    ],
+)
+def test_a_bad_file_is_one_clear_message_and_exit_code_2(
+    tmp_path: Path,
+    verb: str,
+    brackets: str | bytes | None,
+    conll: str | bytes | None,
+    message: str,
+    capsys: Captured,
+) -> None:
+    for name, content in (("a.ptb", brackets), ("a.conllu", conll)):
+        path = tmp_path / name
+        if content is None:
+            path.mkdir()
+        else:
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    outputs = {"filter": ["b.ptb", "b.conllu"], "learn-rules": ["rules.json"]}.get(verb, [])
+    files = ["a.ptb", "a.conllu", *outputs]
+    # A folder in the first place of `stats` is a folder of pairs, which this one is not.
+    if verb == "stats" and brackets is None:
+        message = "a.ptb: no train, dev or test"
+    assert call(verb, *(tmp_path / name for name in files)) == 2
+    captured = capsys.readouterr()
+    told = captured.out if verb == "check" and captured.out else captured.err
+    assert f"{tmp_path}/{message}" in told
+    assert "Traceback" not in captured.err
+    assert not any((tmp_path / name).exists() for name in outputs)
+
+
+def test_filter_writes_the_compatible_sentences_as_they_were(tmp_path: Path, capsys: Captured) -> None:
+    files = write(tmp_path, MISFIT_TREE + TREES, MISFIT_WORDS + WORDS)
+    target = tmp_path / "b.ptb", tmp_path / "b.conllu"
+    assert call("filter", *files, *target) == 0
+    assert "3 of 4 sentences written; left out: 1 incompatible, 0 by length" in capsys.readouterr().err
+    assert (target[0].read_text(), target[1].read_text()) == (TREES, WORDS)
+    assert call("filter", *files, *target, "--max-length", 3, "--min-length", 2) == 0
+    assert [sentence.sent_id for sentence in read_conllu(target[1])] == ["two"]
+
+
+def test_filter_skips_on_request_without_losing_step(tmp_path: Path, capsys: Captured) -> None:
+    files = write(tmp_path, TREES.replace("maximal", "minimal"))
+    target = tmp_path / "b.ptb", tmp_path / "b.conllu.gz"
+    assert call("filter", *files, *target) == 2
+    assert not target[0].exists()
+    capsys.readouterr()
+    assert call("filter", *files, *target, "--mismatch", "skip") == 0
+    assert "1 sentences skipped:" in capsys.readouterr().err
+    assert [pair.dependencies.words[0] for pair in read_pairs(*target)] == ["(", "Go"]
+
+
+def test_filter_reads_standard_input_and_writes_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    _, conll = write(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lzma.compress(TREES.encode()))))
+    assert call("filter", "-", conll, "-", tmp_path / "b.conllu") == 0
+    assert capsys.readouterr().out == TREES
+    assert (tmp_path / "b.conllu").read_text() == WORDS
+
+
+def test_convert_makes_dependencies_by_a_head_table(tmp_path: Path, capsys: Captured) -> None:
+    brackets, conll = write(tmp_path)
+    assert call("convert", brackets, "--rules", "ptb") == 0
+    out = tmp_path / "out.conllu"
+    out.write_text(capsys.readouterr().out)
+    converted = list(read_conll(out))
+    assert [tree.heads for tree in converted] == [tree.heads for tree in read_conll(conll)]
+    assert call("convert", brackets, tmp_path / "out.conll", "--rules", "ptb", "--to", "conllx") == 0
+    assert [tree.heads for tree in read_conll(tmp_path / "out.conll")] == [tree.heads for tree in converted]
+
+
+def test_rules_learnt_from_a_pair_give_its_dependencies_back(tmp_path: Path, capsys: Captured) -> None:
+    brackets, conll = write(tmp_path)
+    rules, out = tmp_path / "rules.json", tmp_path / "out.conllu"
+    assert call("learn-rules", brackets, conll, rules) == 0
+    assert "rules learnt from 3 sentences" in capsys.readouterr().err
+    assert isinstance(json.loads(rules.read_text()), dict)
+    assert call("convert", brackets, out, "--rules", rules) == 0
+    for found, gold in zip(read_conll(out), read_conll(conll), strict=True):
+        assert (found.heads, found.relations) == (gold.heads, gold.relations)
+
+
+def test_convert_names_rules_that_are_none(tmp_path: Path, capsys: Captured) -> None:
+    brackets, _ = write(tmp_path)
+    assert call("convert", brackets, "--rules", tmp_path / "no-such-rules") == 2
+    assert "no-such-rules" in capsys.readouterr().err
+    assert call("convert", brackets, "--rules", brackets) == 2
+    assert "Traceback" not in capsys.readouterr().err
