@@ -1,0 +1,323 @@
+"""Both trees of a sentence as text, drawn with Unicode's box lines.
+
+A sentence that fits the width is drawn like the SVG: constituents above the words, thick lines down to their
+heads, arcs below. A wider one is turned by a quarter: one word a line, constituents indented to its left,
+arcs to its right. Lines are collected as directions in a grid of cells, each cell becomes the one character
+that has its directions; so lines may meet in any way.
+"""
+
+from __future__ import annotations
+
+import shutil
+import unicodedata
+from collections.abc import Sequence
+
+from arcspan.rendering.layout import Arc, Picture, arrange, columns, is_right_to_left
+from arcspan.trees import ConstituencyTree, DependencyTree
+
+# Characters by the weight (0 none, 1 light, 2 heavy) of their lines up, down, left, right: digits in base 3.
+_BOXES = " ╶╺╴─╼╸╾━╷╭┍╮┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵╰┕╯┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
+_UP, _DOWN, _LEFT, _RIGHT = 27, 9, 3, 1
+_COLOURS = {"word": "1", "tag": "2", "label": "36", "head": "1;31", "edge": "2", "arc": "34", "number": "2"}
+LIGHT, HEAVY = 1, 2
+
+
+def draw_terminal(
+    c_tree: ConstituencyTree | None,
+    d_tree: DependencyTree | None,
+    *,
+    width: int | None = None,
+    colour: bool = False,
+) -> str:
+    """Draw both trees (or one, where the other is None) in at most `width` columns where that is possible.
+
+    Without a `width`, the terminal's is taken. `colour` adds ANSI colours.
+
+    >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays) (ADVP (RB here))))")
+    >>> d = DependencyTree([2, 0, 2], ["nsubj", "root", "advmod"], c.words)
+    >>> print(draw_terminal(c, d, width=80))
+             S
+      ╭──────┨
+      │      VP
+      │      ┠───────╮
+      NP     ┃      ADVP
+      ┃      ┃       ┃
+    Logic  plays    here
+      NN    VBZ      RB
+      ▲     ╷▲╷      ▲
+      ╰nsubj╯│╰advmod╯
+            root
+    """
+    picture = arrange(c_tree, d_tree)
+    available = shutil.get_terminal_size().columns if width is None else width
+    canvas = _wide(picture, available) or _tall(picture, available)
+    return canvas.text(colour)
+
+
+class _Canvas:
+    """A grid of cells that hold a piece of text or lines."""
+
+    def __init__(self) -> None:
+        self.texts: dict[tuple[int, int], tuple[str, str]] = {}
+        self.lines: dict[tuple[int, int], int] = {}
+        self.kinds: dict[tuple[int, int], str] = {}
+        self.rows = 0
+
+    def write(self, row: int, column: int, text: str, kind: str) -> int:
+        """Write text and return the column after it."""
+        self.rows = max(self.rows, row + 1)
+        for cluster, size in _clusters(text):
+            self.texts[row, column] = cluster, kind
+            for covered in range(column + 1, column + size):
+                self.texts[row, covered] = "", kind
+            column += size
+        return column
+
+    def line(self, row: int, column: int, directions: Sequence[int], weight: int, kind: str) -> None:
+        """Add lines from the middle of a cell; a heavy line wins over a light one."""
+        self.rows = max(self.rows, row + 1)
+        cell = self.lines.get((row, column), 0)
+        for direction in directions:
+            old = cell // direction % 3
+            cell += (max(old, weight) - old) * direction
+        self.lines[row, column] = cell
+        if weight == HEAVY or (row, column) not in self.kinds:
+            self.kinds[row, column] = kind
+
+    def down(self, column: int, top: int, bottom: int, weight: int, kind: str) -> None:
+        """A line from the middle of the top cell to the middle of the bottom cell."""
+        for row in range(top, bottom + 1):
+            directions = [*([_UP] if row > top else []), *([_DOWN] if row < bottom else [])]
+            self.line(row, column, directions, weight, kind)
+
+    def along(self, row: int, left: int, right: int, weight: int, kind: str) -> None:
+        """A line from the middle of the left cell to the middle of the right cell."""
+        for column in range(left, right + 1):
+            directions = [*([_LEFT] if column > left else []), *([_RIGHT] if column < right else [])]
+            self.line(row, column, directions, weight, kind)
+
+    def text(self, colour: bool) -> str:
+        """The drawing, without spaces at the ends of lines."""
+        rows: dict[int, list[int]] = {}
+        for row, column in {**self.lines, **self.texts}:
+            rows.setdefault(row, []).append(column)
+        return "\n".join(self._row(row, sorted(rows.get(row, ())), colour) for row in range(self.rows))
+
+    def _row(self, row: int, filled: list[int], colour: bool) -> str:
+        parts: list[str] = []
+        end, current = 0, ""
+        for column in filled:
+            if (row, column) in self.texts:
+                piece, kind = self.texts[row, column]
+            else:
+                piece, kind = _BOXES[self.lines[row, column]], self.kinds[row, column]
+            gap = " " * (column - end)
+            if colour and kind != current:
+                # colours end before the gap, so that nothing is drawn under spaces
+                parts.append(("\x1b[0m" if current else "") + gap + f"\x1b[{_COLOURS[kind]}m" + piece)
+                current = kind
+            else:
+                parts.append(gap + piece)
+            end = column + 1
+        return "".join(parts) + ("\x1b[0m" if colour and current else "")
+
+
+def _clusters(text: str) -> list[tuple[str, int]]:
+    """Text in pieces that take columns, each with what takes none behind it."""
+    pieces: list[tuple[str, int]] = []
+    for end in range(1, len(text) + 1):
+        size = columns(text[:end]) - sum(size for _, size in pieces) if not text.isascii() else 1
+        if pieces and not (size and pieces[-1][1]):
+            pieces[-1] = pieces[-1][0] + text[end - 1], pieces[-1][1] + size
+        else:
+            pieces.append((text[end - 1], size))
+    return pieces
+
+
+def _isolated(word: str) -> str:
+    """A word of a right-to-left script between marks that keep terminals from turning the line round."""
+    turned = any(unicodedata.bidirectional(character) in ("R", "AL") for character in word)
+    return f"\u200e{word}\u200e" if turned else word
+
+
+# ----------------------------------------------------------------------------------- words from left to right
+
+
+def _wide(picture: Picture, available: int) -> _Canvas | None:
+    """The drawing with words side by side; None where it is too wide."""
+    centres, total = _columns(picture)
+    if total > available:
+        return None
+    rtl = is_right_to_left(picture.words)
+    if rtl:
+        centres = [total - 1 - centre for centre in centres]
+    canvas = _Canvas()
+    words_row = 2 * picture.levels
+    anchors = [
+        centres[one.head - 1] if one.head else (centres[one.i] + centres[one.j - 1]) // 2
+        for one in picture.constituents
+    ]
+    for position, one in enumerate(picture.constituents):
+        row = words_row - 2 * one.level
+        _centred(canvas, row, anchors[position], one.label or "∅", "label", rtl)
+        if one.parent >= 0:
+            above = words_row - 2 * picture.constituents[one.parent].level
+            _hang(canvas, above, anchors[one.parent], row, anchors[position], picture.on_spine(position))
+    for word, parent in enumerate(picture.above, 1):
+        if parent >= 0:
+            one = picture.constituents[parent]
+            row = words_row - 2 * one.level
+            _hang(canvas, row, anchors[parent], words_row, centres[word - 1], one.head == word)
+    for centre, form, tag in zip(centres, picture.words, picture.tags, strict=True):
+        _centred(canvas, words_row, centre, _isolated(form), "word", rtl)
+        _centred(canvas, words_row + 1, centre, tag, "tag", rtl)
+    tagged = any(picture.tags)
+    for arc in picture.arcs:
+        _draw_arc(canvas, words_row + 1 + tagged, arc, centres)
+    return canvas
+
+
+def _columns(picture: Picture) -> tuple[list[int], int]:
+    """The middle of each word's column, and the width of all; words are apart as relations are long."""
+    widths = [
+        max(columns(word), columns(tag), 3 if picture.arcs else 1)
+        for word, tag in zip(picture.words, picture.tags, strict=True)
+    ]
+    for one in picture.constituents:
+        middle = one.head or (one.i + 1 + one.j) // 2
+        widths[middle - 1] = max(widths[middle - 1], columns(one.label))
+    ending: dict[int, list[tuple[int, int]]] = {}
+    for arc in picture.arcs:
+        if arc.head:
+            left, right = sorted((arc.head, arc.modifier))
+            ending.setdefault(right, []).append((left, columns(arc.relation) + 2))
+        else:
+            widths[arc.modifier - 1] = max(widths[arc.modifier - 1], columns(arc.relation))
+    centres: list[int] = []
+    edge = 0  # the first free column
+    for position, size in enumerate(widths, 1):
+        centre = edge + (size - 1) // 2
+        for left, apart in ending.get(position, ()):
+            centre = max(centre, centres[left - 1] + apart)
+        centres.append(centre)
+        edge = centre + size // 2 + 2
+    return centres, edge - 1 if centres else 0
+
+
+def _centred(canvas: _Canvas, row: int, centre: int, text: str, kind: str, rtl: bool = False) -> None:
+    """Write text around a column; of an even number of columns, one more lies behind it than before it."""
+    before = columns(text) // 2 if rtl else (columns(text) - 1) // 2
+    canvas.write(row, max(0, centre - before), text, kind)
+
+
+def _hang(canvas: _Canvas, above: int, from_column: int, below: int, column: int, spine: bool) -> None:
+    """Lines from a constituent's row `above` to what hangs from it in the row `below`."""
+    weight, kind = (HEAVY, "head") if spine else (LIGHT, "edge")
+    if column == from_column:
+        for row in range(above + 1, below):
+            canvas.line(row, column, (_UP, _DOWN), weight, kind)
+        return
+    canvas.line(above + 1, from_column, (_UP,), LIGHT, kind)
+    canvas.along(above + 1, min(column, from_column), max(column, from_column), LIGHT, "edge")
+    canvas.line(above + 1, column, (_DOWN,), LIGHT, "edge")
+    for row in range(above + 2, below):
+        canvas.line(row, column, (_UP, _DOWN), LIGHT, "edge")
+
+
+def _draw_arc(canvas: _Canvas, row: int, arc: Arc, centres: list[int]) -> None:
+    column, bottom = centres[arc.modifier - 1], row + arc.level
+    if not arc.head:
+        for between in range(row, bottom):
+            canvas.line(between, column, (_UP, _DOWN), LIGHT, "arc")
+        _centred(canvas, bottom, column, arc.relation or "root", "arc")
+    else:
+        from_column = centres[arc.head - 1]
+        from_column += 1 if column > from_column else -1
+        canvas.down(column, row, bottom, LIGHT, "arc")
+        canvas.down(from_column, row, bottom, LIGHT, "arc")
+        left, right = sorted((column, from_column))
+        canvas.along(bottom, left, right, LIGHT, "arc")
+        room = right - left - 1 - columns(arc.relation)
+        canvas.write(bottom, left + 1 + room // 2, arc.relation, "arc")
+    canvas.write(row, column, "▲", "arc")
+
+
+# ---------------------------------------------------------------------------------- words from top to bottom
+
+
+def _tall(picture: Picture, available: int) -> _Canvas:
+    """The drawing with one word a line: constituents to the left, arcs to the right."""
+    canvas = _Canvas()
+    rows, edge = _indented(picture, canvas)
+    if not picture.arcs:
+        return canvas
+    digits = len(str(len(picture.words)))
+    column = edge + 2
+    ends = []
+    for arc in picture.arcs:
+        row = rows[arc.modifier - 1]
+        end = canvas.write(row, column, str(arc.modifier).rjust(digits), "number") + 1
+        end = canvas.write(row, end, ("◂ " if arc.head else "◆ ") + arc.relation, "arc")
+        ends.append(canvas.write(row, end + 1, str(arc.head), "number") if arc.head else end)
+    start = max(ends)
+    if start + 2 * picture.depth + 1 <= available:
+        for arc in picture.arcs:
+            if arc.head:
+                bend = start + 2 * arc.level
+                for word in (arc.modifier, arc.head):
+                    canvas.along(rows[word - 1], ends[word - 1] + 1, bend, LIGHT, "arc")
+                top, bottom = sorted((rows[arc.modifier - 1], rows[arc.head - 1]))
+                canvas.down(bend, top, bottom, LIGHT, "arc")
+    return canvas
+
+
+def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
+    """Constituents as an indented list, a constituent of one child on the child's line.
+
+    Returns the row of each word and the first column that is free in all rows.
+    """
+    children: list[list[tuple[int, int]]] = [
+        [] for _ in picture.constituents
+    ]  # (first word, constituent or -word)
+    tops: list[tuple[int, int]] = []
+    for position, one in enumerate(picture.constituents):
+        (children[one.parent] if one.parent >= 0 else tops).append((one.i + 1, position))
+    for word, parent in enumerate(picture.above, 1):
+        (children[parent] if parent >= 0 else tops).append((word, -word))
+    rows = [0] * len(picture.words)
+    row, edge = 0, 0
+    # column of the trunk (-1: none), row of the parent, is it the parent's head, a constituent or -word
+    stack = [(-1, 0, False, what) for _, what in sorted(tops, reverse=True)]
+    while stack:
+        trunk, parent_row, is_head, what = stack.pop()
+        column = trunk + 2 if trunk >= 0 else 0
+        if trunk >= 0:
+            weight, kind = (HEAVY, "head") if is_head else (LIGHT, "edge")
+            canvas.line(row, trunk, (_UP, _RIGHT), weight, kind)
+            canvas.line(row, trunk + 1, (_LEFT, _RIGHT), weight, kind)
+            for between in range(parent_row + 1, row):
+                canvas.line(between, trunk, (_UP, _DOWN), weight, kind)
+        while what >= 0:
+            one = picture.constituents[what]
+            label_column = column
+            column = canvas.write(row, column, one.label or "∅", "label")
+            below = sorted(children[what])
+            if len(below) > 1:
+                for _, child in reversed(below):
+                    head = -child if child < 0 else picture.constituents[child].head
+                    stack.append((label_column, row, 0 < head == one.head, child))
+                break
+            what = below[0][1]
+            heavy = (-what if what < 0 else picture.constituents[what].head) == one.head != 0
+            weight, kind = (HEAVY, "head") if heavy else (LIGHT, "edge")
+            for along in (column, column + 1):
+                canvas.line(row, along, (_LEFT, _RIGHT), weight, kind)
+            column += 2
+        if what < 0:
+            column = canvas.write(row, column, _isolated(picture.words[-what - 1]), "word")
+            if picture.tags[-what - 1]:
+                column = canvas.write(row, column + 1, picture.tags[-what - 1], "tag")
+            rows[-what - 1] = row
+        edge = max(edge, column)
+        row += 1
+    return rows, edge
