@@ -81,31 +81,26 @@ def is_punctuation(word: str) -> bool:
     return bool(word) and all(unicodedata.category(character)[0] == "P" for character in word)
 
 
+class WordsThatCount(NamedTuple):
+    """For each word whether it counts, and whether the sentence had what the rule looks at."""
+
+    counts: list[bool]
+    known: bool
+
+
 def words_that_count(
     rule: Punctuation, words: Sequence[str], tags: Sequence[str], upos: Sequence[str]
-) -> list[bool]:
-    """For each word of a gold tree whether it counts.
-
-    Raises ArcspanError where the rule looks at tags and a sentence has none.
+) -> WordsThatCount:
+    """Apply a punctuation rule to a gold sentence; every word counts where the tags it needs are not there.
 
     >>> words_that_count("ptb", ["Yes", ","], ["UH", ","], ["", ""])
-    [True, False]
+    WordsThatCount(counts=[True, False], known=True)
     """
     if rule not in _COUNTS:
         raise ArcspanError(f"punctuation is one of {', '.join(PUNCTUATION_RULES)}, not {rule!r}")
     source, counts = _COUNTS[rule]
     items = {"words": words, "tags": tags, "upos": upos}[source]
-    if words and not any(items) and rule != "none":
-        need = (
-            "an XPOS column or a constituency tree"
-            if source == "tags"
-            else f"{source.upper()} in the gold file"
-        )
-        raise ArcspanError(
-            f"the punctuation rule {rule!r} needs {need}, and a gold sentence has none "
-            f"({' '.join(words)[:60]!r}); choose another rule"
-        )
-    return [counts(item) for item in items]
+    return WordsThatCount([counts(item) for item in items], rule == "none" or any(items))
 
 
 _COUNTS: dict[str, tuple[str, Callable[[str], bool]]] = {

@@ -125,9 +125,17 @@ def _draw_shares(panel: Any, places: range, gold: list[int]) -> None:
     for side in behind.spines.values():
         side.set_visible(False)
     for x, share in zip(places, shares, strict=True):
-        text = f"{share:.0f}%" if share >= 1 else "<1%"
-        behind.text(
-            x, share + 0.04 * max(shares), text, ha="center", va="bottom", fontsize=5.5, color="#868e96"
+        panel.text(
+            x,
+            share + 0.04 * max(shares),
+            f"{share:.0f}%" if share >= 1 else "<1%",
+            ha="center",
+            va="bottom",
+            fontsize=5.5,
+            color="#868e96",
+            transform=behind.transData,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
+            zorder=2,
         )
     panel.set_zorder(behind.get_zorder() + 1)
     panel.patch.set_visible(False)
@@ -184,7 +192,7 @@ def _draw_cells(
         if predicted != gold != NOTHING
     ]
     highest = max([5.0, *errors])
-    cells = []
+    cells: list[list[Any]] = []
     for y, (gold, row) in enumerate(zip(down, shares, strict=True)):
         cells.append([])
         for x, (predicted, share) in enumerate(zip(across, row, strict=True)):

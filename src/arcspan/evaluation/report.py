@@ -197,6 +197,7 @@ class Report:
     subtypes: bool
     tags: str
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def totals(self) -> dict[str, int]:
@@ -243,6 +244,7 @@ class Report:
             "relations": {name: _tally_dict(tally) for name, tally in self.relations.items()},
             "labels": {name: _tally_dict(tally) for name, tally in self.labels.items()},
             "problems": list(self.problems),
+            "notes": list(self.notes),
         }
 
     def to_json(self) -> str:
@@ -282,6 +284,7 @@ class Scored(NamedTuple):
     alignment: Alignment | None
     counts: list[bool] | None
     attachment: SentenceAttachment | None
+    punctuation_known: bool
 
 
 @dataclass(frozen=True)
@@ -297,6 +300,7 @@ class Scoring:
         """Score one sentence; `number` is for messages."""
         gold, predicted = Parts(*gold[:2]), Parts(*predicted[:2])
         alignment = attachment = counts = None
+        known = False
         if gold.constituency is not None:
             if predicted.constituency is None:
                 raise ArcspanError(f"sentence {number}: no predicted constituency tree")
@@ -305,13 +309,13 @@ class Scoring:
             if predicted.dependencies is None:
                 raise ArcspanError(f"sentence {number}: no predicted dependency tree")
             same_words(gold.dependencies.words, predicted.dependencies.words, number)
-            counts = words_that_count(
+            counts, known = words_that_count(
                 self.punctuation, _gold_words(gold), _gold_tags(gold), gold.dependencies.upos
             )
             attachment = score_attachment(
                 gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes
             )
-        return Scored(gold, predicted, alignment, counts, attachment)
+        return Scored(gold, predicted, alignment, counts, attachment, known)
 
     def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> Alignment:
         if gold.words != predicted.words:
@@ -331,7 +335,7 @@ def _gold_tags(gold: Parts) -> Sequence[str]:
     """The tags that the rule ptb looks at: those of the constituency tree, which it comes from."""
     assert gold.dependencies is not None
     if gold.constituency is not None and len(gold.constituency.words) == len(gold.dependencies.heads):
-        return gold.constituency.tags
+        return gold.constituency.tags if any(gold.constituency.tags) else gold.dependencies.tags
     return gold.dependencies.tags
 
 
@@ -429,6 +433,7 @@ def make_report(scored: Iterable[Scored], scoring: Scoring) -> Report:
     rows: list[tuple[int, ...]] = []
     problems: list[str] = []
     labels, relations = _Tallies(), _Tallies()
+    known = False
     for number, one in enumerate(scored, 1):
         rows.append(_row(one))
         if one.alignment is not None:
@@ -436,7 +441,9 @@ def make_report(scored: Iterable[Scored], scoring: Scoring) -> Report:
             if one.alignment.counts.status != OK:
                 problems.append(f"sentence {number}: {one.alignment.counts.problem}")
         if one.counts is not None:
+            known = known or one.punctuation_known
             _add_relations(relations, one, scoring.subtypes)
+    untagged = bool(relations.gold) and not known
     counts = np.array(rows, dtype=np.int64).reshape(len(rows), len(COLUMNS))
     totals = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
     return Report(
@@ -445,11 +452,18 @@ def make_report(scored: Iterable[Scored], scoring: Scoring) -> Report:
         relations=relations.result(),
         labels=labels.result(),
         rules=scoring.rules,
-        punctuation=scoring.punctuation,
+        punctuation="none-for-lack-of-tags" if untagged else scoring.punctuation,
         subtypes=scoring.subtypes,
         tags=scoring.tags,
         problems=tuple(problems),
+        notes=(_UNTAGGED.format(scoring.punctuation),) if untagged else (),
     )
+
+
+_UNTAGGED = (
+    "the gold trees lack the tags or words that the punctuation rule {!r} looks at, so every word counts; "
+    "choose another rule"
+)
 
 
 def _floats(totals: Counts) -> dict[str, float]:

@@ -52,6 +52,7 @@ def report_table(report: Report) -> str:
         if names:
             lines = [f"  {METRICS[name].title:<{width}}  {values[name]:6.2f}" for name in names]
             blocks.append("\n".join([f"{title}  [{longest_signature(report, names)}]", *lines]))
+    blocks += [f"Note: {text}" for text in report.notes]
     return "\n\n".join(blocks)
 
 
