@@ -1,0 +1,79 @@
+"""A model bundle: a folder that an installed parser reads, without torch and without pickle.
+
+    config.json      format version, system, inventories, inputs, training data, licence, scores
+    tokenizer.json   the tokenizer of a pretrained encoder
+    *.onnx           the graphs, two for each model (a SEP parser has two models)
+    checksums.json   the SHA-256 of every other file
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from arcspan._version import __version__
+from arcspan.errors import BundleError
+from arcspan.runtime.inputs import dump
+
+FORMAT = 1
+
+
+def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[str, str]) -> None:
+    """Complete a bundle in `work`, which holds its graphs, and move it to `target` in one step."""
+    for name, text in {**texts, "config.json": dump(config)}.items():
+        (work / name).write_text(text, encoding="utf-8")
+    sums = {file.name: checksum(file) for file in sorted(work.iterdir())}
+    (work / "checksums.json").write_text(dump(sums), encoding="utf-8")
+    os.chmod(work, 0o755)
+    if target.exists():
+        shutil.rmtree(target)
+    os.replace(work, target)
+
+
+def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[str, Any]:
+    """The configuration of a bundle, after checking its format and that every file is there and undamaged."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise BundleError(f"{folder}: no such folder: name a model bundle (arcspan export makes one)")
+    config = _read_json(folder / "config.json")
+    found = config.get("format")
+    if not isinstance(found, int):
+        raise BundleError(f"{folder / 'config.json'}: no format version: not a model bundle")
+    if found > FORMAT:
+        raise BundleError(
+            f"{folder}: bundle format {found} is newer than {FORMAT}, the newest that arcspan {__version__} reads: "
+            "install a newer arcspan"
+        )
+    sums = _read_json(folder / "checksums.json")
+    for name, expected in sums.items():
+        file = folder / name
+        if not file.is_file():
+            raise BundleError(f"{file}: missing from the bundle")
+        if verify and checksum(file) != expected:
+            raise BundleError(f"{file}: damaged (its checksum differs from the one in checksums.json)")
+    return config
+
+
+def checksum(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BundleError(f"{path}: missing: not a model bundle") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BundleError(f"{path}: damaged: {error}") from None
+    if not isinstance(data, dict):
+        raise BundleError(f"{path}: damaged: not a JSON object")
+    return data

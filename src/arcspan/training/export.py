@@ -1,0 +1,259 @@
+"""A trained model to a bundle: ONNX graphs and JSON that need no torch to run.
+
+Two graphs a model. `score.onnx` reads the encoder's arrays and gives words' vectors, structure scores and
+tags; `label.onnx` reads those vectors and the spans and arcs that the search chose, and labels only them.
+Weights are kept in half precision and computed with in single precision, so a sentence's result depends on
+nothing but the sentence.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor, nn
+
+from arcspan._version import __version__
+from arcspan.errors import BundleError, ConfigError
+from arcspan.neural.model import Model
+from arcspan.neural.scorers import fenceposts
+from arcspan.runtime.bundle import FORMAT, write_bundle
+from arcspan.runtime.inputs import PieceInputs, WordInputs
+from arcspan.training.batches import as_tensors
+from arcspan.training.trainer import load_parts
+
+PRECISIONS = ("fp16", "fp32")
+_EXAMPLES = (("Logic", "plays", "a", "maximal", "role", "here"), ("Neuroscience", "matters", "(", "mostly", ")"))
+
+
+class ScoreGraph(nn.Module):
+    """Encoder arrays (and gold tags, and pairs of fenceposts, where the model takes them) to scores."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.model = model
+
+    @property
+    def input_names(self) -> list[str]:
+        """In the order of `forward`."""
+        names = list(self.model.encoder.input_names)
+        names += ["gold_tags"] if self.model.tag_input is not None else []
+        return names + (["pair_i", "pair_j"] if self.model.headed is not None else [])
+
+    @property
+    def output_names(self) -> list[str]:
+        """Those that the model has."""
+        model = self.model
+        parts = {"span": model.span, "arc": model.arc, "headed": model.headed, "tag": model.tag, "upos": model.upos}
+        return ["hidden", *(name for name, part in parts.items() if part is not None)]
+
+    def forward(self, *arrays: Tensor) -> tuple[Tensor, ...]:
+        """The outputs of `output_names`."""
+        given = dict(zip(self.input_names, arrays, strict=True))
+        hidden = self.model.encode(given, given.get("gold_tags"))
+        scores = self.model.score(hidden, given.get("pair_i"), given.get("pair_j"))
+        tags = (part(hidden) for part in (self.model.tag, self.model.upos) if part is not None)
+        return (hidden, *(score for score in scores if score is not None), *tags)
+
+
+class LabelGraph(nn.Module):
+    """Words' vectors and chosen spans and arcs to scores of labels and relations."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.label, self.relation = model.label, model.relation
+
+    @property
+    def input_names(self) -> list[str]:
+        """In the order of `forward`."""
+        names = ["hidden"]
+        names += ["node_b", "node_i", "node_j"] if self.label is not None else []
+        return names + (["word_b", "word_m", "word_h"] if self.relation is not None else [])
+
+    @property
+    def output_names(self) -> list[str]:
+        """Those that the model has."""
+        return [name for name in ("label", "relation") if getattr(self, name) is not None]
+
+    def forward(self, hidden: Tensor, *places: Tensor) -> tuple[Tensor, ...]:
+        """The outputs of `output_names`."""
+        out = []
+        if self.label is not None:
+            out.append(self.label(fenceposts(hidden), *places[:3]))
+        if self.relation is not None:
+            out.append(self.relation(hidden[:, :-1], *places[-3:]))
+        return tuple(out)
+
+
+def export(
+    checkpoint: str | os.PathLike[str],
+    bundle: str | os.PathLike[str],
+    *,
+    precision: str = "fp16",
+    name: str | None = None,
+    extra: dict[str, Any] | None = None,
+) -> Path:
+    """Write the best model of a training run as a bundle; an existing bundle is replaced only when all is done."""
+    if precision not in PRECISIONS:
+        raise ConfigError(f"precision {precision!r}: choose {', '.join(PRECISIONS)}")
+    run, target = Path(checkpoint), Path(bundle)
+    if not run.is_dir():
+        raise BundleError(f"{run}: no such folder: name the folder of a training run")
+    if target.exists() and not (target / "config.json").is_file():
+        raise BundleError(f"{target}: exists and is not a bundle; choose another place")
+    parts = load_parts(run)
+    _, inputs, description, state = next(iter(parts.values()))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        components = []
+        for part, (model, _, _, _) in parts.items():
+            prefix = "" if part == "both" else f"{part}-"
+            components.append(_export_model(model, inputs, part, work, prefix, precision))
+        run_config = state["config"]
+        config = {
+            "format": FORMAT,
+            "arcspan": __version__,
+            "name": name or target.name,
+            "language": run_config["language"],
+            "licence": run_config["licence"],
+            "system": run_config["model"]["system"],
+            "components": components,
+            "inventories": description["inventories"],
+            "inputs": inputs.to_json(),
+            "precision": precision,
+            "training": _training_summary(run_config),
+            "scores": {part: values[3]["dev"] for part, values in parts.items()},
+            **(extra or {}),
+        }
+        texts = {"tokenizer.json": inputs.text} if isinstance(inputs, PieceInputs) else {}
+        write_bundle(work, target, config, texts)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _export_model(
+    model: Model, inputs: PieceInputs | WordInputs, part: str, folder: Path, prefix: str, precision: str
+) -> dict[str, Any]:
+    score, label = ScoreGraph(model).eval(), LabelGraph(model).eval()
+    given, places = _example(model, inputs)
+    _to_onnx(score, [given[name] for name in score.input_names], folder / f"{prefix}score.onnx", precision)
+    with torch.no_grad():
+        hidden = score(*(given[name] for name in score.input_names))[0]
+    places["hidden"] = hidden
+    _to_onnx(label, [places[name] for name in label.input_names], folder / f"{prefix}label.onnx", precision)
+    return {
+        "part": part,
+        "score": f"{prefix}score.onnx",
+        "label": f"{prefix}label.onnx",
+        "outputs": [*score.output_names, *label.output_names],
+        "gold_tags": model.tag_input is not None,
+    }
+
+
+def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Arrays of two sentences to trace the graphs with; every size that may vary differs from every other."""
+    given = as_tensors(inputs.batch(inputs.prepare(_EXAMPLES)))
+    positions = max(map(len, _EXAMPLES)) + 1
+    if model.tag_input is not None:
+        given["gold_tags"] = torch.zeros(len(_EXAMPLES), positions + 1, dtype=torch.long)
+    given["pair_i"], given["pair_j"] = torch.triu_indices(positions, positions, 1)
+    places = {}
+    for name, values in {
+        "node_b": [0, 0, 1],
+        "node_i": [0, 1, 2],
+        "node_j": [3, 4, 5],
+        "word_b": [0, 0, 1, 1],
+        "word_m": [1, 2, 3, 4],
+        "word_h": [2, 0, 1, 1],
+    }.items():
+        places[name] = torch.tensor(values)
+    return given, places
+
+
+def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, precision: str) -> None:
+    """Trace a graph with every dimension free but the vectors' own size."""
+    free = torch.export.Dim.DYNAMIC
+    shapes: list[dict[int, Any]] = []
+    for name, array in zip(graph.input_names, arrays, strict=True):
+        dimensions = array.dim() - 1 if name == "hidden" else array.dim()
+        shapes.append({dimension: free for dimension in range(dimensions)})
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), torch.no_grad():
+        warnings.simplefilter("ignore")
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+        program = torch.onnx.export(
+            graph,
+            tuple(arrays),
+            dynamo=True,
+            input_names=graph.input_names,
+            output_names=graph.output_names,
+            dynamic_shapes=(tuple(shapes),) if isinstance(graph, ScoreGraph) else (shapes[0], tuple(shapes[1:])),
+        )
+    proto = program.model_proto
+    if precision == "fp16":
+        _halve(proto)
+    del proto.metadata_props[:]
+    for node in proto.graph.node:
+        del node.metadata_props[:]
+        node.doc_string = ""
+    onnx.save(proto, str(path))
+
+
+def _halve(proto: Any) -> None:
+    """Keep large weights in half precision; the runtime widens them when it loads the graph.
+
+    A table that is only looked up is widened after the look-up, so that it stays small in memory.
+    """
+    graph = proto.graph
+    users: dict[str, list[Any]] = {}
+    for node in graph.node:
+        for name in node.input:
+            users.setdefault(name, []).append(node)
+    casts = []
+    for tensor in graph.initializer:
+        if tensor.data_type != TensorProto.FLOAT or np.prod(tensor.dims) < 256:
+            continue
+        values = numpy_helper.to_array(tensor)
+        if np.abs(values).max(initial=0) > np.finfo(np.float16).max:
+            continue
+        wide, narrow = tensor.name, f"{tensor.name}.half"
+        tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), narrow))
+        readers = users.get(wide, [])
+        if readers and all(node.op_type == "Gather" and node.input[0] == wide for node in readers):
+            for node in readers:
+                result = node.output[0]
+                node.input[0], node.output[0] = narrow, f"{result}.half"
+                place = list(graph.node).index(node)
+                cast = helper.make_node("Cast", [f"{result}.half"], [result], to=TensorProto.FLOAT)
+                graph.node.insert(place + 1, cast)
+        else:
+            casts.append(helper.make_node("Cast", [narrow], [wide], to=TensorProto.FLOAT))
+    for cast in reversed(casts):
+        graph.node.insert(0, cast)
+    del graph.value_info[:]
+
+
+def _training_summary(config: dict[str, Any]) -> dict[str, Any]:
+    """What the model was trained on and how, without anybody's folders."""
+    data = dict(config["data"])
+    root = data.pop("root", "")
+    for split in ("train", "dev", "test"):
+        for source in data[split]:
+            for key in ("brackets", "conll"):
+                source[key] = os.path.relpath(source[key], root) if root else Path(source[key]).name
+    encoder = dict(config["encoder"])
+    if os.path.isabs(encoder.get("path", "")):
+        encoder["path"] = "/".join(Path(encoder["path"]).parts[-2:])
+    return {"data": data, "encoder": encoder, "model": config["model"], "training": config["training"], "seed": config["seed"]}
