@@ -13,8 +13,9 @@ from arcspan.decoding.batch import Decoded
 from arcspan.decoding.cky import cky
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
+from arcspan.decoding.naive import naive
 
-__all__ = ["Decoded", "batched", "cky", "eisner", "eisner_satta"]
+__all__ = ["Decoded", "batched", "cky", "eisner", "eisner_satta", "naive"]
 
 
 def __getattr__(name: str) -> Any:

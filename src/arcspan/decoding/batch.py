@@ -54,7 +54,7 @@ def check_lengths(lengths: ArrayLike, scores: Any, name: str) -> NDArray[np.int6
         raise ScoreError(
             f"lengths must be between 0 and {scores.shape[1] - 1} for {name} of shape {list(scores.shape)}"
         )
-    return found.astype(np.int64, copy=False)
+    return np.array(found, np.int64)
 
 
 def as_float32(scores: Any) -> NDArray[np.float32]:

@@ -1,93 +1,137 @@
-"""Eisner, O(n^3)."""
+"""Eisner (1996) over projective trees with one root: O(n^3) time, O(n^2) memory.
+
+Over words l..r, l <= r:  right[l, r] the best half tree that l heads, left[l, r] that r heads ("complete"),
+arc_right[l, r] and arc_left[l, r] those in which the arc between l and r was just made ("incomplete"):
+
+    joined          = max over l <= k < r of right[l, k] + left[k+1, r]
+    arc_right[l, r] = joined + s_d(r, l)                 arc_left[l, r] = joined + s_d(l, r)
+    right[l, r]     = max over l < k <= r of arc_right[l, k] + right[k, r]
+    left[l, r]      = max over l <= k < r of left[l, k] + arc_left[k, r]
+
+The row of l is computed from l = n down to 1. What is known of (l, k) is pushed at once into all (l, r), r > k,
+eight ends at a time: every operand lies along a row.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from arcspan.decoding.kernels.compile import kernel
+from arcspan.decoding.kernels.compile import inlined, kernel
+from arcspan.decoding.kernels.vectors import MINUS_INFINITY, WIDTH, add, load, maximum, splat, store
 
-INFINITY = np.float32(np.inf)
+LARGEST = np.float32(3.4e38)
 
 
 @kernel
-def search(sentences, arc, lengths, heads, scores, status):
-    """Search the listed sentences."""
+def search(sentences, arc, size, lengths, heads, scores, status):
+    """Search the listed sentences one after the other.
+
+    arc   float32 [B * size * size], flat;  heads  int64 [B, size], out;  scores, status  [B], out
+    """
+    longest = 0
+    for b in sentences:
+        longest = max(longest, lengths[b])
+    cells = (longest + 2) * (longest + 1 + WIDTH)
+    right = np.empty(cells, np.float32)
+    left = np.empty(cells, np.float32)
+    arc_right = np.empty(cells, np.float32)
+    arc_left = np.empty(cells, np.float32)
+    stack = np.empty((2 * longest + 2, 2), np.int64)
     for b in sentences:
         n = lengths[b]
-        status[b] = 0
         scores[b] = 0.0
+        status[b] = 0
         if n > 0:
-            _search_one(arc, b, n, heads, scores, status)
+            mine = arc[b * size * size : (b + 1) * size * size]
+            code = _inside(mine, size, n, right, left, arc_right, arc_left)
+            if code == 0:
+                code = _trace(mine, size, n, right, left, arc_right, arc_left, stack, heads[b], scores[b : b + 1])
+            status[b] = code
 
 
-@kernel
-def _search_one(arc, b, n, heads, scores, status):
-    # complete[l, r]: words l..r, headed by l; complete[r, l]: headed by r. incomplete: the same with the arc.
-    complete = np.empty((n + 1, n + 1), np.float32)
-    incomplete = np.empty((n + 1, n + 1), np.float32)
-    for i in range(n + 1):
-        complete[i, i] = 0.0
+@inlined
+def _inside(arc, size, n, right, left, arc_right, arc_left):
+    """Fill the charts; until (l, r) has its turn, arc_right[l, r] holds what is known of `joined`."""
+    stride = n + 1 + WIDTH
+    limit = LARGEST / np.float32(8 * n + 8)
     nan = False
-    for w in range(1, n):
-        for l in range(1, n + 1 - w):
-            r = l + w
-            nan |= np.isnan(arc[b, l, r]) or np.isnan(arc[b, r, l])
-            best = -INFINITY
-            for k in range(l, r):
-                value = complete[l, k] + complete[r, k + 1]
-                best = value if value > best else best
-            incomplete[l, r] = best + arc[b, r, l]
-            incomplete[r, l] = best + arc[b, l, r]
-            best = -INFINITY
-            for k in range(l + 1, r + 1):
-                value = incomplete[l, k] + complete[k, r]
-                best = value if value > best else best
-            complete[l, r] = best
-            best = -INFINITY
-            for k in range(l, r):
-                value = incomplete[r, k] + complete[k, l]
-                best = value if value > best else best
-            complete[r, l] = best
+    huge = False
+    for l in range(n, 0, -1):
+        row = l * stride
+        score = arc[l * size]
+        nan |= np.isnan(score)
+        huge |= score >= limit
+        right[row + l] = 0.0
+        left[row + l] = 0.0
+        for j in range(l + 1, n + 1, WIDTH):
+            store(right, row + j, splat(MINUS_INFINITY))
+            store(left, row + j, splat(MINUS_INFINITY))
+            # k = l: l alone, and a left half tree of the words after it.
+            store(arc_right, row + j, load(left, row + stride + j))
+        for r in range(l + 1, n + 1):
+            from_left, from_right = arc[r * size + l], arc[l * size + r]
+            nan |= np.isnan(from_left) or np.isnan(from_right)
+            huge |= from_left >= limit or from_right >= limit
+            joined = arc_right[row + r]
+            to_right, to_left = joined + from_left, joined + from_right
+            arc_right[row + r] = to_right
+            arc_left[row + r] = to_left
+            right[row + r] = max(right[row + r], to_right)
+            left[row + r] = max(left[row + r], to_left)
+            tree_right, tree_left, made = splat(right[row + r]), splat(left[row + r]), splat(to_right)
+            at = r * stride
+            for j in range(r + 1, n + 1, WIDTH):
+                here = row + j
+                store(arc_right, here, maximum(load(arc_right, here), add(tree_right, load(left, at + stride + j))))
+                store(right, here, maximum(load(right, here), add(made, load(right, at + j))))
+                store(left, here, maximum(load(left, here), add(tree_left, load(arc_left, at + j))))
+    return 1 if nan else 3 if huge else 0
+
+
+@inlined
+def _trace(arc, size, n, right, left, arc_right, arc_left, stack, heads, score):
+    """Find the best tree again from the values: the winner is always the first of equals, counted from the left."""
+    stride = n + 1 + WIDTH
+    best, root = MINUS_INFINITY, 0
     for m in range(1, n + 1):
-        nan |= np.isnan(arc[b, m, 0])
-    if nan:
-        status[b] = 1
-        return
-    best, root = -INFINITY, 0
-    for m in range(1, n + 1):
-        value = complete[m, 1] + complete[m, n] + arc[b, m, 0]
+        value = left[stride + m] + right[m * stride + n] + arc[m * size]
         if value > best:
             best, root = value, m
     if root == 0:
-        status[b] = 2
-        return
-    heads[b, root] = 0
-    total = np.float64(arc[b, root, 0])
-    stack = np.empty((2 * n + 2, 2), np.int64)
-    stack[0] = root, 1
-    stack[1] = root, n
+        return 2
+    heads[root] = 0
+    total = np.float64(arc[root * size])
+    # A half tree: its head, its other end.
+    stack[0, 0], stack[0, 1] = root, 1
+    stack[1, 0], stack[1, 1] = root, n
     top = 2
-    while top:
+    while top > 0:
         top -= 1
-        h, e = stack[top]
-        if h == e:
+        h, end = stack[top, 0], stack[top, 1]
+        if h == end:
             continue
-        best, m = -INFINITY, h
-        step = 1 if e > h else -1
-        for k in range(h + step, e + step, step):
-            value = incomplete[h, k] + complete[k, e]
-            if value > best:
-                best, m = value, k
-        heads[b, m] = h
-        total += arc[b, m, h]
+        best, m = MINUS_INFINITY, end
+        if h < end:
+            for k in range(h + 1, end + 1):
+                value = arc_right[h * stride + k] + right[k * stride + end]
+                if value > best:
+                    best, m = value, k
+        else:
+            for k in range(end, h):
+                value = left[end * stride + k] + arc_left[k * stride + h]
+                if value > best:
+                    best, m = value, k
+        heads[m] = h
+        total += np.float64(arc[m * size + h])
         l, r = min(h, m), max(h, m)
-        best, split = -INFINITY, l
+        best, split = MINUS_INFINITY, l
         for k in range(l, r):
-            value = complete[l, k] + complete[r, k + 1]
+            value = right[l * stride + k] + left[(k + 1) * stride + r]
             if value > best:
                 best, split = value, k
-        stack[top] = m, e
-        stack[top + 1] = l, split
-        stack[top + 2] = r, split + 1
+        stack[top, 0], stack[top, 1] = m, end
+        stack[top + 1, 0], stack[top + 1, 1] = l, split
+        stack[top + 2, 0], stack[top + 2, 1] = r, split + 1
         top += 3
-    scores[b] = total
+    score[0] = total
+    return 0
