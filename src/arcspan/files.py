@@ -10,11 +10,11 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[str] | IO[bytes]]:
+def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary neighbour of `path`; it takes the place of `path` when the block ends without error.
 
     >>> import tempfile, pathlib
@@ -29,7 +29,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[s
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         os.fchmod(descriptor, _usual_mode(path))
-        with os.fdopen(descriptor, mode, **({} if binary else {"encoding": "utf-8", "newline": ""})) as file:
+        options = {} if binary else {"encoding": "utf-8", "newline": ""}
+        with os.fdopen(descriptor, mode, **options) as file:  # type: ignore[call-overload]
             yield file
             file.flush()
             os.fsync(file.fileno())

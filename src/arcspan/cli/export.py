@@ -13,7 +13,13 @@ from arcspan.errors import MissingExtraError
 @click.command(name="export")
 @click.argument("checkpoint", type=click.Path())
 @click.argument("bundle", type=click.Path())
-@click.option("--precision", type=click.Choice(["fp16", "fp32"]), default="fp16", show_default=True, help="How weights are kept.")
+@click.option(
+    "--precision",
+    type=click.Choice(["fp16", "fp32"]),
+    default="fp16",
+    show_default=True,
+    help="How weights are kept.",
+)
 @click.option("--name", help="Name of the model; default: the bundle's folder.")
 def command(checkpoint: str, bundle: str, precision: str, name: str | None) -> None:
     """Turn the best model of the run in CHECKPOINT into the model bundle BUNDLE.

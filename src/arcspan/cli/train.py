@@ -14,10 +14,16 @@ from arcspan.errors import MissingExtraError
 @click.argument("config", type=click.Path(dir_okay=False), required=False)
 @click.option("--resume", is_flag=True, help="Continue the run in the configuration's output folder.")
 @click.option(
-    "--set", "overrides", metavar="KEY=VALUE", multiple=True, help="Override a field, e.g. training.epochs=3. Repeatable."
+    "--set",
+    "overrides",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Override a field, e.g. training.epochs=3. Repeatable.",
 )
 @click.option("--check", is_flag=True, help="Read and check configuration and data, then stop.")
-@click.option("--fields", is_flag=True, help="Show every field of a configuration with its default, then stop.")
+@click.option(
+    "--fields", is_flag=True, help="Show every field of a configuration with its default, then stop."
+)
 def command(config: str | None, resume: bool, overrides: tuple[str, ...], check: bool, fields: bool) -> None:
     """Train a parser as CONFIG (a TOML file) says.
 
@@ -32,7 +38,9 @@ def command(config: str | None, resume: bool, overrides: tuple[str, ...], check:
         click.echo(document(), nl=False)
         return
     if config is None:
-        raise click.UsageError("name a configuration: arcspan train CONFIG.toml (arcspan train --fields shows one)")
+        raise click.UsageError(
+            "name a configuration: arcspan train CONFIG.toml (arcspan train --fields shows one)"
+        )
     settings = read_config(config, list(overrides))
     from arcspan.training.trainer import Data, train
 

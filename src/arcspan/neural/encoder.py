@@ -58,7 +58,9 @@ class PretrainedEncoder(nn.Module):
         transformers.logging.disable_progress_bar()
         try:
             if weights_from is not None:
-                self.pretrained = transformers.AutoModel.from_pretrained(weights_from, attn_implementation=attention)
+                self.pretrained = transformers.AutoModel.from_pretrained(
+                    weights_from, attn_implementation=attention
+                )
             else:
                 rest = {name: value for name, value in architecture.items() if name != "model_type"}
                 config = transformers.AutoConfig.for_model(architecture["model_type"], **rest)

@@ -62,7 +62,10 @@ class Parts(NamedTuple):
 
 
 def parts_of(
-    node_b: np.ndarray | None, nodes: np.ndarray | None, arcs: tuple[np.ndarray, ...] | None, second_order: bool
+    node_b: np.ndarray | None,
+    nodes: np.ndarray | None,
+    arcs: tuple[np.ndarray, ...] | None,
+    second_order: bool,
 ) -> Parts:
     """The scored parts of trees given as nodes (i, j, head) and arcs (b, m, h)."""
     spans = None if nodes is None else (node_b, nodes[:, 0], nodes[:, 1])
@@ -137,7 +140,9 @@ class StructureLoss:
                     numbers = ScoreArrays(
                         arrays.span[chosen] if spans and arrays.span is not None else None,
                         arrays.arc[chosen] if arcs and arrays.arc is not None else None,
-                        arrays.headed[chosen] if part.headed is not None and arrays.headed is not None else None,
+                        arrays.headed[chosen]
+                        if part.headed is not None and arrays.headed is not None
+                        else None,
                     )
                     value = self._margin(part, numbers, subset)
                 total = value if total is None else total + value
@@ -173,7 +178,7 @@ class StructureLoss:
         )
 
     def _margin(self, scores: Scores, arrays: ScoreArrays, gold: Gold) -> Tensor:
-        """max over trees of score + cost, less the gold tree's score; cost counts wrong spans and arcs."""
+        """Max over trees of score + cost, less the gold tree's score; cost counts wrong spans and arcs."""
         wanted = self._gold_parts(scores, gold)
         span = arc = None
         if arrays.span is not None and wanted.spans is not None:
@@ -233,7 +238,9 @@ class Losses(NamedTuple):
     tag: Tensor
 
 
-def losses(model: Model, structure: StructureLoss, inputs: dict[str, Tensor], gold: Gold, gold_tags: Tensor | None) -> Losses:
+def losses(
+    model: Model, structure: StructureLoss, inputs: dict[str, Tensor], gold: Gold, gold_tags: Tensor | None
+) -> Losses:
     """All losses of a batch, labels and relations at the gold spans and arcs only."""
     hidden = model.encode(inputs, gold_tags)
     scores = model.score(hidden)
@@ -241,11 +248,14 @@ def losses(model: Model, structure: StructureLoss, inputs: dict[str, Tensor], go
     label = relation = tag = zero
     if model.label is not None:
         logits = model.label(
-            fenceposts(hidden), *(_index(x, hidden) for x in (gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1]))
+            fenceposts(hidden),
+            *(_index(x, hidden) for x in (gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1])),
         )
         label = _cross_entropy(logits, gold.labels)
     if model.relation is not None:
-        logits = model.relation(hidden[:, :-1], *(_index(x, hidden) for x in (gold.word_b, gold.word_m, gold.heads)))
+        logits = model.relation(
+            hidden[:, :-1], *(_index(x, hidden) for x in (gold.word_b, gold.word_m, gold.heads))
+        )
         relation = _cross_entropy(logits, gold.relations)
     b, m = _index(gold.word_b, hidden), _index(gold.word_m, hidden)
     if model.tag is not None:

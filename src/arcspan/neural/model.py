@@ -78,7 +78,9 @@ class Model(nn.Module):
         self.headed: HeadedScorer | None = None
         if settings.system == "joint2o" and part == "both":
             self.headed = HeadedScorer(size, settings.headed_size, dropout, settings.separate_hooked)
-        self.label = labeller(size, settings.label_size, len(inventories.labels), dropout) if has_spans else None
+        self.label = (
+            labeller(size, settings.label_size, len(inventories.labels), dropout) if has_spans else None
+        )
         self.relation = (
             labeller(size, settings.relation_size, len(inventories.relations), dropout) if has_arcs else None
         )
@@ -128,46 +130,47 @@ class Model(nn.Module):
             raise RuntimeError("the model is in training mode: call .eval() first")
         hidden = self.encode(inputs, gold_tags)
         decoded = self.search(self.score(hidden), lengths, apart)
-        device = hidden.device
-        label_ids = relation_ids = tag_ids = upos_ids = None
-        if self.label is not None:
-            b, nodes = flatten(decoded.spans)
-            logits = self.label(fenceposts(hidden), *_tensors(device, b, nodes[:, 0], nodes[:, 1])).cpu()
-            # A sentence of several words has a constituent over all of them, whatever its label.
-            whole = (nodes[:, 0] == 0) & (nodes[:, 1] == lengths[b]) & (lengths[b] > 1)
-            logits[torch.from_numpy(whole), 0] = -torch.inf
-            label_ids = logits.argmax(-1).numpy()
-        word_b = np.repeat(np.arange(len(lengths)), lengths)
-        word_m = np.concatenate([np.arange(1, n + 1) for n in lengths]) if len(lengths) else word_b
-        if self.relation is not None:
-            heads = decoded.heads[word_b, word_m]
-            relation_ids = (
-                self.relation(hidden[:, :-1], *_tensors(device, word_b, word_m, heads)).argmax(-1).cpu().numpy()
+        labels = self._labels(hidden, decoded, lengths)
+        relations = self._relations(hidden, decoded, lengths)
+        tags = None if self.tag is None else self.tag(hidden).argmax(-1).cpu().numpy()
+        upos = None if self.upos is None else self.upos(hidden).argmax(-1).cpu().numpy()
+        return [
+            Prediction(
+                nodes=None if labels is None else labels[b],
+                heads=None if decoded.heads is None else decoded.heads[b, 1 : n + 1],
+                relations=None if relations is None else relations[b],
+                tags=None if tags is None else tags[b, 1 : n + 1],
+                upos=None if upos is None else upos[b, 1 : n + 1],
+                score=float(decoded.scores[b]),
             )
-        if self.tag is not None:
-            tag_ids = self.tag(hidden).argmax(-1).cpu().numpy()
-        if self.upos is not None:
-            upos_ids = self.upos(hidden).argmax(-1).cpu().numpy()
-        out, node, word = [], 0, 0
-        for b, n in enumerate(lengths):
-            mine = None
-            if label_ids is not None:
-                found = decoded.spans[b]
-                heads_of = found[:, 2] if found.shape[1] == 3 else np.zeros(len(found), dtype=found.dtype)
-                mine = np.column_stack([found[:, :2], heads_of, label_ids[node : node + len(found)]])
-                node += len(found)
-            out.append(
-                Prediction(
-                    nodes=mine,
-                    heads=None if decoded.heads is None else decoded.heads[b, 1 : n + 1],
-                    relations=None if relation_ids is None else relation_ids[word : word + n],
-                    tags=None if tag_ids is None else tag_ids[b, 1 : n + 1],
-                    upos=None if upos_ids is None else upos_ids[b, 1 : n + 1],
-                    score=float(decoded.scores[b]),
-                )
-            )
-            word += n
-        return out
+            for b, n in enumerate(lengths)
+        ]
+
+    def _labels(
+        self, hidden: Tensor, decoded: decoding.Decoded, lengths: np.ndarray
+    ) -> list[np.ndarray] | None:
+        """Rows (i, j, head, label) of the decoded spans, a sentence each."""
+        if self.label is None or decoded.spans is None:
+            return None
+        b, nodes = flatten(decoded.spans)
+        logits = self.label(fenceposts(hidden), *_tensors(hidden.device, b, nodes[:, 0], nodes[:, 1])).cpu()
+        # A sentence of several words has a constituent over all of them, whatever its label.
+        whole = (nodes[:, 0] == 0) & (nodes[:, 1] == lengths[b]) & (lengths[b] > 1)
+        logits[torch.from_numpy(whole), 0] = -torch.inf
+        heads = nodes[:, 2] if nodes.shape[1] == 3 else np.zeros(len(nodes), dtype=np.int64)
+        rows = np.column_stack([nodes[:, :2], heads, logits.argmax(-1).numpy()])
+        return np.split(rows, np.cumsum([len(own) for own in decoded.spans])[:-1])
+
+    def _relations(
+        self, hidden: Tensor, decoded: decoding.Decoded, lengths: np.ndarray
+    ) -> list[np.ndarray] | None:
+        """The relation of every word to its decoded head, a sentence each."""
+        if self.relation is None or decoded.heads is None:
+            return None
+        b = np.repeat(np.arange(len(lengths)), lengths)
+        m = np.concatenate([np.arange(1, n + 1) for n in lengths])
+        logits = self.relation(hidden[:, :-1], *_tensors(hidden.device, b, m, decoded.heads[b, m]))
+        return np.split(logits.argmax(-1).cpu().numpy(), np.cumsum(lengths)[:-1])
 
 
 class ScoreArrays(NamedTuple):

@@ -146,4 +146,7 @@ class MlpLabeller(nn.Module):
         return self.out(self.dropout(self.activation(both)))
 
 
-LABELLERS = {"biaffine": BiaffineLabeller, "mlp": MlpLabeller}
+LABELLERS: dict[str, type[BiaffineLabeller] | type[MlpLabeller]] = {
+    "biaffine": BiaffineLabeller,
+    "mlp": MlpLabeller,
+}

@@ -7,11 +7,12 @@ and read again by a later version.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 SYSTEMS = ("sep", "mtl", "joint1o", "joint2o")
 
 
-def described(default: object, text: str) -> object:
+def described(default: Any, text: str) -> Any:
     """A field with a default and one line of documentation."""
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata={"doc": text})
@@ -22,41 +23,45 @@ def described(default: object, text: str) -> object:
 class EncoderSettings:
     """How words become vectors."""
 
-    kind: str = described("pretrained", "pretrained (a Hugging Face encoder) or lstm (trained from scratch)")  # type: ignore[assignment]
-    path: str = described("", "folder or hub name of the pretrained encoder")  # type: ignore[assignment]
-    layers: int = described(4, "how many of the last layers are mixed by learned scalars")  # type: ignore[assignment]
-    pooling: str = described("mean", "a word is the mean of its pieces, or the first")  # type: ignore[assignment]
-    dropout: float = described(0.1, "dropout on the words' vectors")  # type: ignore[assignment]
-    window: int = described(0, "most pieces read at once; 0: as many as the encoder takes")  # type: ignore[assignment]
-    overlap: int = described(128, "pieces that neighbouring windows of a long sentence share")  # type: ignore[assignment]
-    shapes: bool = described(False, "add features of upper and lower case, for uncased encoders")  # type: ignore[assignment]
-    word_size: int = described(100, "lstm: size of word embeddings")  # type: ignore[assignment]
-    character_size: int = described(50, "lstm: size of character embeddings")  # type: ignore[assignment]
-    character_filters: int = described(100, "lstm: filters over the characters of a word")  # type: ignore[assignment]
-    hidden_size: int = described(400, "lstm: units in each direction")  # type: ignore[assignment]
-    depth: int = described(3, "lstm: layers")  # type: ignore[assignment]
-    lstm_dropout: float = described(0.33, "lstm: dropout of embeddings and between layers")  # type: ignore[assignment]
-    word_dropout: float = described(0.2, "lstm: share of words hidden in training, so that unknown words are learnt")  # type: ignore[assignment]
-    least_count: int = described(2, "lstm: words seen less often have no embedding of their own")  # type: ignore[assignment]
+    kind: str = described("pretrained", "pretrained (a Hugging Face encoder) or lstm (trained from scratch)")
+    path: str = described("", "folder or hub name of the pretrained encoder")
+    layers: int = described(4, "how many of the last layers are mixed by learned scalars")
+    pooling: str = described("mean", "a word is the mean of its pieces, or the first")
+    dropout: float = described(0.1, "dropout on the words' vectors")
+    window: int = described(0, "most pieces read at once; 0: as many as the encoder takes")
+    overlap: int = described(128, "pieces that neighbouring windows of a long sentence share")
+    shapes: bool = described(False, "add features of upper and lower case, for uncased encoders")
+    word_size: int = described(100, "lstm: size of word embeddings")
+    character_size: int = described(50, "lstm: size of character embeddings")
+    character_filters: int = described(100, "lstm: filters over the characters of a word")
+    hidden_size: int = described(400, "lstm: units in each direction")
+    depth: int = described(3, "lstm: layers")
+    lstm_dropout: float = described(0.33, "lstm: dropout of embeddings and between layers")
+    word_dropout: float = described(
+        0.2, "lstm: share of words hidden in training, so that unknown words are learnt"
+    )
+    least_count: int = described(2, "lstm: words seen less often have no embedding of their own")
 
 
 @dataclass(frozen=True)
 class ModelSettings:
     """What is scored, how, and how it is trained: one of the paper's four systems."""
 
-    system: str = described("joint2o", "sep, mtl, joint1o or joint2o")  # type: ignore[assignment]
-    loss: str = described("margin", "margin (max-margin with Hamming cost) or crf")  # type: ignore[assignment]
-    span_size: int = described(500, "size of the span MLPs")  # type: ignore[assignment]
-    arc_size: int = described(500, "size of the arc MLPs")  # type: ignore[assignment]
-    label_size: int = described(100, "size of the label MLPs")  # type: ignore[assignment]
-    relation_size: int = described(100, "size of the relation MLPs")  # type: ignore[assignment]
-    headed_size: int = described(500, "second order: size of the word and span MLPs")  # type: ignore[assignment]
-    separate_hooked: bool = described(False, "second order: score hooked spans with parameters of their own")  # type: ignore[assignment]
-    labeller: str = described("biaffine", "labels and relations by biaffine (the paper) or by mlp (smaller, faster)")  # type: ignore[assignment]
-    tag_size: int = described(128, "size of the MLP that predicts tags")  # type: ignore[assignment]
-    mlp_dropout: float = described(0.33, "dropout of every MLP")  # type: ignore[assignment]
-    tags: bool = described(True, "predict part-of-speech tags")  # type: ignore[assignment]
-    gold_tags: bool = described(False, "read part-of-speech tags as input, added to the words' vectors")  # type: ignore[assignment]
+    system: str = described("joint2o", "sep, mtl, joint1o or joint2o")
+    loss: str = described("margin", "margin (max-margin with Hamming cost) or crf")
+    span_size: int = described(500, "size of the span MLPs")
+    arc_size: int = described(500, "size of the arc MLPs")
+    label_size: int = described(100, "size of the label MLPs")
+    relation_size: int = described(100, "size of the relation MLPs")
+    headed_size: int = described(500, "second order: size of the word and span MLPs")
+    separate_hooked: bool = described(False, "second order: score hooked spans with parameters of their own")
+    labeller: str = described(
+        "biaffine", "labels and relations by biaffine (the paper) or by mlp (smaller, faster)"
+    )
+    tag_size: int = described(128, "size of the MLP that predicts tags")
+    mlp_dropout: float = described(0.33, "dropout of every MLP")
+    tags: bool = described(True, "predict part-of-speech tags")
+    gold_tags: bool = described(False, "read part-of-speech tags as input, added to the words' vectors")
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class Inventories:
     tags: tuple[str, ...]
     upos: tuple[str, ...]
 
-    def to_json(self) -> dict[str, list[object]]:
+    def to_json(self) -> dict[str, list[Any]]:
         """Lists only, as JSON has them."""
         return {
             "labels": [list(chain) for chain in self.labels],
@@ -78,11 +83,11 @@ class Inventories:
         }
 
     @classmethod
-    def from_json(cls, data: dict[str, list[object]]) -> Inventories:
+    def from_json(cls, data: dict[str, list[Any]]) -> Inventories:
         """The inverse of `to_json`."""
         return cls(
-            tuple(tuple(chain) for chain in data["labels"]),  # type: ignore[arg-type]
-            tuple(data["relations"]),  # type: ignore[arg-type]
-            tuple(data["tags"]),  # type: ignore[arg-type]
-            tuple(data["upos"]),  # type: ignore[arg-type]
+            tuple(tuple(chain) for chain in data["labels"]),
+            tuple(data["relations"]),
+            tuple(data["tags"]),
+            tuple(data["upos"]),
         )

@@ -1,9 +1,9 @@
 """A model bundle: a folder that an installed parser reads, without torch and without pickle.
 
-    config.json      format version, system, inventories, inputs, training data, licence, scores
-    tokenizer.json   the tokenizer of a pretrained encoder
-    *.onnx           the graphs, two for each model (a SEP parser has two models)
-    checksums.json   the SHA-256 of every other file
+config.json      format version, system, inventories, inputs, training data, licence, scores
+tokenizer.json   the tokenizer of a pretrained encoder
+*.onnx           the graphs, two for each model (a SEP parser has two models)
+checksums.json   the SHA-256 of every other file
 """
 
 from __future__ import annotations

@@ -21,7 +21,17 @@ import numpy as np
 Arrays = dict[str, np.ndarray]
 
 # How a word is written, for encoders that lower-case everything: the classes of `shape`.
-SHAPES = ("special", "lower", "capitalised", "upper", "mixed", "digits", "letters and digits", "other", "letter")
+SHAPES = (
+    "special",
+    "lower",
+    "capitalised",
+    "upper",
+    "mixed",
+    "digits",
+    "letters and digits",
+    "other",
+    "letter",
+)
 
 
 def shape(word: str) -> int:
@@ -105,12 +115,14 @@ class PieceInputs:
         names = ("begin", "end", "padding", "unknown", "window", "overlap", "pooling", "pieces_per_word")
         return {"kind": self.kind, **{name: getattr(self, name) for name in names}}
 
-    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
         """For each sentence: piece ids, pieces of each word (at least one), the shape of each word."""
         # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
         clean = [[word if _encodable(word) else "" for word in words] for words in sentences]
         encodings = self._tokenizer.encode_batch(clean, is_pretokenized=True, add_special_tokens=False)
-        return [self._prepare_one(words, encoding) for words, encoding in zip(sentences, encodings, strict=True)]
+        return [
+            self._prepare_one(words, encoding) for words, encoding in zip(sentences, encodings, strict=True)
+        ]
 
     def _prepare_one(self, words: Sequence[str], encoding: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = len(words)
@@ -128,11 +140,11 @@ class PieceInputs:
             counts = np.clip(counts, 1, self.pieces_per_word)
         return ids, counts, shapes
 
-    def cost(self, prepared: tuple[np.ndarray, np.ndarray, np.ndarray]) -> int:
+    def cost(self, prepared: Any) -> int:
         """Pieces, the two special ones included."""
         return len(prepared[0]) + 2
 
-    def batch(self, prepared: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Arrays:
+    def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`pieces`, `mask`, `shapes` [R, P] for R rows, and which pieces make a word: `index`, `weight` [B, n+2, M].
 
         `index` counts along the flattened rows; a word is the weighted sum of its pieces' vectors.
@@ -242,9 +254,12 @@ class WordInputs:
         """Both vocabularies."""
         return {"kind": self.kind, "words": self.words, "characters": self.characters}
 
-    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[tuple[list[int], list[list[int]]]]:
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
         """For each sentence: the ids of its words, and of each word's characters."""
-        return [([self._word(word) for word in words], [self._spell(word) for word in words]) for words in sentences]
+        return [
+            ([self._word(word) for word in words], [self._spell(word) for word in words])
+            for words in sentences
+        ]
 
     def _word(self, word: str) -> int:
         return self._words.get(word) or self._words.get(word.lower(), 1)
@@ -254,11 +269,11 @@ class WordInputs:
         read = word if len(word) <= self.characters_read else word[:half] + word[-half:]
         return [self._characters.get(character, 1) for character in read] or [1]
 
-    def cost(self, prepared: tuple[list[int], list[list[int]]]) -> int:
+    def cost(self, prepared: Any) -> int:
         """Words, begin and end included."""
         return len(prepared[0]) + 2
 
-    def batch(self, prepared: Sequence[tuple[list[int], list[list[int]]]]) -> Arrays:
+    def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`words` [B, n+2], `characters` [B, n+2, C], and `reverse` [B, n+2], which turns a sentence round."""
         longest = max((len(ids) for ids, _ in prepared), default=0) + 2
         spelt = max((len(spelling) for _, spellings in prepared for spelling in spellings), default=1)

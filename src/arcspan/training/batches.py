@@ -32,7 +32,9 @@ class Example:
     upos: np.ndarray
 
 
-def make_examples(sentences: Sequence[Sentence], inputs: PieceInputs | WordInputs, indexer: Indexer) -> list[Example]:
+def make_examples(
+    sentences: Sequence[Sentence], inputs: PieceInputs | WordInputs, indexer: Indexer
+) -> list[Example]:
     """Look words, labels, relations and tags up; a sentence that is repeated is looked up once."""
     unique = list({id(sentence): sentence for sentence in sentences}.values())
     prepared = inputs.prepare([sentence.words for sentence in unique])
@@ -65,13 +67,14 @@ def schedule(costs: Sequence[int], budget: int, seed: int, epoch: int) -> list[l
     Lengths are blurred a little so that the same sentences do not meet in every epoch.
     """
     random = np.random.default_rng([seed, epoch])
-    costs = np.asarray(costs)
-    blurred = costs * random.uniform(0.95, 1.05, len(costs)) + random.uniform(0, 1, len(costs))
-    batches = by_cost(costs.tolist(), budget, np.argsort(blurred, kind="stable").tolist())
+    blurred = np.asarray(costs) * random.uniform(0.95, 1.05, len(costs)) + random.uniform(0, 1, len(costs))
+    batches = by_cost(costs, budget, np.argsort(blurred, kind="stable").tolist())
     return [batches[place] for place in random.permutation(len(batches))]
 
 
-def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tuple[dict[str, Tensor], Gold, Tensor]:
+def collate(
+    examples: Sequence[Example], inputs: PieceInputs | WordInputs
+) -> tuple[dict[str, Tensor], Gold, Tensor]:
     """The encoder's tensors, the gold structures, and gold tags [B, n+2] (0: none) of a batch."""
     arrays = inputs.batch([example.prepared for example in examples])
     lengths = np.asarray([len(example.sentence.words) for example in examples], dtype=np.int64)

@@ -38,7 +38,14 @@ class Checkpoint:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
 
-    def write(self, pointer: str, place: str, tensors: dict[str, dict[str, torch.Tensor]], texts: dict[str, str], state: dict[str, Any]) -> None:
+    def write(
+        self,
+        pointer: str,
+        place: str,
+        tensors: dict[str, dict[str, torch.Tensor]],
+        texts: dict[str, str],
+        state: dict[str, Any],
+    ) -> None:
         """Write a folder with these files (`NAME.safetensors` of tensors, texts as they are), then point to it."""
         target = self.folder / place
         partial = target.with_name(target.name + ".part")
@@ -47,7 +54,10 @@ class Checkpoint:
         try:
             for name, group in tensors.items():
                 # A fixed order makes equal states equal files.
-                save_file({key: group[key].detach().cpu().contiguous() for key in sorted(group)}, partial / f"{name}.safetensors")
+                save_file(
+                    {key: group[key].detach().cpu().contiguous() for key in sorted(group)},
+                    partial / f"{name}.safetensors",
+                )
             for name, text in texts.items():
                 (partial / name).write_text(text, encoding="utf-8")
             sums = {file.name: _checksum(file) for file in sorted(partial.iterdir())}
@@ -60,8 +70,8 @@ class Checkpoint:
             shutil.rmtree(partial, ignore_errors=True)
             raise
         previous = self.pointer(pointer)
-        with atomic_write(self.folder / f"{pointer}.json") as file:
-            file.write(dump({"format": FORMAT, "folder": place, "sha256": sums, "state": state}))  # type: ignore[call-overload]
+        with atomic_write(self.folder / f"{pointer}.json") as out:
+            out.write(dump({"format": FORMAT, "folder": place, "sha256": sums, "state": state}))
         if previous and previous["folder"] != place:
             shutil.rmtree(self.folder / previous["folder"], ignore_errors=True)
 
@@ -75,7 +85,9 @@ class Checkpoint:
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
         if data.get("format") != FORMAT:
-            raise BundleError(f"{path}: format {data.get('format')} is not {FORMAT}, which arcspan {__version__} reads")
+            raise BundleError(
+                f"{path}: format {data.get('format')} is not {FORMAT}, which arcspan {__version__} reads"
+            )
         return data
 
     def open(self, name: str) -> tuple[Path, dict[str, Any]]:
@@ -88,11 +100,15 @@ class Checkpoint:
             if not (folder / file).is_file():
                 raise BundleError(f"{folder / file}: missing")
             if _checksum(folder / file) != expected:
-                raise BundleError(f"{folder / file}: damaged (its checksum differs from the one in {name}.json)")
+                raise BundleError(
+                    f"{folder / file}: damaged (its checksum differs from the one in {name}.json)"
+                )
         return folder, found["state"]
 
 
-def describe_model(model: Model, encoder: EncoderSettings, inputs: PieceInputs | WordInputs) -> dict[str, Any]:
+def describe_model(
+    model: Model, encoder: EncoderSettings, inputs: PieceInputs | WordInputs
+) -> dict[str, Any]:
     """Everything needed to build the model again, but the weights and the tokenizer."""
     from dataclasses import asdict
 
@@ -119,7 +135,9 @@ def model_texts(description: dict[str, Any], inputs: PieceInputs | WordInputs) -
     return texts
 
 
-def build(description: dict[str, Any], inputs: PieceInputs | WordInputs, weights_from: str | None = None) -> Model:
+def build(
+    description: dict[str, Any], inputs: PieceInputs | WordInputs, weights_from: str | None = None
+) -> Model:
     """The network that a description asks for; its weights random, or the encoder's from a folder or hub name."""
     settings = ModelSettings(**description["model"])
     encoder_settings = EncoderSettings(**description["encoder"])
@@ -150,7 +168,11 @@ def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str,
 
 def _checksum(path: Path) -> str:
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(file)
+        return (
+            hashlib.file_digest(file, "sha256").hexdigest()
+            if hasattr(hashlib, "file_digest")
+            else _digest(file)
+        )
 
 
 def _digest(file: Any) -> str:

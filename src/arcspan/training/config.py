@@ -22,60 +22,68 @@ from arcspan.neural.settings import SYSTEMS, EncoderSettings, ModelSettings, des
 class Source:
     """A paired treebank: two files with the same sentences."""
 
-    brackets: str = described("", "bracket file (.ptb, .gz, .xz)")  # type: ignore[assignment]
-    conll: str = described("", "CoNLL-U or CoNLL-X file (.gz, .xz)")  # type: ignore[assignment]
-    repeat: int = described(1, "train: how often an epoch shows each sentence")  # type: ignore[assignment]
+    brackets: str = described("", "bracket file (.ptb, .gz, .xz)")
+    conll: str = described("", "CoNLL-U or CoNLL-X file (.gz, .xz)")
+    repeat: int = described(1, "train: how often an epoch shows each sentence")
 
 
 @dataclass(frozen=True)
 class DataSettings:
     """Which sentences."""
 
-    root: str = described("", "folder that the files are relative to; default: the configuration's folder")  # type: ignore[assignment]
-    train: list[Source] = described([], "treebanks to train on")  # type: ignore[assignment]
-    dev: list[Source] = described([], "treebanks that choose the model")  # type: ignore[assignment]
-    test: list[Source] = described([], "treebanks scored once, at the end")  # type: ignore[assignment]
-    max_words: int = described(0, "train: leave longer sentences out; 0: none")  # type: ignore[assignment]
-    every: int = described(1, "train: take every k-th sentence")  # type: ignore[assignment]
-    limit: int = described(0, "train: take at most this many sentences; 0: all")  # type: ignore[assignment]
-    incompatible: str = described("drop", "train: drop incompatible sentences, or train on them with separate losses")  # type: ignore[assignment]
-    binarization: str = described("head", "head, left or right; joint systems need head")  # type: ignore[assignment]
-    mismatch: str = described("strict", "files that do not fit: strict (an error) or skip (counted)")  # type: ignore[assignment]
+    root: str = described("", "folder that the files are relative to; default: the configuration's folder")
+    train: list[Source] = described([], "treebanks to train on")
+    dev: list[Source] = described([], "treebanks that choose the model")
+    test: list[Source] = described([], "treebanks scored once, at the end")
+    max_words: int = described(0, "train: leave longer sentences out; 0: none")
+    every: int = described(1, "train: take every k-th sentence")
+    limit: int = described(0, "train: take at most this many sentences; 0: all")
+    incompatible: str = described(
+        "drop", "train: drop incompatible sentences, or train on them with separate losses"
+    )
+    binarization: str = described("head", "head, left or right; joint systems need head")
+    mismatch: str = described("strict", "files that do not fit: strict (an error) or skip (counted)")
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
     """How long, how fast."""
 
-    epochs: int = described(25, "passes over the training data")  # type: ignore[assignment]
-    batch_pieces: int = described(1000, "word pieces (or words) in a batch, padding included")  # type: ignore[assignment]
-    accumulate: int = described(1, "batches in an update")  # type: ignore[assignment]
-    encoder_rate: float = described(5e-5, "learning rate of the pretrained encoder")  # type: ignore[assignment]
-    rate: float = described(2.5e-3, "learning rate of everything else")  # type: ignore[assignment]
-    beta1: float = described(0.9, "AdamW")  # type: ignore[assignment]
-    beta2: float = described(0.9, "AdamW")  # type: ignore[assignment]
-    epsilon: float = described(1e-12, "AdamW")  # type: ignore[assignment]
-    weight_decay: float = described(0.0, "AdamW")  # type: ignore[assignment]
-    clip: float = described(5.0, "largest norm of the gradient")  # type: ignore[assignment]
-    warmup: float = described(0.1, "share of all updates over which the learning rate rises; then it falls to 0")  # type: ignore[assignment]
-    average: float = described(0.0, "decay of an average of the weights, which is then what is scored and kept; 0: off")  # type: ignore[assignment]
-    label_weight: float = described(1.0, "weight of the label and relation losses")  # type: ignore[assignment]
-    tag_weight: float = described(1.0, "weight of the tag loss")  # type: ignore[assignment]
-    patience: int = described(0, "stop after this many epochs without a better dev score; 0: never")  # type: ignore[assignment]
-    checkpoint_minutes: float = described(10.0, "time between checkpoints; one is written after every epoch too")  # type: ignore[assignment]
-    precision: str = described("auto", "auto (bf16 where the accelerator has it), fp32 or bf16")  # type: ignore[assignment]
-    punctuation: str = described("ptb", "dev attachment scores leave out: ptb, unicode, upos or none")  # type: ignore[assignment]
-    subtypes: bool = described(True, "dev LAS counts relation subtypes (nsubj:pass)")  # type: ignore[assignment]
+    epochs: int = described(25, "passes over the training data")
+    batch_pieces: int = described(1000, "word pieces (or words) in a batch, padding included")
+    accumulate: int = described(1, "batches in an update")
+    encoder_rate: float = described(5e-5, "learning rate of the pretrained encoder")
+    rate: float = described(2.5e-3, "learning rate of everything else")
+    beta1: float = described(0.9, "AdamW")
+    beta2: float = described(0.9, "AdamW")
+    epsilon: float = described(1e-12, "AdamW")
+    weight_decay: float = described(0.0, "AdamW")
+    clip: float = described(5.0, "largest norm of the gradient")
+    warmup: float = described(
+        0.1, "share of all updates over which the learning rate rises; then it falls to 0"
+    )
+    average: float = described(
+        0.0, "decay of an average of the weights, which is then what is scored and kept; 0: off"
+    )
+    label_weight: float = described(1.0, "weight of the label and relation losses")
+    tag_weight: float = described(1.0, "weight of the tag loss")
+    patience: int = described(0, "stop after this many epochs without a better dev score; 0: never")
+    checkpoint_minutes: float = described(
+        10.0, "time between checkpoints; one is written after every epoch too"
+    )
+    precision: str = described("auto", "auto (bf16 where the accelerator has it), fp32 or bf16")
+    punctuation: str = described("ptb", "dev attachment scores leave out: ptb, unicode, upos or none")
+    subtypes: bool = described(True, "dev LAS counts relation subtypes (nsubj:pass)")
 
 
 @dataclass(frozen=True)
 class Config:
     """One training run."""
 
-    output: str = described("", "folder of the run: checkpoints, log, results")  # type: ignore[assignment]
-    seed: int = described(1, "seed of everything random")  # type: ignore[assignment]
-    language: str = described("", "language code, kept with the model")  # type: ignore[assignment]
-    licence: str = described("", "licence of the resulting model, kept with it")  # type: ignore[assignment]
+    output: str = described("", "folder of the run: checkpoints, log, results")
+    seed: int = described(1, "seed of everything random")
+    language: str = described("", "language code, kept with the model")
+    licence: str = described("", "licence of the resulting model, kept with it")
     data: DataSettings = dataclasses.field(default_factory=DataSettings)
     encoder: EncoderSettings = dataclasses.field(default_factory=EncoderSettings)
     model: ModelSettings = dataclasses.field(default_factory=ModelSettings)
@@ -219,9 +227,13 @@ def _check(config: Config, where: str) -> None:
             if entry.name.endswith(("_size", "_filters")) and _look_up(config, f"{kind}.{entry.name}") < 1:
                 raise ConfigError(f"{where}: {kind}.{entry.name} should be at least 1")
     if config.encoder.kind == "pretrained" and not config.encoder.path:
-        raise ConfigError(f"{where}: encoder.path is missing: name a folder or hub model, or set encoder.kind = \"lstm\"")
+        raise ConfigError(
+            f'{where}: encoder.path is missing: name a folder or hub model, or set encoder.kind = "lstm"'
+        )
     if config.model.system.startswith("joint") and config.data.binarization != "head":
-        raise ConfigError(f"{where}: {config.model.system} searches l-trees: data.binarization must be \"head\"")
+        raise ConfigError(
+            f'{where}: {config.model.system} searches l-trees: data.binarization must be "head"'
+        )
     for name in ("train", "dev"):
         if not getattr(config.data, name):
             raise ConfigError(f"{where}: data.{name} names no treebank")

@@ -34,7 +34,10 @@ from arcspan.training.batches import as_tensors
 from arcspan.training.trainer import load_parts
 
 PRECISIONS = ("fp16", "fp32")
-_EXAMPLES = (("Logic", "plays", "a", "maximal", "role", "here"), ("Neuroscience", "matters", "(", "mostly", ")"))
+_EXAMPLES = (
+    ("Logic", "plays", "a", "maximal", "role", "here"),
+    ("Neuroscience", "matters", "(", "mostly", ")"),
+)
 
 
 class ScoreGraph(nn.Module):
@@ -55,7 +58,13 @@ class ScoreGraph(nn.Module):
     def output_names(self) -> list[str]:
         """Those that the model has."""
         model = self.model
-        parts = {"span": model.span, "arc": model.arc, "headed": model.headed, "tag": model.tag, "upos": model.upos}
+        parts = {
+            "span": model.span,
+            "arc": model.arc,
+            "headed": model.headed,
+            "tag": model.tag,
+            "upos": model.upos,
+        }
         return ["hidden", *(name for name, part in parts.items() if part is not None)]
 
     def forward(self, *arrays: Tensor) -> tuple[Tensor, ...]:
@@ -189,7 +198,7 @@ def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, p
     shapes: list[dict[int, Any]] = []
     for name, array in zip(graph.input_names, arrays, strict=True):
         dimensions = array.dim() - 1 if name == "hidden" else array.dim()
-        shapes.append({dimension: free for dimension in range(dimensions)})
+        shapes.append(dict.fromkeys(range(dimensions), free))
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), torch.no_grad():
         warnings.simplefilter("ignore")
         logging.getLogger("torch.onnx").setLevel(logging.ERROR)
@@ -199,7 +208,9 @@ def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, p
             dynamo=True,
             input_names=graph.input_names,
             output_names=graph.output_names,
-            dynamic_shapes=(tuple(shapes),) if isinstance(graph, ScoreGraph) else (shapes[0], tuple(shapes[1:])),
+            dynamic_shapes=(tuple(shapes),)
+            if isinstance(graph, ScoreGraph)
+            else (shapes[0], tuple(shapes[1:])),
         )
     proto = program.model_proto
     if precision == "fp16":
@@ -256,4 +267,10 @@ def _training_summary(config: dict[str, Any]) -> dict[str, Any]:
     encoder = dict(config["encoder"])
     if os.path.isabs(encoder.get("path", "")):
         encoder["path"] = "/".join(Path(encoder["path"]).parts[-2:])
-    return {"data": data, "encoder": encoder, "model": config["model"], "training": config["training"], "seed": config["seed"]}
+    return {
+        "data": data,
+        "encoder": encoder,
+        "model": config["model"],
+        "training": config["training"],
+        "seed": config["seed"],
+    }

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class Intake:
         return "; ".join(parts)
 
 
-def make_sentence(name: str, pair: Pair, binarization: str = "head") -> tuple[Sentence, str | None]:
+def make_sentence(name: str, pair: Pair, binarization: Any = "head") -> tuple[Sentence, str | None]:
     """A sentence ready for training, and the kind of incompatibility where there is one."""
     constituency, dependencies = pair.constituency.without_wrapper(), pair.dependencies
     n = len(constituency.words)
@@ -112,7 +113,9 @@ def read_training(data: DataSettings) -> tuple[list[Sentence], Intake]:
             if data.max_words and n > data.max_words:
                 intake.too_long += 1
                 continue
-            sentence, kind = make_sentence(f"{Path(source.brackets).name} sentence {place + 1}", pair, data.binarization)
+            sentence, kind = make_sentence(
+                f"{Path(source.brackets).name} sentence {place + 1}", pair, data.binarization
+            )
             if kind is not None:
                 intake.incompatible += 1
                 intake.reasons[kind] += 1
@@ -131,7 +134,7 @@ def read_training(data: DataSettings) -> tuple[list[Sentence], Intake]:
     return out, intake
 
 
-def read_gold(sources: Sequence[Source], mismatch: str = "strict") -> list[Pair]:
+def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]:
     """Gold pairs to score against, in order."""
     pairs = [pair for source in sources for _, pair in _read(source, mismatch, Intake())]
     pairs = [pair for pair in pairs if len(pair.constituency.words)]
@@ -140,12 +143,14 @@ def read_gold(sources: Sequence[Source], mismatch: str = "strict") -> list[Pair]
             raise FileError("no sentence to score", path=source.brackets)
     if pairs and not any(pair.constituency.without_wrapper().spans for pair in pairs):
         raise FileError("no tree has a labelled constituent: nothing to score", path=sources[0].brackets)
-    if pairs and not any(any(relation not in ("", "_") for relation in pair.dependencies.relations) for pair in pairs):
+    if pairs and not any(
+        any(relation not in ("", "_") for relation in pair.dependencies.relations) for pair in pairs
+    ):
         raise FileError("no word has a relation: nothing to score", path=sources[0].conll)
     return pairs
 
 
-def _read(source: Source, mismatch: str, intake: Intake) -> Iterable[tuple[int, Pair]]:
+def _read(source: Source, mismatch: Any, intake: Intake) -> Iterable[tuple[int, Pair]]:
     report = ReadingReport()
     empty = True
     for place, pair in enumerate(read_pairs(source.brackets, source.conll, mismatch=mismatch, report=report)):
@@ -181,7 +186,9 @@ def unseen(pairs: Iterable[Pair], inventories: Inventories) -> dict[str, Counter
     relations, tags = set(inventories.relations), set(inventories.tags)
     out: dict[str, Counter[str]] = {"labels": Counter(), "relations": Counter(), "tags": Counter()}
     for constituency, dependencies in pairs:
-        out["labels"].update(label for _, _, label in constituency.without_wrapper().spans if label not in labels)
+        out["labels"].update(
+            label for _, _, label in constituency.without_wrapper().spans if label not in labels
+        )
         out["relations"].update(relation for relation in dependencies.relations if relation not in relations)
         out["tags"].update(tag for tag in constituency.tags if tag and tag not in tags)
     return out
@@ -197,11 +204,13 @@ class Indexer:
         self.upos = {tag: id for id, tag in enumerate(inventories.upos)}
 
     def __call__(self, sentence: Sentence) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """labels (2n-1,), relations, tags, upos (n,) of a sentence."""
+        """Labels (2n-1,), relations, tags, upos (n,) of a sentence."""
         n = len(sentence.words)
         return (
             np.asarray([self.labels.get(chain, IGNORE) for chain in sentence.chains], dtype=np.int64),
-            np.asarray([self.relations.get(relation, IGNORE) for relation in sentence.relations], dtype=np.int64),
+            np.asarray(
+                [self.relations.get(relation, IGNORE) for relation in sentence.relations], dtype=np.int64
+            ),
             np.asarray([self.tags.get(tag, IGNORE) for tag in sentence.tags or [""] * n], dtype=np.int64),
             np.asarray([self.upos.get(tag, IGNORE) for tag in sentence.upos or [""] * n], dtype=np.int64),
         )
@@ -226,4 +235,6 @@ def to_pair(
         constituency = unbinarize(words, tags, nodes).with_wrapper(wrapper)
     if heads is None:
         heads, relations = [0] + [1] * (n - 1), ["_"] * n
-    return Pair(constituency, DependencyTree(heads, relations or ["_"] * n, words=words, tags=tags, upos=upos))
+    return Pair(
+        constituency, DependencyTree(heads, relations or ["_"] * n, words=words, tags=tags, upos=upos)
+    )

@@ -37,11 +37,15 @@ def predict(
         arrays = as_tensors(inputs.batch([prepared[place] for place in places]))
         gold_tags = None
         if model.tag_input is not None and tags is not None:
-            gold_tags = tag_tensor([np.asarray([ids.get(tag, -1) for tag in tags[place]], dtype=np.int64) for place in places])
+            gold_tags = tag_tensor(
+                [np.asarray([ids.get(tag, -1) for tag in tags[place]], dtype=np.int64) for place in places]
+            )
             gold_tags = gold_tags.to(device)
         lengths = np.asarray([len(sentences[place]) for place in places], dtype=np.int64)
         with torch.no_grad():
-            found = model.predict({name: array.to(device) for name, array in arrays.items()}, lengths, gold_tags, apart)
+            found = model.predict(
+                {name: array.to(device) for name, array in arrays.items()}, lengths, gold_tags, apart
+            )
         for place, prediction in zip(places, found, strict=True):
             out[place] = prediction
     model.train(was_training)

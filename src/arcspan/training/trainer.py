@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -40,7 +40,9 @@ from arcspan.treebanks import Pair
 Say = Callable[[str], None]
 
 
-def train(config: Config, *, resume: bool = False, say: Say = print, bars: bool | None = None) -> dict[str, Any]:
+def train(
+    config: Config, *, resume: bool = False, say: Say = print, bars: bool | None = None
+) -> dict[str, Any]:
     """Train what the configuration asks for and return the results that are also in `result.json`.
 
     `say` gets lines for people; `bars` switches progress bars (default: on a terminal).
@@ -66,7 +68,7 @@ def train(config: Config, *, resume: bool = False, say: Say = print, bars: bool 
     if accelerator.is_main_process:
         result = _final_scores(config, data, folder, say)
         with atomic_write(folder / "result.json") as file:
-            file.write(dump(result))  # type: ignore[call-overload]
+            file.write(dump(result))
     accelerator.wait_for_everyone()
     accelerator.end_training()
     return result
@@ -182,7 +184,9 @@ class Trainer:
         counts = [len(self._updates(epoch)) for epoch in range(self.settings.epochs)]
         self.total = sum(counts)
         if self.step == 0:
-            self.say(f"{self.total:,} updates in {self.settings.epochs} epochs; {_parameters(self.model):,} parameters")
+            self.say(
+                f"{self.total:,} updates in {self.settings.epochs} epochs; {_parameters(self.model):,} parameters"
+            )
         self._saved_at = time.monotonic()
         while self.epoch < self.settings.epochs:
             if self._patience_is_out():
@@ -200,7 +204,9 @@ class Trainer:
         self.step_module.train()
         meter = _Meter(self.structure)
         label = f"epoch {self.epoch + 1}/{self.settings.epochs}"
-        with tqdm(total=len(updates), initial=self.done_in_epoch, desc=label, disable=not self.bars, unit=" updates") as bar:
+        with tqdm(
+            total=len(updates), initial=self.done_in_epoch, desc=label, disable=not self.bars, unit=" updates"
+        ) as bar:
             for count, update in enumerate(todo, 1):
                 terms, words = self._update(update)
                 meter.add(terms, words)
@@ -209,15 +215,28 @@ class Trainer:
                 bar.update()
                 if count == 20 or (count % 50 == 0):
                     figures = meter.figures()
-                    shown = {"loss": f"{figures['loss']:.3f}", "words/s": f"{figures['words_per_second']:.0f}", **self._dev_shown()}
+                    shown = {
+                        "loss": f"{figures['loss']:.3f}",
+                        "words/s": f"{figures['words_per_second']:.0f}",
+                        **self._dev_shown(),
+                    }
                     bar.set_postfix(shown)
-                    self._log({"kind": "train", "step": self.step, "epoch": self.epoch + 1, "rate": self._rate(), **figures})
+                    self._log(
+                        {
+                            "kind": "train",
+                            "step": self.step,
+                            "epoch": self.epoch + 1,
+                            "rate": self._rate(),
+                            **figures,
+                        }
+                    )
                     if count == 20 or (not self.bars and count % 200 == 0):
                         left = meter.seconds / count * (len(todo) - count)
                         self.say(
-                            f"{label}: {self.done_in_epoch:,}/{len(updates):,} updates, loss {figures['loss']:.3f}, "
-                            f"{figures['words_per_second']:.0f} words/s, structure {figures['structure_share']:.1%} of the "
-                            f"time, {left / 60:.1f} min left in this epoch"
+                            f"{label}: {self.done_in_epoch:,}/{len(updates):,} updates, "
+                            f"loss {figures['loss']:.3f}, {figures['words_per_second']:.0f} words/s, "
+                            f"structure {figures['structure_share']:.1%} of the time, "
+                            f"{left / 60:.1f} min left in this epoch"
                         )
                 if time.monotonic() - self._saved_at > self.settings.checkpoint_minutes * 60:
                     self._save()
@@ -225,7 +244,7 @@ class Trainer:
             self._log({"kind": "epoch", "step": self.step, "epoch": self.epoch + 1, **meter.whole()})
 
     def _update(self, batches: list[list[int]]) -> tuple[np.ndarray, int]:
-        """One update over this process's share of the batches; the loss is divided by the words of all of them."""
+        """One update over this process's share of the batches; the loss is divided by the words of all."""
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
         torch.manual_seed((self.config.seed * 1_000_003 + self.step) * 64 + process)
         words = sum(len(self.data.examples[place].sentence.words) for batch in batches for place in batch)
@@ -235,7 +254,9 @@ class Trainer:
         terms = np.zeros(4)
         mine = batches[process::processes]
         for place, batch in enumerate(mine):
-            inputs, gold, gold_tags = collate([self.data.examples[example] for example in batch], self.data.inputs)
+            inputs, gold, gold_tags = collate(
+                [self.data.examples[example] for example in batch], self.data.inputs
+            )
             device = self.accelerator.device
             inputs = {name: value.to(device) for name, value in inputs.items()}
             last = place == len(mine) - 1
@@ -247,8 +268,8 @@ class Trainer:
         norm = self.accelerator.clip_grad_norm_(self.step_module.parameters(), self.settings.clip)
         if norm is not None and not bool(torch.isfinite(norm)):
             raise ArcspanError(
-                f"the gradient is {float(norm)} at update {self.step + 1}: lower training.rate or training.encoder_rate, "
-                "then continue with --resume"
+                f"the gradient is {float(norm)} at update {self.step + 1}: lower training.rate or "
+                "training.encoder_rate, then continue with --resume"
             )
         self.optimizer.step()
         self._update_average()
@@ -275,7 +296,9 @@ class Trainer:
 
     def _rates(self) -> list[float]:
         warm = self.settings.warmup * self.total
-        share = self.step / warm if self.step < warm else (self.total - self.step) / max(1.0, self.total - warm)
+        share = (
+            self.step / warm if self.step < warm else (self.total - self.step) / max(1.0, self.total - warm)
+        )
         return [group["initial"] * share for group in self.optimizer.param_groups]
 
     def _rate(self) -> float:
@@ -304,7 +327,12 @@ class Trainer:
                         f"models/{self.step:06d}",
                         {"model": self.model.state_dict()},
                         model_texts(description, self.data.inputs),
-                        {"step": self.step, "epoch": self.epoch, "dev": self.dev, "config": self.config.to_json()},
+                        {
+                            "step": self.step,
+                            "epoch": self.epoch,
+                            "dev": self.dev,
+                            "config": self.config.to_json(),
+                        },
                     )
 
     def _predict_dev(self) -> list[Pair]:
@@ -317,7 +345,9 @@ class Trainer:
             from accelerate.utils import gather_object
 
             found = gather_object(found)
-        everything: list[Prediction] = [prediction for _, prediction in sorted(found, key=lambda item: item[0])]
+        everything: list[Prediction] = [
+            prediction for _, prediction in sorted(found, key=lambda item: item[0])
+        ]
         if not self.accelerator.is_main_process:
             return []
         sentences = [pair.dependencies.words for pair in self.data.dev]
@@ -344,7 +374,10 @@ class Trainer:
         self._saved_at = time.monotonic()
         if not self.accelerator.is_main_process:
             return
-        tensors = {"model": self.model.state_dict(), "optimizer": _optimizer_tensors(self.model, self.optimizer)}
+        tensors = {
+            "model": self.model.state_dict(),
+            "optimizer": _optimizer_tensors(self.model, self.optimizer),
+        }
         if self.average is not None:
             tensors["average"] = self.average
         state = {
@@ -403,7 +436,9 @@ class _Meter:
 
     def figures(self) -> dict[str, float]:
         now = time.perf_counter()
-        out = self._summary(slice(-self.new, None), now - self.looked, self.structure.seconds - self.structure_at_look)
+        out = self._summary(
+            slice(-self.new, None), now - self.looked, self.structure.seconds - self.structure_at_look
+        )
         self.looked, self.structure_at_look, self.new = now, self.structure.seconds, 0
         return out
 
@@ -439,14 +474,25 @@ class _weights:
             self.model.load_state_dict(self.own)
 
 
-def dev_scores(gold: Sequence[Pair], predicted: Sequence[Pair], config: Config, part: str = "both") -> dict[str, float]:
-    """The figures that training shows and chooses by (`chosen`: LAS + F1, or the one that a SEP model has)."""
+def dev_scores(
+    gold: Sequence[Pair], predicted: Sequence[Pair], config: Config, part: str = "both"
+) -> dict[str, float]:
+    """The figures that training shows, and `chosen`: LAS + F1, or the one that a SEP model has."""
     report = evaluate(
-        gold, predicted, punctuation=config.training.punctuation, subtypes=config.training.subtypes, tags="gold"
+        gold,
+        predicted,
+        punctuation=cast(Any, config.training.punctuation),
+        subtypes=config.training.subtypes,
+        tags="gold",
     )
     scores: dict[str, float] = {}
     if part != "dependency":
-        scores |= {"f1": report.f1, "precision": report.precision, "recall": report.recall, "lcm_con": report.lcm_con}
+        scores |= {
+            "f1": report.f1,
+            "precision": report.precision,
+            "recall": report.recall,
+            "lcm_con": report.lcm_con,
+        }
     if part != "constituency":
         scores |= {"las": report.las, "uas": report.uas, "lcm_dep": report.lcm_dep}
     if part == "both":
@@ -457,10 +503,16 @@ def dev_scores(gold: Sequence[Pair], predicted: Sequence[Pair], config: Config, 
     return scores
 
 
-def load_parts(folder: Path) -> dict[str, tuple[Model, PieceInputs | WordInputs, dict[str, Any], dict[str, Any]]]:
+def load_parts(
+    folder: Path,
+) -> dict[str, tuple[Model, PieceInputs | WordInputs, dict[str, Any], dict[str, Any]]]:
     """The best model of a run, or both of a SEP run: part -> (model, inputs, description, state)."""
     out = {}
-    for part, own in (("both", folder), ("constituency", folder / "constituency"), ("dependency", folder / "dependency")):
+    for part, own in (
+        ("both", folder),
+        ("constituency", folder / "constituency"),
+        ("dependency", folder / "dependency"),
+    ):
         if (own / "best.json").exists():
             place, state = Checkpoint(own).open("best")
             out[part] = (*load_model(place), state)
@@ -477,7 +529,8 @@ def predict_pairs(folder: Path, gold: Sequence[Pair], *, apart: bool = False) ->
     sentences = [pair.dependencies.words for pair in gold]
     tags = [pair.constituency.tags for pair in gold]
     found = {
-        part: predict(model, inputs, sentences, tags=tags, apart=apart) for part, (model, inputs, _, _) in parts.items()
+        part: predict(model, inputs, sentences, tags=tags, apart=apart)
+        for part, (model, inputs, _, _) in parts.items()
     }
     inventories = next(iter(parts.values()))[0].inventories
     both = found.get("both")
@@ -499,7 +552,9 @@ def _claim(folder: Path, config: Config, resume: bool, main: bool) -> None:
     """Refuse to train over another run; keep the configuration beside the results."""
     started = (folder / "config.json").exists()
     if started and not resume:
-        raise ConfigError(f"{folder}: a run is already here: continue it with --resume, or choose another output")
+        raise ConfigError(
+            f"{folder}: a run is already here: continue it with --resume, or choose another output"
+        )
     if not main:
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -507,13 +562,15 @@ def _claim(folder: Path, config: Config, resume: bool, main: bool) -> None:
         before = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         changed = _differences(before, config.to_json())
         if changed:
-            raise ConfigError(f"{folder}: cannot resume with another configuration; changed: {', '.join(changed)}")
+            raise ConfigError(
+                f"{folder}: cannot resume with another configuration; changed: {', '.join(changed)}"
+            )
     if config.model.system == "sep":
         for part in ("constituency", "dependency"):
             (folder / part).mkdir(exist_ok=True)
     if not started:
         with atomic_write(folder / "config.json") as file:
-            file.write(dump(config.to_json()))  # type: ignore[call-overload]
+            file.write(dump(config.to_json()))
 
 
 def _differences(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> list[str]:
@@ -549,7 +606,15 @@ def _states(optimizer: Any) -> dict[Any, dict[str, Any]]:
 
 
 def _in_words(scores: dict[str, float]) -> str:
-    names = {"las": "LAS", "uas": "UAS", "f1": "F1", "lcm_con": "LCM con", "lcm_dep": "LCM dep", "lcm_both": "LCM both", "tags": "tags"}
+    names = {
+        "las": "LAS",
+        "uas": "UAS",
+        "f1": "F1",
+        "lcm_con": "LCM con",
+        "lcm_dep": "LCM dep",
+        "lcm_both": "LCM both",
+        "tags": "tags",
+    }
     return ", ".join(f"{text} {scores[name]:.2f}" for name, text in names.items() if name in scores)
 
 
