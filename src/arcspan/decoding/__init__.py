@@ -13,9 +13,21 @@ from arcspan.decoding.batch import Decoded
 from arcspan.decoding.cky import cky
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
+from arcspan.decoding.inference import Marginals, log_partition, marginals, minimum_bayes_risk
 from arcspan.decoding.naive import naive
 
-__all__ = ["Decoded", "batched", "cky", "eisner", "eisner_satta", "naive"]
+__all__ = [
+    "Decoded",
+    "Marginals",
+    "batched",
+    "cky",
+    "eisner",
+    "eisner_satta",
+    "log_partition",
+    "marginals",
+    "minimum_bayes_risk",
+    "naive",
+]
 
 
 def __getattr__(name: str) -> Any:

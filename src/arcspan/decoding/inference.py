@@ -9,6 +9,7 @@ differentiation is needed either.
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,10 @@ from arcspan.decoding.cky import cky
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
 from arcspan.errors import ScoreError
+
+
+# Charts of up to this many numbers (16 MiB: about 125 words) are kept by each thread for its next sentence.
+_LARGE = 1 << 21
 
 
 class Marginals(NamedTuple):
@@ -106,6 +111,21 @@ def minimum_bayes_risk(
     return eisner(arcs, sizes, threads=threads) if spans is None else cky(spans, sizes, threads=threads)  # type: ignore[arg-type]
 
 
+_kept = threading.local()
+
+
+def _charts(size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two charts of that size; kept from call to call, since asking the system for fresh memory takes longer than
+    a short sentence, unless they are large.
+    """
+    if size > _LARGE:
+        return np.empty(size), np.empty(size)
+    charts: tuple[NDArray[np.float64], NDArray[np.float64]] | None = getattr(_kept, "charts", None)
+    if charts is None or len(charts[0]) < size:
+        charts = _kept.charts = (np.empty(size), np.empty(size))
+    return charts
+
+
 def _infer(
     span: ArrayLike | None,
     arc: ArrayLike | None,
@@ -144,12 +164,27 @@ def _infer(
     if with_headed or (with_headed is None and headed is not None):
         parts = np.zeros((*room, room[-1]), kind)
     if span is not None and arc is not None:
-        power = 4
         inputs = (ready["span"], ready["arc"], ready.get("headed"), sizes)
-        run(lambda b: kernels.joint(b, *inputs, partition, spans, arcs, parts, status, wanted), sizes, power, threads)
+
+        def joint(sentences: NDArray[np.int64]) -> None:
+            n = int(sizes[sentences].max())
+            charts = _charts((n + 1) ** 2 * (n + 4))
+            kernels.joint(sentences, *inputs, *charts, partition, spans, arcs, parts, status, wanted)
+
+        run(joint, sizes, 4, threads)
     elif span is not None:
-        run(lambda b: kernels.spans_only(b, ready["span"], sizes, partition, spans, status, wanted), sizes, 3, threads)
+        run(
+            lambda b: kernels.spans_only(b, ready["span"], sizes, partition, spans, status, wanted),
+            sizes,
+            3,
+            threads,
+        )
     else:
-        run(lambda b: kernels.arcs_only(b, ready["arc"], sizes, partition, arcs, status, wanted), sizes, 3, threads)
+        run(
+            lambda b: kernels.arcs_only(b, ready["arc"], sizes, partition, arcs, status, wanted),
+            sizes,
+            3,
+            threads,
+        )
     complain(status)
     return Marginals(partition, spans, arcs, parts)

@@ -20,7 +20,11 @@ from arcspan import decoding
 class _LogPartition(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, span: torch.Tensor | None, arc: torch.Tensor | None, headed: torch.Tensor | None, lengths: np.ndarray
+        ctx: Any,
+        span: torch.Tensor | None,
+        arc: torch.Tensor | None,
+        headed: torch.Tensor | None,
+        lengths: np.ndarray,
     ) -> torch.Tensor:
         given = [span, arc, headed]
         scores = [None if tensor is None else _as_array(tensor) for tensor in given]
@@ -32,7 +36,9 @@ class _LogPartition(torch.autograd.Function):
             parts = (found.spans, found.arcs, found.headed)
             ctx.save_for_backward(
                 *(
-                    torch.from_numpy(part).to(tensor) if needed and tensor is not None and part is not None else None
+                    torch.from_numpy(part).to(tensor)
+                    if needed and tensor is not None and part is not None
+                    else None
                     for part, tensor, needed in zip(parts, given, ctx.needs_input_grad, strict=False)
                 )
             )

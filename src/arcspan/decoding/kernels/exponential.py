@@ -20,17 +20,10 @@ _LN2_LOW = 1.42860682030941723212e-6
 
 
 def relaxed(function: Callable[..., Any]) -> Any:
-    """As `compile.kernel`, but sums may be reordered, which vectorising them needs; infinities keep their meaning."""
-    options = {
-        "nogil": True,
-        "error_model": "numpy",
-        "fastmath": {"reassoc", "nsz", "contract", "nnan", "arcp"},
-    }
-    try:
-        return numba.njit(function, cache=True, **options)
-    except RuntimeError:
-        # numba: "no locator available": neither __pycache__ nor the user's cache folder is writeable.
-        return numba.njit(function, **options)
+    """A part of a kernel whose sums may be reordered, as vectorising them needs; infinities keep their meaning."""
+    return numba.njit(
+        function, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract", "nnan", "arcp"}
+    )
 
 
 @intrinsic
@@ -41,6 +34,28 @@ def _as_double(typing_context, bits):  # type: ignore[no-untyped-def]
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), code
+
+
+@intrinsic
+def _as_bits(typing_context, value):  # type: ignore[no-untyped-def]
+    """The bits of a double, as an int64."""
+
+    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), code
+
+
+@relaxed
+def exponent(value):
+    """The whole number e with 2**e <= value < 2**(e+1), as a double; for value >= 2**-1022."""
+    return types.float64((_as_bits(value) >> 52) - 1023)
+
+
+@relaxed
+def power_of_two(e):
+    """2**e for a whole number e up to 1023; zero below -1022."""
+    return _as_double((types.int64(types.int32(max(min(e, 1023.0), -1023.0))) + 1023) << 52)
 
 
 @relaxed
@@ -64,5 +79,5 @@ def exp_negative(x):
     p = p * r + 0.5
     p = p * r + 1.0
     p = p * r + 1.0
-    value = p * _as_double((types.int64(types.int32(k)) + 1023) << 52)
+    value = p * power_of_two(k)
     return value if x >= -708.0 else 0.0

@@ -26,19 +26,20 @@ import numpy as np
 
 from arcspan.decoding.kernels import log_space
 from arcspan.decoding.kernels.compile import kernel
-from arcspan.decoding.kernels.exponential import exp_negative, relaxed
+from arcspan.decoding.kernels.exponential import exp_negative, exponent, power_of_two, relaxed
 
 # What a kernel says of a sentence; the first four as the searches do.
 DONE, NAN, FORBIDDEN, INFINITE, UNSAFE = 0, 1, 2, 3, 4
 
-TOP = 450
+TOP = 450.0
 # The scale of a span all of whose trees are forbidden.
-NOTHING = -(1 << 40)
+NOTHING = -1e15
+# Products of at least 2**SMALL keep all their digits.
+SMALL = -1000.0
 # Scores further below their maximum, or further from zero, than this are left to the kernel with logarithms.
 DEEP, FAR = -600.0, 1e6
 LOG2 = math.log(2.0)
 HUGE = 1e308
-POWERS = np.ldexp(1.0, np.arange(-1022, 1024))
 
 _u = np.uint64
 
@@ -69,18 +70,6 @@ def look(span, arc, headed, b, n):
 def adds_up(total, expected):
     """Whether a sum of probabilities is what it must be; false for NaN."""
     return abs(total - expected) <= 1e-6 * expected
-
-
-@relaxed
-def exponent(value):
-    """e with 2**e <= value < 2**(e+1), for value > 0."""
-    return math.frexp(value)[1] - 1
-
-
-@relaxed
-def power_of_two(e):
-    """2**e; zero below 2**-1022."""
-    return POWERS[min(e, 1023) + 1022] if e >= -1022 else 0.0
 
 
 @relaxed
@@ -200,6 +189,77 @@ def prepare_arcs(arc, b, n, stride, arcs, turned, root):
 
 
 @relaxed
+def weigh_splits(i, j, scale, low, weights):
+    """weights[k] of the split k of (i, j) relative to the best one; that one's scale, and the least safe exponent."""
+    scale_i, scale_j, low_i, low_j = scale[i], scale[j], low[i], low[j]
+    best = 2.0 * NOTHING
+    for k in range(_u(i + 1), _u(j)):
+        best = max(best, scale_i[k] + scale_j[k])
+    least = 0.0
+    for k in range(_u(i + 1), _u(j)):
+        e = scale_i[k] + scale_j[k] - best - TOP
+        weights[k] = power_of_two(e)
+        least = min(least, e + low_i[k] + low_j[k] if e > 0.5 * NOTHING else 0.0)
+    return best, least
+
+
+@kernel
+def lossless(acc, i, j, scale, best):
+    """Whether the headed values of (i, j) are so large that what was lost in underflow is below 2**-50 of each."""
+    lost = TOP + 40.0 - 1022.0
+    for k in range(i + 1, j):
+        e = scale[i, k] + scale[j, k] - best - TOP
+        if 0.5 * NOTHING < e < -1022.0:
+            lost = 2.0 * TOP + 40.0 - 1022.0
+    for h in range(i + 1, j + 1):
+        if acc[h] == 0.0 or exponent(acc[h]) < lost + 50.0:
+            return False
+    return True
+
+
+@relaxed
+def least_positive(row, begin, end):
+    """The exponent of the least positive value of row[begin:end]."""
+    least = HUGE
+    for h in range(_u(begin), _u(end)):
+        least = min(least, row[h] if row[h] > 0.0 else HUGE)
+    return exponent(least)
+
+
+@relaxed
+def forget(row, other):
+    """Two rows of zeros."""
+    for h in range(len(row)):
+        row[h] = 0.0
+        other[h] = 0.0
+
+
+@relaxed
+def second_order(row, scores, i, j, size, shift, hook_shift):
+    """The exponentials of the headed and hooked scores of a span, and how deep they reach."""
+    exponentials(row, scores, 0, size, hook_shift)
+    exponentials(row, scores, i + 1, j + 1, shift)
+    row[0] = 0.0
+    for h in range(size, len(row)):
+        row[h] = 0.0
+    return min(
+        depth(scores, i + 1, j + 1, shift),
+        depth(scores, 1, i + 1, hook_shift),
+        depth(scores, j + 1, size, hook_shift),
+    )
+
+
+@relaxed
+def greatest_hooked(headed, b, n):
+    """The greatest score of a hooked span."""
+    best = -np.inf
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            best = greatest(headed[b, i, j], j + 1, n + 1, greatest(headed[b, i, j], 1, i + 1, best))
+    return best
+
+
+@relaxed
 def inside(span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, tops, mantissas):
     """Fill the chart x; returns what happened, the total scaled down by 2**scale[0, n], and its logarithm.
 
@@ -209,129 +269,110 @@ def inside(span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, top
     constant, deepest = prepare_arcs(arc, b, n, stride, arcs, turned, root)
     if constant == -np.inf:
         return FORBIDDEN, 0.0, 0.0
-    arc_low = int(math.floor(deepest / LOG2))
+    arc_low = math.floor(deepest / LOG2)
     hook_shift = 0.0
     if headed is not None and n > 1:
-        hook_shift = -np.inf
-        for i in range(n):
-            for j in range(i + 1, size):
-                hook_shift = greatest(headed[b, i, j], 1, i + 1, hook_shift)
-                hook_shift = greatest(headed[b, i, j], j + 1, size, hook_shift)
+        hook_shift = greatest_hooked(headed, b, n)
         if hook_shift == -np.inf:
             return FORBIDDEN, 0.0, 0.0
         constant += hook_shift * (n - 1)
-    low = np.zeros((size, size), np.int64)
+    # The exponent of the least positive value of a span, at most zero.
+    low = np.zeros((size, size))
     acc = np.zeros(stride)
     row = np.zeros(stride)
-    ones = np.ones(stride)
     weights = np.empty(size)
     # All spans that end in j, the narrowest first: the rows x[j, k] of their right parts stay in the cache.
     for j in range(1, size):
         for i in range(j - 1, -1, -1):
-            w = j - i
             x_ij, x_ji = row_of(x, i * size + j, stride), row_of(x, j * size + i, stride)
-            second = ones
+            scale[i, j] = scale[j, i] = NOTHING
             score = np.float64(span[b, i, j])
-            deepest = 0.0
+            second_low = 0.0
             if headed is not None:
-                second = row_of(g, i * size + j, stride)
-                scores = headed[b, i, j]
-                shift = greatest(scores, i + 1, j + 1, -np.inf)
+                shift = greatest(headed[b, i, j], i + 1, j + 1, -np.inf)
                 score += shift
                 if score > -np.inf:
-                    exponentials(second, scores, 0, size, hook_shift)
-                    exponentials(second, scores, i + 1, j + 1, shift)
-                    deepest = min(
-                        depth(scores, i + 1, j + 1, shift),
-                        depth(scores, 1, i + 1, hook_shift),
-                        depth(scores, j + 1, size, hook_shift),
-                    )
-                    second[0] = 0.0
-                    for h in range(size, stride):
-                        second[h] = 0.0
-            if score > -np.inf and (abs(score) > FAR or deepest < DEEP):
-                return UNSAFE, 0.0, 0.0
-            second_low = int(math.floor(deepest / LOG2))
-
-            # The best split, by the scales of its parts; splits are weighed relative to it.
-            best = 2 * NOTHING
-            for k in range(i + 1, j):
-                best = max(best, scale[i, k] + scale[j, k])
-            if w == 1:
-                best = -TOP
-            if score == -np.inf or best < NOTHING // 2:
-                for h in range(stride):
-                    x_ij[h] = 0.0
-                    x_ji[h] = 0.0
-                scale[i, j] = scale[j, i] = NOTHING
+                    second = row_of(g, i * size + j, stride)
+                    deepest = second_order(second, headed[b, i, j], i, j, size, shift, hook_shift)
+                    if deepest < DEEP:
+                        return UNSAFE, 0.0, 0.0
+                    second_low = math.floor(deepest / LOG2)
+            if score == -np.inf:
+                forget(x_ij, x_ji)
                 continue
+            if abs(score) > FAR:
+                return UNSAFE, 0.0, 0.0
             log2 = math.floor(score / LOG2)
-            mantissa = math.exp(score - log2 * LOG2)
-            tops[i, j] = int(log2)
-            mantissas[i, j] = mantissa
+            mantissa = 2.0 * exp_negative(score - log2 * LOG2 - LOG2)
 
             for h in range(stride):
                 acc[h] = 0.0
-            lost = -2000
-            if w == 1:
-                acc[j] = 1.0
+            best = -TOP
+            if j - i == 1:
+                acc[j] = mantissa
             else:
-                for k in range(i + 1, j):
-                    e = scale[i, k] + scale[j, k] - best - TOP
-                    weights[k - i - 1] = power_of_two(e)
-                    if e > NOTHING // 2:
-                        if e < -1022:
-                            lost = max(lost, 2 * TOP + 40 - 1022)
-                        elif e + low[i, k] < -1000 or e + low[i, k] + low[j, k] < -1000:
-                            lost = max(lost, TOP + 40 - 1022)
-                combine(acc, i + 1, 0, j + 1, 0, x, i * size + i + 1, x, j * size + i + 1, stride, weights, w - 1)
-            least, lowest, top = HUGE, HUGE, 0.0
+                best, least = weigh_splits(i, j, scale, low, weights)
+                if best < 0.5 * NOTHING:
+                    forget(x_ij, x_ji)
+                    continue
+                first = i + 1
+                combine(
+                    acc,
+                    first,
+                    0,
+                    j + 1,
+                    0,
+                    x,
+                    i * size + first,
+                    x,
+                    j * size + first,
+                    stride,
+                    weights[first:],
+                    j - first,
+                )
+                if least < SMALL and not lossless(acc, i, j, scale, best):
+                    return UNSAFE, 0.0, 0.0
+                for h in range(_u(i + 1), _u(j + 1)):
+                    acc[h] *= mantissa
+            if headed is not None:
+                if least_positive(acc, i + 1, j + 1) + second_low < SMALL:
+                    return UNSAFE, 0.0, 0.0
+                for h in range(_u(i + 1), _u(j + 1)):
+                    acc[h] *= second[h]
+            top, lowest = 0.0, HUGE
             for h in range(_u(i + 1), _u(j + 1)):
-                least = min(least, acc[h])
+                top = max(top, acc[h])
                 lowest = min(lowest, acc[h] if acc[h] > 0.0 else HUGE)
-            if lost > -2000 and (least == 0.0 or exponent(least) < lost + 50):
-                return UNSAFE, 0.0, 0.0
-            if lowest < HUGE and exponent(lowest) + second_low < -1000:
-                return UNSAFE, 0.0, 0.0
-            lowest = HUGE
-            for h in range(_u(i + 1), _u(j + 1)):
-                value = acc[h] * mantissa * second[h]
-                acc[h] = value
-                top = max(top, value)
-                lowest = min(lowest, value if value > 0.0 else HUGE)
             if top == 0.0:
-                for h in range(stride):
-                    x_ij[h] = 0.0
-                    x_ji[h] = 0.0
-                scale[i, j] = scale[j, i] = NOTHING
+                forget(x_ij, x_ji)
                 continue
             up = exponent(top) - TOP
-            if exponent(lowest) - up < -1000:
+            head_low = exponent(lowest) - up
+            if head_low < SMALL:
                 return UNSAFE, 0.0, 0.0
-            scale[i, j] = scale[j, i] = best + TOP + int(log2) + up
-            factor = math.ldexp(1.0, -up)
-            for h in range(_u(i + 1), _u(j + 1)):
-                acc[h] *= factor
+            scale[i, j] = scale[j, i] = best + TOP + log2 + up
+            tops[i, j] = tops[j, i] = log2
+            mantissas[i, j] = mantissa
+            factor = power_of_two(-up)
 
             # Hooked: the head m of the span attaches to h outside.
             for h in range(stride):
+                acc[h] *= factor
                 row[h] = 0.0
             left_end = (i + 4) & ~3
-            add_rows(row, 0, left_end, arcs, i + 1, stride, acc, w)
-            add_rows(row, max((j + 1) & ~3, left_end), stride, arcs, i + 1, stride, acc, w)
-            hook_low = exponent(lowest) - up + arc_low
-            if hook_low + second_low < -1000:
-                least, lowest = HUGE, HUGE
+            right_begin = max((j + 1) & ~3, left_end)
+            add_rows(row, 0, left_end, arcs, i + 1, stride, acc, j - i)
+            add_rows(row, right_begin, stride, arcs, i + 1, stride, acc, j - i)
+            if head_low + arc_low + second_low < SMALL:
                 for h in range(1, size):
                     if h <= i or h > j:
-                        least = min(least, row[h])
-                        lowest = min(lowest, row[h] if row[h] > 0.0 else HUGE)
-                if hook_low < -1000 and (least == 0.0 or exponent(least) < -900):
-                    return UNSAFE, 0.0, 0.0
-                if lowest < HUGE and exponent(lowest) + second_low < -1000:
-                    return UNSAFE, 0.0, 0.0
-            for h in range(stride):
-                row[h] *= second[h]
+                        if head_low + arc_low < SMALL and (row[h] == 0.0 or exponent(row[h]) < SMALL + 100.0):
+                            return UNSAFE, 0.0, 0.0
+                        if row[h] > 0.0 and exponent(row[h]) + second_low < SMALL:
+                            return UNSAFE, 0.0, 0.0
+            if headed is not None:
+                for h in range(stride):
+                    row[h] *= second[h]
             for h in range(_u(i + 1), _u(j + 1)):
                 row[h] = acc[h]
             lowest = HUGE
@@ -339,28 +380,27 @@ def inside(span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, top
                 x_ij[h] = row[h]
                 x_ji[h] = row[h]
                 lowest = min(lowest, row[h] if row[h] > 0.0 else HUGE)
-            low[i, j] = low[j, i] = exponent(lowest)
+            low[i, j] = low[j, i] = min(exponent(lowest), 0.0)
     if scale[0, n] == NOTHING:
         return FORBIDDEN, 0.0, 0.0
     total = 0.0
     for m in range(1, size):
         total += x[n * stride + m] * root[m]
-    if total == 0.0:
-        return (UNSAFE if low[0, n] + arc_low < -1000 else FORBIDDEN), 0.0, 0.0
-    if exponent(total) < -900:
+    if total == 0.0 and low[0, n] + arc_low >= SMALL:
+        return FORBIDDEN, 0.0, 0.0
+    if total == 0.0 or exponent(total) < SMALL + 100.0:
         return UNSAFE, 0.0, 0.0
     return DONE, total, math.log(total) + scale[0, n] * LOG2 + constant
 
 
 @relaxed
-def outside(n, stride, x, g, second_order, arcs, turned, root, scale, tops, mantissas, total, spans, heads, parts):
+def outside(n, stride, x, g, second, arcs, turned, root, scale, tops, mantissas, total, spans, heads, parts):
     """Marginals from the chart: spans[i, j], heads[m, h] and, where wanted, parts[i, j, h]; False where they are off.
 
     g[i, j, h] becomes the outside value of a headed span, times its own scores: what its two parts receive.
     """
     size = n + 1
     out = np.empty(stride)
-    ones = np.ones(stride)
     weights = np.empty(size)
     hooked = np.empty(size * stride)
     sums = np.zeros(size * stride)
@@ -373,10 +413,8 @@ def outside(n, stride, x, g, second_order, arcs, turned, root, scale, tops, mant
             g_ij, g_ji = row_of(g, i * size + j, stride), row_of(g, j * size + i, stride)
             hooks = row_of(hooked, j, stride)
             if scale[i, j] == NOTHING:
-                for h in range(stride):
-                    hooks[h] = 0.0
-                    g_ij[h] = 0.0
-                    g_ji[h] = 0.0
+                forget(g_ij, g_ji)
+                forget(hooks, hooks)
                 spans[i, j] = 0.0
                 if parts is not None:
                     for h in range(1, size):
@@ -390,18 +428,35 @@ def outside(n, stride, x, g, second_order, arcs, turned, root, scale, tops, mant
                     heads[m, 0] = x_ij[m] * out[m]
             else:
                 # As the left part of (i, k), then as the right part of (k, j).
-                for k in range(j + 1, size):
-                    weights[k - j - 1] = power_of_two(scale[i, j] + scale[j, k] + tops[i, k] - scale[i, k])
-                combine(out, i + 1, 0, j + 2, 1, g, i * size + j + 1, x, j * size + j + 1, stride, weights, n - j)
+                scale_ij, scale_i, scale_j, tops_i, tops_j = scale[i, j], scale[i], scale[j], tops[i], tops[j]
+                for k in range(_u(j + 1), _u(size)):
+                    weights[k] = power_of_two(scale_ij + scale_j[k] + tops_i[k] - scale_i[k])
+                first = j + 1
+                combine(
+                    out,
+                    i + 1,
+                    0,
+                    first + 1,
+                    1,
+                    g,
+                    i * size + first,
+                    x,
+                    j * size + first,
+                    stride,
+                    weights[first:],
+                    n - j,
+                )
                 for k in range(i):
-                    weights[k] = power_of_two(scale[i, k] + scale[i, j] + tops[k, j] - scale[k, j])
+                    weights[k] = power_of_two(scale_ij + scale_i[k] + tops_j[k] - scale_j[k])
                 combine(out, 1, 1, j + 1, 0, g, j * size, x, i * size, stride, weights, i)
                 for h in range(stride):
                     out[h] = out[h] if x_ij[h] > 0.0 else 0.0
 
-            second = g_ij if second_order else ones
             for h in range(stride):
-                hooks[h] = out[h] * second[h]
+                hooks[h] = out[h]
+            if second:
+                for h in range(stride):
+                    hooks[h] *= g_ij[h]
             for h in range(_u(i + 1), _u(j + 1)):
                 hooks[h] = 0.0
             if parts is not None:
@@ -420,8 +475,12 @@ def outside(n, stride, x, g, second_order, arcs, turned, root, scale, tops, mant
             if parts is not None:
                 for h in range(i + 1, j + 1):
                     parts[i, j, h] = x_ij[h] * out[h]
+            mantissa = mantissas[i, j]
             for h in range(_u(i + 1), _u(j + 1)):
-                out[h] *= second[h] * mantissas[i, j]
+                out[h] *= mantissa
+            if second:
+                for h in range(_u(i + 1), _u(j + 1)):
+                    out[h] *= g_ij[h]
             for h in range(i + 1):
                 out[h] = 0.0
             for h in range(j + 1, stride):
@@ -450,14 +509,11 @@ def outside(n, stride, x, g, second_order, arcs, turned, root, scale, tops, mant
 
 
 @kernel
-def joint(sentences, span, arc, headed, lengths, partition, spans, heads, parts, status, wanted):
-    """Log-partition and, where wanted, marginals of the listed sentences."""
-    size = 1
-    for b in sentences:
-        size = max(size, lengths[b] + 1)
-    room = size * size * ((size + 3) & ~3)
-    x = np.empty(room)
-    g = np.empty(room if wanted or headed is not None else 0)
+def joint(sentences, span, arc, headed, lengths, x, g, partition, spans, heads, parts, status, wanted):
+    """Log-partition and, where wanted, marginals of the listed sentences.
+
+    x and g are room for two charts of the longest of them.
+    """
     for b in sentences:
         n = lengths[b]
         partition[b] = 0.0
@@ -469,8 +525,8 @@ def joint(sentences, span, arc, headed, lengths, partition, spans, heads, parts,
         arcs = np.zeros(size * stride)
         turned = np.zeros(size * stride)
         root = np.zeros(size)
-        scale = np.zeros((size, size), np.int64)
-        tops = np.zeros((size, size), np.int64)
+        scale = np.empty((size, size))
+        tops = np.zeros((size, size))
         mantissas = np.zeros((size, size))
         code, total, logarithm = inside(
             span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, tops, mantissas
@@ -480,7 +536,21 @@ def joint(sentences, span, arc, headed, lengths, partition, spans, heads, parts,
             second = headed is not None
             wide = None if parts is None else parts[b]
             good = outside(
-                n, stride, x, g, second, arcs, turned, root, scale, tops, mantissas, total, spans[b], heads[b], wide
+                n,
+                stride,
+                x,
+                g,
+                second,
+                arcs,
+                turned,
+                root,
+                scale,
+                tops,
+                mantissas,
+                total,
+                spans[b],
+                heads[b],
+                wide,
             )
             code = DONE if good else UNSAFE
         if code == UNSAFE:

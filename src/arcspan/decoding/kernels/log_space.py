@@ -72,7 +72,13 @@ def cky(span, b, n, spans, wanted):
             if w > 1 and mass > 0.0:
                 minus = finite(span[b, i, j]) - x[i, j]
                 share_out(
-                    x[i, i + 1 : j], x[j, i + 1 : j], w - 1, minus, mass, marginal[i, i + 1 : j], marginal[j, i + 1 : j]
+                    x[i, i + 1 : j],
+                    x[j, i + 1 : j],
+                    w - 1,
+                    minus,
+                    mass,
+                    marginal[i, i + 1 : j],
+                    marginal[j, i + 1 : j],
                 )
     return x[0, n]
 
