@@ -138,7 +138,7 @@ class ConlluSentence:
         pieces, covered = [], 0
         for token in self.tokens:
             first, dash, last = token.id.partition("-")
-            if dash:
+            if dash and last.isdecimal():
                 covered = int(last)
             elif not token.is_word or int(first) <= covered:
                 continue
