@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import Literal
 
 from arcspan.rendering.layout import Confidence, visible
 from arcspan.rendering.svg import to_svg
@@ -58,6 +59,8 @@ for (const svg of document.querySelectorAll("svg.arcspan")) {
         return i <= a && b <= j && (a > i || b < j);
       }));
       mark(all(".edges [data-word]").filter(edge => i < +edge.dataset.word && +edge.dataset.word <= j));
+      const inside = position => i < +position && +position <= j;
+      mark(all(".arc").filter(arc => inside(arc.dataset.word) && inside(arc.dataset.head)));
     } else {
       mark(all(`.word[data-word="${data.word}"], .arc[data-word="${data.word}"]`));
       mark(all(`.word[data-word="${data.head}"]`));
@@ -65,7 +68,7 @@ for (const svg of document.querySelectorAll("svg.arcspan")) {
         const below = all(`.arc[data-head="${data.word}"]`);
         mark(below);
         below.forEach(arc => mark(all(`.word[data-word="${arc.dataset.word}"]`)));
-        mark(all(`.constituent[data-head="${data.word}"]`));
+        mark(all(`.constituent[data-head="${data.word}"], .spine[data-head="${data.word}"]`));
       }
     }
     mark(all(`.word[data-word="${data.head}"]`), "governor");
@@ -88,10 +91,11 @@ def to_html(
     *,
     title: str = "arcspan",
     confidence: Sequence[Confidence | None] | None = None,
+    layout: Literal["wide", "tall"] = "wide",
 ) -> str:
     """A stand-alone HTML page with a picture of each pair of trees, in their order.
 
-    `confidence` gives what `to_svg` takes, one for each pair.
+    `confidence` gives what `to_svg` takes, one for each pair; `layout` is that of all pictures.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> page = to_html([(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))])
@@ -103,7 +107,7 @@ def to_html(
         tree = c_tree if c_tree is not None else d_tree
         text = " ".join(map(visible, tree.words)) if tree is not None else ""
         sure = confidence[position] if confidence is not None else None
-        picture = to_svg(c_tree, d_tree, confidence=sure)
+        picture = to_svg(c_tree, d_tree, confidence=sure, layout=layout)
         figures.append(
             f'<figure id="sentence-{position + 1}">'
             f'<figcaption dir="auto"><small>{position + 1}</small>{escape(text)}</figcaption>'

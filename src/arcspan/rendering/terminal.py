@@ -257,7 +257,7 @@ def _tall(picture: Picture, available: int) -> _Canvas:
     for arc in picture.arcs:
         row = rows[arc.modifier - 1]
         end = canvas.write(row, column, str(arc.modifier).rjust(digits), "number") + 1
-        end = canvas.write(row, end, ("◂ " if arc.head else "◆ ") + arc.relation, "arc")
+        end = canvas.write(row, end, f"{'◂' if arc.head else '◆'} {arc.relation}".rstrip(), "arc")
         ends.append(canvas.write(row, end + 1, str(arc.head), "number") if arc.head else end)
     start = max(ends)
     if start + 2 * picture.depth + 1 <= available:

@@ -1,0 +1,86 @@
+"""Levels, heads and widths, on which every picture stands."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arcspan.errors import TreeError
+from arcspan.rendering.layout import arrange, columns, is_right_to_left, visible
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+from tests.rendering.examples import ARABIC, LOGIC, LOGIC_ARCS, random_pair
+
+
+def test_constituents_of_the_papers_sentence_have_the_papers_heads() -> None:
+    picture = arrange(LOGIC, LOGIC_ARCS)
+    found = [(one.i, one.j, one.label, one.head, one.level) for one in picture.constituents]
+    assert found == [
+        (0, 7, "S", 2, 3),
+        (0, 1, "NP", 1, 1),
+        (1, 6, "VP", 2, 2),
+        (2, 5, "NP", 5, 1),
+        (5, 6, "ADVP", 6, 1),
+    ]
+    assert picture.above == (1, 2, 3, 3, 3, 4, 0)
+    assert [picture.on_spine(position) for position in range(5)] == [False, False, True, False, False]
+
+
+def test_the_lexical_tree_alone_is_enough() -> None:
+    assert arrange(None, None, LexicalTree.join(LOGIC, LOGIC_ARCS)) == arrange(LOGIC, LOGIC_ARCS)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30))
+def test_levels_keep_everything_apart(seed: int, n: int) -> None:
+    picture = arrange(*random_pair(seed, n))
+    for one in picture.constituents:
+        assert one.head, "trees that were joined have one head everywhere"
+        if one.parent >= 0:
+            parent = picture.constituents[one.parent]
+            assert parent.level > one.level and parent.i <= one.i < one.j <= parent.j
+    arcs = [(*sorted((arc.head, arc.modifier)), arc.level) for arc in picture.arcs if arc.head]
+    for position, (left, right, level) in enumerate(arcs):
+        for other_left, other_right, other in arcs[:position]:
+            assert max(left, other_left) >= min(right, other_right) or level != other
+
+
+def test_a_constituent_with_two_words_that_attach_outside_has_no_head() -> None:
+    c = ConstituencyTree.from_brackets("(S (X (A a) (B b)) (C c))")
+    picture = arrange(c, DependencyTree([3, 3, 0], ["x", "y", "root"], c.words))
+    assert [one.head for one in picture.constituents] == [3, 0]
+
+
+def test_trees_over_different_words_are_refused() -> None:
+    with pytest.raises(TreeError, match="7 constituency, 1 dependency"):
+        arrange(LOGIC, DependencyTree([0], ["root"]))
+    with pytest.raises(TreeError, match="nothing to draw"):
+        arrange(None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("abc", 3),
+        ("漢字", 4),
+        ("cafe\u0301", 4),
+        ("한국", 4),
+        ("👩‍🚀", 2),
+        ("👍🏽", 2),
+        ("ｱ", 1),
+        ("Ａ", 2),
+    ],
+)
+def test_columns_are_those_of_a_terminal(text: str, expected: int) -> None:
+    assert columns(text) == expected
+
+
+def test_words_become_visible() -> None:
+    assert visible("a\x00\x1b[1m") == "a␀␛[1m"
+    assert visible("\ud800\ufffe") == "\ufffd\ufffd"
+    assert visible("x" * 100_000) == "x" * 39 + "…"
+
+
+def test_the_direction_is_that_of_most_letters() -> None:
+    assert is_right_to_left(ARABIC.words)
+    assert not is_right_to_left(LOGIC.words)
+    assert not is_right_to_left(["123", "."])

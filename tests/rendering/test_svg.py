@@ -1,0 +1,213 @@
+"""The SVG: well-formed, complete, nothing on top of anything else, safe for any text."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arcspan.rendering import to_svg
+from arcspan.rendering.elements import width
+from arcspan.rendering.layout import arrange
+from arcspan.rendering.svg import Wide
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+from tests.rendering.examples import (
+    ARABIC,
+    ARABIC_ARCS,
+    CHINESE,
+    CHINESE_ARCS,
+    CONFIDENCE,
+    LOGIC,
+    LOGIC_ARCS,
+    SVG,
+    parts,
+    random_pair,
+    texts,
+)
+
+LAYOUTS = pytest.mark.parametrize("layout", ["wide", "tall"])
+
+
+def boxes(svg: str) -> list[tuple[float, float, float, float, str]]:
+    """The boxes of all texts (left, top, right, bottom), by the estimate of their widths."""
+    found = []
+    for text in ET.fromstring(svg).iter(f"{SVG}text"):
+        size, x, y = (float(text.get(key, "")) for key in ("font-size", "x", "y"))
+        wide = 0.9 * width(text.text or "", size)  # the estimate is on the safe side
+        at_left = text.get("text-anchor") == ("end" if text.get("direction") == "rtl" else "start")
+        left = x if at_left else x - wide / 2
+        found.append((left, y - 0.7 * size, left + wide, y + 0.1 * size, text.text or ""))
+    return found
+
+
+@LAYOUTS
+def test_every_word_constituent_and_arc_says_what_it_is(layout: str) -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS, layout=layout)  # type: ignore[arg-type]
+    words = parts(svg, "word")
+    assert [word.get("data-word") for word in words] == list("1234567")
+    assert [word.get("data-head") for word in words] == list("2055222")
+    assert [texts(word) for word in words][:2] == [["Logic", "NN"], ["plays", "VBZ"]]
+    constituents = parts(svg, "constituent")
+    assert [(one.get("data-span"), one.get("data-label"), one.get("data-head")) for one in constituents] == [
+        ("0,7", "S", "2"),
+        ("0,1", "NP", "1"),
+        ("1,6", "VP", "2"),
+        ("2,5", "NP", "5"),
+        ("5,6", "ADVP", "6"),
+    ]
+    arcs = {arc.get("data-word"): (arc.get("data-head"), arc.get("data-label")) for arc in parts(svg, "arc")}
+    assert arcs["5"] == ("2", "dobj") and arcs["2"] == ("0", "root") and len(arcs) == 7
+
+
+def test_heads_are_thick_lines_and_small_words() -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS)
+    assert [texts(one) for one in parts(svg, "constituent")] == [
+        ["S", "plays"],
+        ["NP"],
+        ["VP", "plays"],
+        ["NP", "role"],
+        ["ADVP"],
+    ]
+    # S-VP, VP-plays, NP-Logic, NP-role, ADVP-here
+    assert svg.count('class="spine"') == 5
+    assert svg.count('class="edge"') == 6
+
+
+def test_the_tree_is_above_the_words_and_the_arcs_are_below() -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS)
+    word_y = {
+        float(text.get("y", ""))
+        for text in ET.fromstring(svg).iter(f"{SVG}text")
+        if text.get("class") == "form"
+    }
+    assert len(word_y) == 1
+    y = word_y.pop()
+    kinds = {"label": lambda at: at < y, "relation": lambda at: at > y}
+    for text in ET.fromstring(svg).iter(f"{SVG}text"):
+        check = kinds.get(text.get("class", ""))
+        assert check is None or check(float(text.get("y", "")))
+
+
+def test_confidence_is_written_and_doubt_is_seen() -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS, confidence=CONFIDENCE)
+    spans = {
+        one.get("data-span"): (one.get("data-confidence"), one.get("class"))
+        for one in parts(svg, "constituent")
+    }
+    assert spans["1,6"] == ("0.2500", "constituent unsure") and spans["2,5"] == ("0.7500", "constituent")
+    assert spans["5,6"] == (None, "constituent")
+    arcs = {arc.get("data-word"): arc for arc in parts(svg, "arc")}
+    assert arcs["3"].get("data-confidence") == "0.3000"
+    assert arcs["3"].find(f"{SVG}path[@class='unsure']") is not None
+    assert arcs["4"].find(f"{SVG}path[@class='unsure']") is None
+    assert "25.0%" in svg
+
+
+def test_the_data_attributes_can_be_left_out() -> None:
+    assert "data-" not in to_svg(LOGIC, LOGIC_ARCS, ids=False)
+
+
+@LAYOUTS
+@pytest.mark.parametrize("trees", [(LOGIC, None), (None, LOGIC_ARCS)])
+def test_one_tree_alone_is_drawn(trees: tuple[ConstituencyTree, DependencyTree], layout: str) -> None:
+    svg = to_svg(*trees, layout=layout)  # type: ignore[arg-type]
+    assert len(parts(svg, "word")) == 7
+    assert bool(parts(svg, "constituent")) == (trees[0] is not None)
+    assert bool(parts(svg, "arc")) == (trees[1] is not None)
+
+
+@LAYOUTS
+@given(st.integers(0, 10**6), st.integers(1, 40))
+def test_no_text_lies_on_another_or_outside(layout: str, seed: int, n: int) -> None:
+    svg = to_svg(*random_pair(seed, n), layout=layout)  # type: ignore[arg-type]
+    root = ET.fromstring(svg)
+    wide, high = float(root.get("width", "")), float(root.get("height", ""))
+    found = sorted(boxes(svg))
+    for position, (left, top, right, bottom, text) in enumerate(found):
+        assert left >= 0 and right <= wide and top >= 0 and bottom <= high, text
+        for other_left, other_top, _, other_bottom, other in found[position + 1 :]:
+            if other_left >= right:
+                break
+            assert other_bottom <= top or bottom <= other_top, (text, other)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 40))
+def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) -> None:
+    drawing = Wide(arrange(*random_pair(seed, n)), None, True)
+    places: dict[int, list[float]] = {}
+    for (_, word), offset in drawing.ports.offsets.items():
+        places.setdefault(word, []).append(offset)
+    for offsets in places.values():
+        assert len({round(offset, 3) for offset in offsets}) == len(offsets)
+
+
+def test_a_script_from_right_to_left_begins_at_the_right() -> None:
+    wide = Wide(arrange(ARABIC, ARABIC_ARCS), None, True)
+    assert wide.centres == sorted(wide.centres, reverse=True)
+    assert 'direction="rtl"' in to_svg(ARABIC, ARABIC_ARCS)
+    wide = Wide(arrange(CHINESE, CHINESE_ARCS), None, True)
+    assert wide.centres == sorted(wide.centres)
+
+
+@LAYOUTS
+def test_text_is_text_whatever_it_says(layout: str) -> None:
+    words = ["<script>alert(1)</script>", "&amp;", '"><b', "\x00\x1b", "\ud800", "]]>", "a" * 100_000, "👩‍🚀"]
+    c = ConstituencyTree(words, ['"T"'] * 8, [(0, 8, "<S>"), (0, 2, "&")])
+    d = DependencyTree([0] + [1] * 7, ['"<r>'] * 8, words)
+    svg = to_svg(c, d, layout=layout)  # type: ignore[arg-type]
+    assert "<script" not in svg and len(svg) < 40_000
+    svg.encode("utf-8")
+    first = parts(svg, "word")[0]
+    assert texts(first)[0] == "<script>alert(1)</script>"
+    assert parts(svg, "constituent")[0].get("data-label") == "<S>"
+
+
+@LAYOUTS
+def test_trees_that_do_not_fit_are_drawn_too(layout: str) -> None:
+    c = ConstituencyTree.from_brackets("(S (X (A a) (B b)) (Y (C c) (D d)))")
+    d = DependencyTree([3, 4, 0, 3], ["x", "y", "root", "z"], c.words)  # crossing arcs
+    svg = to_svg(c, d, layout=layout)  # type: ignore[arg-type]
+    assert [one.get("data-head") for one in parts(svg, "constituent")] == ["3", None, "3"]
+    assert "no single head" in svg
+
+
+@LAYOUTS
+@pytest.mark.parametrize("n", [0, 1])
+def test_the_smallest_sentences_are_drawn(layout: str, n: int) -> None:
+    words = ["Yes"] * n
+    c = ConstituencyTree(words, ["UH"] * n, [(0, 1, "INTJ")] * n)
+    d = DependencyTree([0] * n, ["root"] * n, words)
+    assert len(parts(to_svg(c, d, layout=layout), "word")) == n  # type: ignore[arg-type]
+
+
+def test_a_very_long_sentence_is_drawn() -> None:
+    c, d = random_pair(1, 1500)
+    assert len(parts(to_svg(c, d), "word")) == 1500
+
+
+def test_the_lexical_tree_decides_on_heads() -> None:
+    lexical = LexicalTree.join(LOGIC.without_wrapper(), LOGIC_ARCS)
+    assert to_svg(LOGIC, LOGIC_ARCS, lexical=lexical) == to_svg(LOGIC, LOGIC_ARCS)
+    assert to_svg(LOGIC, None, lexical=lexical).count('class="spine"') == 5
+
+
+def test_light_and_dark_colours_are_variables() -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS)
+    assert "prefers-color-scheme:dark" in svg
+    for name in ("ink", "muted", "line", "head", "arc", "paper"):
+        assert len(re.findall(rf"var\(--arcspan-{name},#", svg)) == 2
+    assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_the_readmes_pictures_are_those_of_their_script() -> None:
+    folder = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+    code = compile((folder / "make.py").read_text(encoding="utf-8"), "make.py", "exec")
+    scope: dict[str, object] = {"__name__": "make", "__file__": str(folder / "make.py")}
+    exec(code, scope)
+    made = scope["pictures"]()  # type: ignore[operator]
+    for name, content in made.items():
+        assert (folder / name).read_text(encoding="utf-8") == content
