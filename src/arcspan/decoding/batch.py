@@ -8,6 +8,7 @@ used: it cannot be entered from several Python threads at once, nor after a fork
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +46,9 @@ def check_lengths(lengths: ArrayLike, scores: Any, name: str) -> NDArray[np.int6
     """The lengths as an array, after checking that `scores` [B, n+1, n+1] has room for them."""
     found = np.asarray(lengths)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-        raise ScoreError(f"lengths must be one whole number a sentence, not {found.dtype} of shape {found.shape}")
+        raise ScoreError(
+            f"lengths must be one whole number a sentence, not {found.dtype} of shape {found.shape}"
+        )
     if scores.ndim != 3 or scores.shape[1] != scores.shape[2] or scores.shape[0] != found.shape[0]:
         raise ScoreError(
             f"{name} must have the shape [B, n+1, n+1] with B = {found.shape[0]}, not {list(scores.shape)}"
@@ -73,7 +76,7 @@ def span_rows(
     for n in lengths.tolist():
         starts.append(starts[-1] + (2 * n - 1 if n else 0))
     rows = np.empty((starts[-1], columns), np.int64)
-    return rows, np.array(starts), [rows[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    return rows, np.array(starts), [rows[a:b] for a, b in itertools.pairwise(starts)]
 
 
 def shrink(*scores: NDArray[np.float64]) -> list[NDArray[np.float64]] | int:
@@ -82,7 +85,9 @@ def shrink(*scores: NDArray[np.float64]) -> list[NDArray[np.float64]] | int:
         return NAN
     if any(np.isposinf(part).any() for part in scores):
         return HUGE
-    largest = max(float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max()) for part in scores)
+    largest = max(
+        float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max()) for part in scores
+    )
     if largest < 1e30:
         return FORBIDDEN
     factor = 2.0 ** -np.ceil(np.log2(largest))

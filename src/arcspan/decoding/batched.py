@@ -61,7 +61,7 @@ def cky(span: Tensor, lengths: Tensor) -> Decoded:
 
 @torch.no_grad()
 def eisner(arc: Tensor, lengths: Tensor) -> Decoded:
-    """The best projective tree with one root of every sentence: arc [B, n+1, n+1] as [b, modifier, head], lengths [B]."""
+    """The best projective tree with one root of every sentence: arc[b, modifier, head], lengths [B]."""
     lengths = _check(lengths, arc=arc)
     count, size = arc.shape[:2]
     arc, factor = _fit([arc], [_arcs(lengths, size)])
@@ -72,7 +72,8 @@ def eisner(arc: Tensor, lengths: Tensor) -> Decoded:
         wide = (size - 1 - w, w)
         # joined = max over k of complete[l, l+k] + complete[l+w, l+k+1], l = 1..
         joined = (
-            _stripe(complete, wide, (1, 1), (1, 1), (0, 1)) + _stripe(complete, wide, (1 + w, 2), (1, 1), (0, 1))
+            _stripe(complete, wide, (1, 1), (1, 1), (0, 1))
+            + _stripe(complete, wide, (1 + w, 2), (1, 1), (0, 1))
         ).amax(-1)
         made.diagonal(w, 1, 2)[:, 1:] = joined + arc.diagonal(-w, 1, 2)[:, 1:]
         made.diagonal(-w, 1, 2)[:, 1:] = joined + arc.diagonal(w, 1, 2)[:, 1:]
@@ -99,7 +100,9 @@ def eisner(arc: Tensor, lengths: Tensor) -> Decoded:
     b, h, end = torch.cat((b, b)), torch.cat((root[b], root[b])), torch.cat((torch.ones_like(b), lengths[b]))
     while len(b):
         b, h, end = (part[h != end] for part in (b, h, end))
-        between = (positions >= torch.minimum(h, end)[:, None]) & (positions <= torch.maximum(h, end)[:, None])
+        between = (positions >= torch.minimum(h, end)[:, None]) & (
+            positions <= torch.maximum(h, end)[:, None]
+        )
         m = _first_best(made[b, h] + complete[b, :, end], between & (positions != h[:, None]))
         heads[b, m] = h
         low, high = torch.minimum(h, m), torch.maximum(h, m)
@@ -167,7 +170,12 @@ def eisner_satta(span: Tensor, arc: Tensor, lengths: Tensor, headed: Tensor | No
         m = _first_best(attached, (positions > low[:, None]) & (positions <= high[:, None]))
         heads[b, m] = h
         left_head, right_head = torch.where(h <= k, h, m), torch.where(h <= k, m, h)
-        b, i, j, h = torch.cat((b, b)), torch.cat((i, k)), torch.cat((k, j)), torch.cat((left_head, right_head))
+        b, i, j, h = (
+            torch.cat((b, b)),
+            torch.cat((i, k)),
+            torch.cat((k, j)),
+            torch.cat((left_head, right_head)),
+        )
     return Decoded(heads.cpu().numpy(), _preorder(nodes, count, 4), _numbers(totals, factor))
 
 
@@ -229,7 +237,9 @@ def _fit(scores: list[Tensor], masks: list[Tensor]) -> list[Tensor]:
             used = torch.where(mask, part, 0.0)
             bad = torch.where(used.isnan(), NAN, torch.where(used == INFINITY, HUGE, 0)).flatten(1).amax(1)
             status = torch.where((status == NAN) | (bad == NAN), NAN, torch.maximum(status, bad))
-            largest = torch.maximum(largest, torch.where(used.isinf() | used.isnan(), 0.0, used).abs().amax().double())
+            largest = torch.maximum(
+                largest, torch.where(used.isinf() | used.isnan(), 0.0, used).abs().amax().double()
+            )
     complain(status.cpu().numpy())
     factor = torch.ones((), dtype=torch.float64, device=largest.device)
     if float(largest) > 1e30:

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from arcspan.decoding.batch import (
     DONE,
-    FORBIDDEN,
-    HUGE,
     Decoded,
     as_float32,
     check_lengths,
@@ -64,7 +62,12 @@ def eisner_satta(
     if arc.shape != span.shape:
         raise ScoreError(f"arc must have the shape of span, {list(span.shape)}, not {list(arc.shape)}")
     size = span.shape[1]
-    flat_span, flat_arc, flat_headed, packed = as_float32(span).reshape(-1), as_float32(arc).reshape(-1), _NO_SCORES, False
+    flat_span, flat_arc, flat_headed, packed = (
+        as_float32(span).reshape(-1),
+        as_float32(arc).reshape(-1),
+        _NO_SCORES,
+        False,
+    )
     if headed is not None:
         headed = np.asarray(headed)
         if headed.shape != (*span.shape, size):
@@ -82,12 +85,40 @@ def eisner_satta(
 
     def work(listed: NDArray[np.int64]) -> None:
         if not packed:
-            search(listed, flat_span, flat_arc, size, flat_headed, order, False, sizes, heads, rows, starts, scores, status)
+            search(
+                listed,
+                flat_span,
+                flat_arc,
+                size,
+                flat_headed,
+                order,
+                False,
+                sizes,
+                heads,
+                rows,
+                starts,
+                scores,
+                status,
+            )
             return
         for b in listed:
             rows_of_b = _pack(headed[b], int(sizes[b]))  # type: ignore[index]
             here = np.array([b])
-            search(here, flat_span, flat_arc, size, rows_of_b, 2, True, sizes, heads, rows, starts, scores, status)
+            search(
+                here,
+                flat_span,
+                flat_arc,
+                size,
+                rows_of_b,
+                2,
+                True,
+                sizes,
+                heads,
+                rows,
+                starts,
+                scores,
+                status,
+            )
 
     def again(b: int) -> int:
         """Search a sentence whose scores are too large to be added up in float32, divided by a power of two."""
@@ -122,7 +153,9 @@ def _pack(headed: NDArray[Any], n: int) -> NDArray[np.float32]:
     return rows.reshape(-1)
 
 
-def _used(span: NDArray[Any], arc: NDArray[Any], headed: NDArray[Any] | None, n: int) -> list[NDArray[np.float64]]:
+def _used(
+    span: NDArray[Any], arc: NDArray[Any], headed: NDArray[Any] | None, n: int
+) -> list[NDArray[np.float64]]:
     """The scores of one sentence with 0 in every cell that no tree uses."""
     upper = np.triu(np.ones((n + 1, n + 1), bool), 1)
     arcs = ~np.eye(n + 1, dtype=bool)
@@ -144,7 +177,9 @@ def _score(
     """The score of a tree, added up in float64 part by part."""
     n = (len(spans) + 1) // 2
     i, j, h = spans.T
-    total = span[i, j].sum(dtype=np.float64) + arc[np.arange(1, n + 1), heads[1 : n + 1]].sum(dtype=np.float64)
+    total = span[i, j].sum(dtype=np.float64) + arc[np.arange(1, n + 1), heads[1 : n + 1]].sum(
+        dtype=np.float64
+    )
     if headed is not None:
         total += headed[i, j, h].sum(dtype=np.float64)
         seen = set()

@@ -52,7 +52,9 @@ def naive(
     return Decoded(heads, spans, scores)
 
 
-def _fitness(span: NDArray[np.float64], arc: NDArray[np.float64], headed: NDArray[np.float64] | None, n: int) -> int:
+def _fitness(
+    span: NDArray[np.float64], arc: NDArray[np.float64], headed: NDArray[np.float64] | None, n: int
+) -> int:
     """Whether the cells of one sentence that trees use are numbers."""
     i, j = np.triu_indices(n + 1, 1)
     used = [span[i, j], arc[i, j][i > 0], arc[j, i]]

@@ -1,14 +1,14 @@
 """Eisner (1996) over projective trees with one root: O(n^3) time, O(n^2) memory.
 
-Over words l..r, l <= r:  right[l, r] the best half tree that l heads, left[l, r] that r heads ("complete"),
-arc_right[l, r] and arc_left[l, r] those in which the arc between l and r was just made ("incomplete"):
+Over words i..j, i <= j:  right[i, j] the best half tree that i heads, left[i, j] that j heads ("complete"),
+arc_right[i, j] and arc_left[i, j] those in which the arc between i and j was just made ("incomplete"):
 
-    joined          = max over l <= k < r of right[l, k] + left[k+1, r]
-    arc_right[l, r] = joined + s_d(r, l)                 arc_left[l, r] = joined + s_d(l, r)
-    right[l, r]     = max over l < k <= r of arc_right[l, k] + right[k, r]
-    left[l, r]      = max over l <= k < r of left[l, k] + arc_left[k, r]
+    joined          = max over i <= k < j of right[i, k] + left[k+1, j]
+    arc_right[i, j] = joined + s_d(j, i)                 arc_left[i, j] = joined + s_d(i, j)
+    right[i, j]     = max over i < k <= j of arc_right[i, k] + right[k, j]
+    left[i, j]      = max over i <= k < j of left[i, k] + arc_left[k, j]
 
-The row of l is computed from l = n down to 1. What is known of (l, k) is pushed at once into all (l, r), r > k,
+The row of i is computed from i = n down to 1. What is known of (i, k) is pushed at once into all (i, j), j > k,
 eight ends at a time: every operand lies along a row.
 """
 
@@ -45,46 +45,52 @@ def search(sentences, arc, size, lengths, heads, scores, status):
             mine = arc[b * size * size : (b + 1) * size * size]
             code = _inside(mine, size, n, right, left, arc_right, arc_left)
             if code == 0:
-                code = _trace(mine, size, n, right, left, arc_right, arc_left, stack, heads[b], scores[b : b + 1])
+                code = _trace(
+                    mine, size, n, right, left, arc_right, arc_left, stack, heads[b], scores[b : b + 1]
+                )
             status[b] = code
 
 
 @inlined
 def _inside(arc, size, n, right, left, arc_right, arc_left):
-    """Fill the charts; until (l, r) has its turn, arc_right[l, r] holds what is known of `joined`."""
+    """Fill the charts; until (i, j) has its turn, arc_right[i, j] holds what is known of `joined`."""
     stride = n + 1 + WIDTH
     limit = LARGEST / np.float32(8 * n + 8)
     nan = False
     huge = False
-    for l in range(n, 0, -1):
-        row = l * stride
-        score = arc[l * size]
+    for i in range(n, 0, -1):
+        row = i * stride
+        score = arc[i * size]
         nan |= np.isnan(score)
         huge |= score >= limit
-        right[row + l] = 0.0
-        left[row + l] = 0.0
-        for j in range(l + 1, n + 1, WIDTH):
-            store(right, row + j, splat(MINUS_INFINITY))
-            store(left, row + j, splat(MINUS_INFINITY))
-            # k = l: l alone, and a left half tree of the words after it.
-            store(arc_right, row + j, load(left, row + stride + j))
-        for r in range(l + 1, n + 1):
-            from_left, from_right = arc[r * size + l], arc[l * size + r]
+        right[row + i] = 0.0
+        left[row + i] = 0.0
+        for e in range(i + 1, n + 1, WIDTH):
+            store(right, row + e, splat(MINUS_INFINITY))
+            store(left, row + e, splat(MINUS_INFINITY))
+            # k = i: i alone, and a left half tree of the words after it.
+            store(arc_right, row + e, load(left, row + stride + e))
+        for j in range(i + 1, n + 1):
+            from_left, from_right = arc[j * size + i], arc[i * size + j]
             nan |= np.isnan(from_left) or np.isnan(from_right)
             huge |= from_left >= limit or from_right >= limit
-            joined = arc_right[row + r]
+            joined = arc_right[row + j]
             to_right, to_left = joined + from_left, joined + from_right
-            arc_right[row + r] = to_right
-            arc_left[row + r] = to_left
-            right[row + r] = max(right[row + r], to_right)
-            left[row + r] = max(left[row + r], to_left)
-            tree_right, tree_left, made = splat(right[row + r]), splat(left[row + r]), splat(to_right)
-            at = r * stride
-            for j in range(r + 1, n + 1, WIDTH):
-                here = row + j
-                store(arc_right, here, maximum(load(arc_right, here), add(tree_right, load(left, at + stride + j))))
-                store(right, here, maximum(load(right, here), add(made, load(right, at + j))))
-                store(left, here, maximum(load(left, here), add(tree_left, load(arc_left, at + j))))
+            arc_right[row + j] = to_right
+            arc_left[row + j] = to_left
+            right[row + j] = max(right[row + j], to_right)
+            left[row + j] = max(left[row + j], to_left)
+            tree_right, tree_left, made = splat(right[row + j]), splat(left[row + j]), splat(to_right)
+            at = j * stride
+            for e in range(j + 1, n + 1, WIDTH):
+                here = row + e
+                store(
+                    arc_right,
+                    here,
+                    maximum(load(arc_right, here), add(tree_right, load(left, at + stride + e))),
+                )
+                store(right, here, maximum(load(right, here), add(made, load(right, at + e))))
+                store(left, here, maximum(load(left, here), add(tree_left, load(arc_left, at + e))))
     return 1 if nan else 3 if huge else 0
 
 
@@ -123,15 +129,15 @@ def _trace(arc, size, n, right, left, arc_right, arc_left, stack, heads, score):
                     best, m = value, k
         heads[m] = h
         total += np.float64(arc[m * size + h])
-        l, r = min(h, m), max(h, m)
-        best, split = MINUS_INFINITY, l
-        for k in range(l, r):
-            value = right[l * stride + k] + left[(k + 1) * stride + r]
+        i, j = min(h, m), max(h, m)
+        best, split = MINUS_INFINITY, i
+        for k in range(i, j):
+            value = right[i * stride + k] + left[(k + 1) * stride + j]
             if value > best:
                 best, split = value, k
         stack[top, 0], stack[top, 1] = m, end
-        stack[top + 1, 0], stack[top + 1, 1] = l, split
-        stack[top + 2, 0], stack[top + 2, 1] = r, split + 1
+        stack[top + 1, 0], stack[top + 1, 1] = i, split
+        stack[top + 2, 0], stack[top + 2, 1] = j, split + 1
         top += 3
     score[0] = total
     return 0

@@ -68,13 +68,25 @@ def search(sentences, span, arc, size, headed, order, packed, lengths, heads, ro
             mine = slice(b * size * size, (b + 1) * size * size)
             code = _inside(span[mine], arc[mine], size, second, packed, n, x, attach, inner)
             if code == 0:
-                code = _trace(span[mine], arc[mine], size, second, packed, n, x, stack, heads[b], rows[starts[b] :], scores[b : b + 1])
+                code = _trace(
+                    span[mine],
+                    arc[mine],
+                    size,
+                    second,
+                    packed,
+                    n,
+                    x,
+                    stack,
+                    heads[b],
+                    rows[starts[b] :],
+                    scores[b : b + 1],
+                )
             status[b] = code
 
 
 @inlined
 def _row(n, i):
-    """Where the row of spans that begin at i stands: span (i, j) is number _row(n, i) + j of a plane."""
+    """The row of spans that begin at i: in a plane, span (i, j) is number row + j."""
     return i * n - i * (i + 1) // 2 - 1
 
 
@@ -177,7 +189,9 @@ def _finish(value, headed, size, packed, n, i, first, j, x, attach, inner):
         else:
             best = load(x, base + row + WIDTH * j)
         for k in range(first, j):
-            best = maximum(best, add(load(x, base + row + WIDTH * k), load(x, base + WIDTH * (_row(n, k) + j))))
+            best = maximum(
+                best, add(load(x, base + row + WIDTH * k), load(x, base + WIDTH * (_row(n, k) + j)))
+            )
         best = add(best, splat(value))
         if len(headed):
             best = add(best, load(headed, source + WIDTH * block))

@@ -13,7 +13,7 @@ from arcspan.decoding.kernels.compile import inlined, kernel
 
 @kernel
 def search(sentences, span, arc, headed, order, lengths, heads, rows, starts, scores, status):
-    """Search the listed sentences one after the other: arrays as in the public call, float64; `headed` is used at order 2."""
+    """Search the listed sentences one after the other; arrays as in the public call, float64."""
     for b in sentences:
         n = lengths[b]
         scores[b] = 0.0
@@ -21,7 +21,9 @@ def search(sentences, span, arc, headed, order, lengths, heads, rows, starts, sc
         if n > 0:
             x = np.empty((n + 1, n + 1, n + 1))
             _inside(span[b], arc[b], headed[b], order, n, x)
-            status[b] = _trace(span[b], arc[b], headed[b], order, n, x, heads[b], rows[starts[b] :], scores[b : b + 1])
+            status[b] = _trace(
+                span[b], arc[b], headed[b], order, n, x, heads[b], rows[starts[b] :], scores[b : b + 1]
+            )
 
 
 @inlined

@@ -95,7 +95,7 @@ def spread(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def add(typingctx: Any, a: Any, b: Any) -> Any:
-    """a + b."""
+    """A + b."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.fadd(*args)

@@ -1,0 +1,293 @@
+"""What all searches promise of their inputs, their batches and their threads."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from arcspan import decoding
+from arcspan.decoding import batch as batch_module
+from arcspan.errors import ScoreError
+from tests.decoding.batches import Batch, random_batch
+
+SEARCHES = {
+    "cky": lambda b, **more: decoding.cky(b.span, b.lengths, **more),
+    "eisner": lambda b, **more: decoding.eisner(b.arc, b.lengths, **more),
+    "first": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, **more),
+    "second": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, b.headed, **more),
+    "naive": lambda b, **more: decoding.naive(b.span, b.arc, b.lengths, b.headed, **more),
+}
+each_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
+LENGTHS = [3, 0, 17, 1, 8, 25, 2, 16, 7, 31, 9, 5]
+
+
+def trees(found: decoding.Decoded, b: int, n: int) -> tuple:
+    heads = None if found.heads is None else found.heads[b, : n + 1].tolist()
+    return heads, None if found.spans is None else found.spans[b].tolist(), float(found.scores[b])
+
+
+@each_search
+@pytest.mark.parametrize("kind", ["normal", "ties"])
+def test_the_result_does_not_depend_on_batch_size_order_padding_or_threads(
+    search, kind: str, monkeypatch
+) -> None:
+    # However little there is to do, let the threads do it.
+    monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
+    whole = random_batch(LENGTHS, 5, kind=kind)
+    expected = search(whole, threads=1)
+    for threads in (2, 3, None):
+        again = search(whole, threads=threads)
+        for b, n in enumerate(LENGTHS):
+            assert trees(again, b, n) == trees(expected, b, n)
+    order = np.random.default_rng(0).permutation(len(LENGTHS))
+    mixed = search(Batch(*(part[order] for part in whole)), threads=2)
+    for place, b in enumerate(order.tolist()):
+        assert trees(mixed, place, LENGTHS[b]) == trees(expected, b, LENGTHS[b])
+    for b, n in enumerate(LENGTHS):
+        part = Batch(
+            whole.span[b : b + 1, : n + 1, : n + 1],
+            whole.arc[b : b + 1, : n + 1, : n + 1],
+            whole.headed[b : b + 1, : n + 1, : n + 1, : n + 1],
+            whole.lengths[b : b + 1],
+        )
+        assert trees(search(part), 0, n) == trees(expected, b, n)
+
+
+@each_search
+def test_every_layout_and_type_of_scores_is_read(search) -> None:
+    batch = random_batch([9, 14, 4], 2)
+    expected = search(batch)
+    scores, lengths = batch[:3], batch.lengths
+    read_only = [part.copy() for part in scores]
+    for part in read_only:
+        part.flags.writeable = False
+    variants = {
+        "float64": [part.astype(np.float64) for part in scores],
+        "Fortran order": [np.asfortranarray(part) for part in scores],
+        "every other cell": [np.repeat(part, 2, axis=-1)[..., ::2] for part in scores],
+        "reversed": [part[..., ::-1].copy()[..., ::-1] for part in scores],
+        "big-endian": [part.astype(">f4") for part in scores],
+        "read-only": read_only,
+    }
+    for name, parts in variants.items():
+        found = search(Batch(*parts, lengths))
+        for b, n in enumerate(lengths.tolist()):
+            assert trees(found, b, n)[:2] == trees(expected, b, n)[:2], name
+    listed = search(Batch(*(part.tolist() for part in scores), lengths.tolist()))
+    assert trees(listed, 1, 14)[:2] == trees(expected, 1, 14)[:2]
+
+
+@each_search
+def test_scores_are_left_as_they_were(search) -> None:
+    batch = random_batch([9, 14, 4], 2)
+    before = [part.copy() for part in batch]
+    search(batch)
+    for part, copy in zip(batch, before, strict=True):
+        np.testing.assert_array_equal(part, copy)
+
+
+@each_search
+def test_sentences_of_no_word_and_of_one_word(search) -> None:
+    batch = random_batch([0, 1], 4)
+    found = search(batch)
+    assert found.scores[0] == 0.0
+    if found.spans is not None:
+        assert [rows[:, :2].tolist() for rows in found.spans] == [[], [[0, 1]]]
+    if found.heads is not None:
+        assert found.heads.tolist() == [[0, 0], [0, 0]]
+    for b in (random_batch([0], 1), Batch(*(part[:0] for part in batch))):
+        assert len(search(b).scores) == len(b.lengths)
+
+
+CELLS = {
+    "span": (2, 3, 5),
+    "arc": (2, 3, 5),
+    "root arc": (2, 5, 0),
+    "headed": (2, 3, 5, 4),
+    "hooked": (2, 3, 5, 9),
+}
+
+
+@pytest.mark.parametrize("cell", CELLS)
+@pytest.mark.parametrize("name", SEARCHES)
+def test_nan_is_refused_and_the_sentence_named(name: str, cell: str) -> None:
+    read = {"cky": {"span"}, "eisner": {"arc", "root arc"}, "first": {"span", "arc", "root arc"}}.get(
+        name, set(CELLS)
+    )
+    batch = random_batch([9, 9, 9], 6)
+    part = {"span": batch.span, "arc": batch.arc, "root arc": batch.arc}.get(cell, batch.headed)
+    part[CELLS[cell]] = np.nan
+    if cell not in read:
+        SEARCHES[name](batch)
+        return
+    with pytest.raises(ScoreError, match=r"sentence 2 .*NaN"):
+        SEARCHES[name](batch)
+
+
+@each_search
+def test_plus_infinity_is_refused_and_the_sentence_named(search) -> None:
+    batch = random_batch([9, 9], 6)
+    batch.span[1, 2, 4] = batch.arc[1, 2, 4] = np.inf
+    with pytest.raises(ScoreError, match=r"sentence 1 .*plus infinity"):
+        search(batch)
+
+
+@each_search
+def test_a_sentence_whose_every_tree_is_forbidden_is_named(search) -> None:
+    batch = random_batch([9, 9, 9], 6)
+    batch.span[1, 0, 9] = -np.inf
+    batch.arc[1, 4, :] = -np.inf
+    with pytest.raises(ScoreError, match=r"sentence 1 .*forbid"):
+        search(batch)
+
+
+@each_search
+@pytest.mark.parametrize("scale", [1e6, 1e20, 3e37])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_very_large_scores_are_fine(search, scale: float, kind: type) -> None:
+    """Scores times a power of two: the same trees, although their sums overflow float32."""
+    power = 2.0 ** np.floor(np.log2(scale))
+    batch = random_batch([13, 6], 8)
+    expected = search(batch)
+    found = search(Batch(*(part.astype(kind) * kind(power) for part in batch[:3]), batch.lengths))
+    for b, n in enumerate([13, 6]):
+        assert trees(found, b, n)[:2] == trees(expected, b, n)[:2]
+    np.testing.assert_allclose(found.scores, expected.scores * power, rtol=1e-5)
+
+
+def test_float64_scores_beyond_float32_are_fine() -> None:
+    batch = random_batch([13, 6], 8)
+    expected = SEARCHES["second"](batch)
+    found = SEARCHES["second"](
+        Batch(*(part.astype(np.float64) * 2.0**900 for part in batch[:3]), batch.lengths)
+    )
+    for b, n in enumerate([13, 6]):
+        assert trees(found, b, n)[:2] == trees(expected, b, n)[:2]
+
+
+@each_search
+def test_large_negative_masks_do_not_read_as_forbidden(search) -> None:
+    """finfo.min is a usual mask: where two such parts cannot be avoided their sum overflows, and yet there is a tree."""
+    batch = random_batch([8, 8], 3)
+    lowest = np.finfo(np.float32).min
+    batch.span[0, 0, 8] = batch.span[0, 0, 1] = lowest
+    batch.arc[0, 3, :] = batch.arc[0, 4, :] = lowest
+    found = search(batch)
+    assert np.isfinite(found.scores).all() and found.scores[0] < -6e38
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: decoding.cky(np.zeros((2, 4, 5)), [3, 3]), r"span must have the shape \[B, n\+1, n\+1\]"),
+        (lambda: decoding.cky(np.zeros((2, 4, 4)), [3]), "with B = 1"),
+        (lambda: decoding.cky(np.zeros((1, 4, 4)), [4]), "between 0 and 3"),
+        (lambda: decoding.cky(np.zeros((1, 4, 4)), [-1]), "between 0 and 3"),
+        (lambda: decoding.cky(np.zeros((1, 4, 4)), [2.5]), "whole number"),
+        (lambda: decoding.eisner(np.zeros((4, 4)), [3]), "arc must have the shape"),
+        (
+            lambda: decoding.eisner_satta(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3]),
+            "arc must have the shape",
+        ),
+        (
+            lambda: decoding.eisner_satta(np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [3], np.zeros((1, 4, 4))),
+            "headed must have the shape",
+        ),
+        (lambda: decoding.cky(np.zeros((1, 4, 4)), [3], threads=0), "threads must be at least 1"),
+    ],
+)
+def test_wrong_shapes_and_lengths_are_explained(call, message: str) -> None:
+    with pytest.raises(ScoreError, match=message):
+        call()
+
+
+def test_many_python_threads_may_search_at_once(monkeypatch) -> None:
+    monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
+    parts = [random_batch([20 + s, 12, 5, 18], s) for s in range(12)]
+    expected = [SEARCHES["second"](part, threads=1).scores.tolist() for part in parts]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda part: SEARCHES["second"](part, threads=3).scores.tolist(), parts * 3))
+    assert found == expected * 3
+
+
+def _search_in_child(queue) -> None:
+    queue.put(SEARCHES["first"](random_batch([22, 9, 14, 30], 7), threads=2).scores.tolist())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="fork is safe to ask for on Linux only")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_worker_may_search_after_its_parent_has(monkeypatch) -> None:
+    monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
+    expected = SEARCHES["first"](random_batch([22, 9, 14, 30], 7), threads=2).scores.tolist()
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_search_in_child, args=(queue,))
+    child.start()
+    assert queue.get(timeout=60) == expected
+    child.join()
+
+
+def test_an_error_in_a_thread_reaches_the_caller(monkeypatch) -> None:
+    monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
+
+    def search(listed: np.ndarray) -> None:
+        raise MemoryError("no room")
+
+    with pytest.raises(MemoryError, match="no room"):
+        batch_module.run(search, np.array([5, 5, 5]), 4, 2)
+
+
+def test_importing_compiles_nothing_and_brings_neither_numba_nor_torch() -> None:
+    code = "import sys, arcspan.decoding; print({'numba', 'torch', 'scipy'} & set(sys.modules))"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+    )
+
+
+@pytest.mark.parametrize("trouble", ["no folder", "disk full", "damaged"])
+def test_without_a_cache_on_disk_the_search_still_works(trouble: str, tmp_path) -> None:
+    code = f"""
+import errno, numba.core.caching as caching
+def fail(*args, **more): raise OSError(errno.ENOSPC, "no space left")
+if {trouble!r} == "no folder":
+    for name in dir(caching):
+        if name.endswith("Locator"):
+            setattr(getattr(caching, name), "ensure_cache_path", fail)
+elif {trouble!r} == "disk full":
+    caching.IndexDataCacheFile.save = fail
+else:
+    caching.IndexDataCacheFile.load = lambda *args: (_ for _ in ()).throw(EOFError("half a file"))
+import numpy as np
+from arcspan import decoding
+print(decoding.cky(np.ones((1, 4, 4)), [3]).scores)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    assert done.stdout.strip() == "[5.]", done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of resident memory from /proc")
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_the_chart_takes_at_most_one_cube_and_a_fifth(order: int, kind: str) -> None:
+    code = f"""
+import numpy as np
+from arcspan import decoding
+def peak():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) * 1024
+n = 220
+decoding.eisner_satta(np.zeros((1, 9, 9)), np.zeros((1, 9, 9)), [8], np.zeros((1, 9, 9, 9)))
+span, arc = np.ones((2, n + 1, n + 1), "{kind}"), np.ones((2, n + 1, n + 1), "{kind}")
+headed = np.ones((2, n + 1, n + 1, n + 1), "{kind}") if {order} == 2 else None
+before = peak()
+decoding.eisner_satta(span, arc, [n, n], headed, threads=1)
+print((peak() - before) / (4 * (n + 1) ** 3))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert 0.3 < float(done.stdout) < 1.2, done.stderr
