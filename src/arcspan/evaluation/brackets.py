@@ -126,9 +126,9 @@ def counted_brackets(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -
     [(0, 1, 'S'), (0, 1, 'NP')]
     """
     deleted = rules.deleted
-    keep1 = [tag not in deleted for tag in gold.tags]
-    keep2 = [tag not in deleted for tag in predicted.tags]
-    if rules.quotes and sum(keep1) != sum(keep2):
+    keep1 = [int(tag not in deleted) for tag in gold.tags]
+    keep2 = [int(tag not in deleted) for tag in predicted.tags]
+    if rules.quotes and 0 != sum(keep2) != sum(keep1):
         _restore_quotes(gold, predicted, keep1, keep2, rules)
     return CountedBrackets(
         _kept(gold.words, keep1),
@@ -140,11 +140,11 @@ def counted_brackets(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -
     )
 
 
-def _kept(items: Sequence[str], keep: list[bool]) -> list[str]:
-    return [item for item, stays in zip(items, keep, strict=True) if stays]
+def _kept(items: Sequence[str], keep: list[int]) -> list[str]:
+    return [item for item, times in zip(items, keep, strict=True) for _ in range(times)]
 
 
-def _moved(spans: Sequence[Bracket], keep: list[bool], rules: BracketRules) -> list[Bracket]:
+def _moved(spans: Sequence[Bracket], keep: list[int], rules: BracketRules) -> list[Bracket]:
     """The brackets that count, with their spans over the kept words."""
     at = [*accumulate(keep, initial=0)]
     label_of = rules.counted_label
@@ -156,11 +156,12 @@ def _moved(spans: Sequence[Bracket], keep: list[bool], rules: BracketRules) -> l
 
 
 def _restore_quotes(
-    gold: FlatTree, predicted: FlatTree, keep1: list[bool], keep2: list[bool], rules: BracketRules
+    gold: FlatTree, predicted: FlatTree, keep1: list[int], keep2: list[int], rules: BracketRules
 ) -> None:
     """Put back a quotation mark that one side deletes and the other keeps (EVALB's fix_quote).
 
-    The same mark is recognised by the number of kept words before it, which grows as marks are put back.
+    The same mark is recognised by the number of kept words before it, which grows as marks are put back. So
+    counted, a mark can meet two of the other side, and the C program puts it back twice; so does this.
     """
     marks1, marks2 = _quotes(gold, keep1, rules), _quotes(predicted, keep2, rules)
     for b, (leaf2, _) in enumerate(marks2):
@@ -171,14 +172,14 @@ def _restore_quotes(
                 continue
             gone1, gone2 = tag1 in rules.deleted, tag2 in rules.deleted
             if gone1 and not gone2:
-                keep1[leaf1] = True
+                keep1[leaf1] += 1
                 marks1[a:] = [(leaf, at + 1) for leaf, at in marks1[a:]]
             elif gone2 and not gone1:
-                keep2[leaf2] = True
+                keep2[leaf2] += 1
                 marks2[b:] = [(leaf, at + 1) for leaf, at in marks2[b:]]
 
 
-def _quotes(tree: FlatTree, keep: list[bool], rules: BracketRules) -> list[tuple[int, int]]:
+def _quotes(tree: FlatTree, keep: list[int], rules: BracketRules) -> list[tuple[int, int]]:
     """(leaf, number of kept words before it) of every leaf that QUOTE_LABEL is about."""
     before = [*accumulate(keep, initial=0)]
     return [

@@ -1,0 +1,64 @@
+"""Attachment scores and the words that count."""
+
+from __future__ import annotations
+
+import pytest
+
+from arcspan.errors import ArcspanError
+from arcspan.evaluation.attachment import (
+    SentenceAttachment,
+    is_punctuation,
+    main_relation,
+    score_attachment,
+    words_that_count,
+)
+from tests.evaluation.samples import CATS, WRONG_CATS
+
+WORDS = ["``", "No", "%", "...", "''", "U.S.", "-LRB-", "$"]
+TAGS = ["``", "UH", "NN", ":", "''", "NNP", "-LRB-", "$"]
+UPOS = ["PUNCT", "INTJ", "SYM", "PUNCT", "PUNCT", "PROPN", "PUNCT", "SYM"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "left_out"),
+    [
+        ("ptb", ["``", "...", "''"]),
+        ("unicode", ["%", "...", "''"]),
+        ("upos", ["``", "...", "''", "-LRB-"]),
+        ("none", []),
+    ],
+)
+def test_each_rule_leaves_out_its_words(rule: str, left_out: list[str]) -> None:
+    counts, known = words_that_count(rule, WORDS, TAGS, UPOS)  # type: ignore[arg-type]
+    assert [word for word, counted in zip(WORDS, counts, strict=True) if not counted] == left_out
+    assert known
+
+
+def test_a_rule_without_its_tags_lets_every_word_count_and_says_so() -> None:
+    assert words_that_count("ptb", ["a", ","], ["", ""], ["", ""]) == ([True, True], False)
+    assert words_that_count("none", ["", ""], ["", ""], ["", ""]).known
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    with pytest.raises(ArcspanError, match="one of ptb, unicode, upos, none, not 'penn'"):
+        words_that_count("penn", ["a"], ["NN"], [""])  # type: ignore[arg-type]
+
+
+def test_punctuation_is_punctuation_in_every_script() -> None:
+    assert all(map(is_punctuation, ["。", "「", "¿", "—", "–", "’", "!?"]))
+    assert not any(map(is_punctuation, ["", "a.", "+", "$", "`", "½"]))
+
+
+def test_heads_and_relations_are_counted_apart_and_together() -> None:
+    counts = [True, False, True, True, True, False]
+    one = score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts)
+    # "the" has the wrong head, "cat" lacks its subtype.
+    assert one == SentenceAttachment(words=4, heads=3, relations=3, arcs=2)
+    assert not one.complete
+
+
+def test_subtypes_may_be_ignored() -> None:
+    counts = [True, False, False, True, True, False]
+    assert score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts).arcs == 2
+    assert score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts, subtypes=False).complete
+    assert main_relation("acl:relcl") == "acl"

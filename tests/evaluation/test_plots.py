@@ -1,0 +1,79 @@
+"""Pictures: drawn in each format, the same each time, with everything on them that should be."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from arcspan.errors import ArcspanError, MissingExtraError
+from arcspan.evaluation import breakdown
+from arcspan.evaluation.plots import confused_labels, draw_confusion, draw_curves
+from tests.evaluation.samples import GOLD, PREDICTED
+
+MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_pictures_come_in_each_format_and_are_the_same_each_time(kind: str) -> None:
+    found = breakdown(GOLD, PREDICTED)
+    first = draw_curves({"a": found}, kind)
+    assert first.startswith(MAGIC[kind])
+    assert first == draw_curves({"a": found}, kind)
+    assert draw_confusion(found.relation_confusion, "relations", kind).startswith(MAGIC[kind])
+
+
+def test_curves_name_every_system_and_every_axis() -> None:
+    svg = draw_curves({"SEP": breakdown(GOLD, PREDICTED), "Joint2o": breakdown(GOLD, GOLD)}, "svg").decode()
+    for text in (
+        "SEP",
+        "Joint2o",
+        "(a) F1 by sentence length",
+        "(d) LAS by dependency length",
+        "LAS (%)",
+        "root",
+    ):
+        assert f">{text}<" in svg
+
+
+def test_one_layer_has_its_two_panels() -> None:
+    found = breakdown([(c, None) for c, _ in GOLD], [(c, None) for c, _ in PREDICTED])
+    svg = draw_curves({"a": found}, "svg").decode()
+    assert "(b) F1 by constituent width" in svg and "LAS" not in svg
+
+
+def test_a_confusion_shows_the_labels_with_most_errors_and_nothing_last() -> None:
+    confusion = Counter(
+        {("NP", "NP"): 90, ("NP", "(none)"): 10, ("VP", "S"): 5, ("S", "S"): 50, ("X", "X"): 9}
+    )
+    assert confused_labels(confusion, 3) == ["NP", "S", "VP", "(none)"]
+    svg = draw_confusion(confusion, "labels of SEP", "svg", limit=3).decode()
+    assert ">labels of SEP<" in svg and ">(none)<" in svg and ">90<" in svg
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(ArcspanError, match="nothing was scored"):
+        draw_curves({"a": breakdown([], [])})
+    with pytest.raises(ArcspanError, match="nothing was scored"):
+        draw_confusion(Counter(), "nothing")
+    with pytest.raises(ArcspanError, match="png, svg, pdf, not 'gif'"):
+        draw_curves({"a": breakdown(GOLD, GOLD)}, "gif")
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    for name in [name for name in sys.modules if name.startswith("matplotlib")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r"pip install 'arcspan\[plots\]'"):
+        draw_curves({"a": breakdown(GOLD, GOLD)})
