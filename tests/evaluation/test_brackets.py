@@ -299,13 +299,12 @@ Tagging accuracy          = 100.00"""
     def test_blank_lines_after_the_end_of_the_other_file_do_no_harm(self, tmp_path: Path) -> None:
         assert evaluate_brackets(*write(tmp_path, [SHORT, ""], [SHORT])).all.sentences == 1
 
-    def test_evalb_gives_up_at_the_twelfth_error_and_so_does_this(self, tmp_path: Path) -> None:
-        assert evaluate_brackets(*write(tmp_path, ["(NN a)"] * 11, ["(NN b)"] * 11)).all.errors == 11
-        message = (
-            r"12 sentences do not fit .* the first is line 1: the gold word 'a' is 'b' in the prediction"
-        )
-        with pytest.raises(FileError, match=message):
-            evaluate_brackets(*write(tmp_path, ["(NN a)"] * 12, ["(NN b)"] * 12))
+    def test_errors_are_counted_where_evalb_gives_up_and_beyond(self, tmp_path: Path) -> None:
+        few = evaluate_brackets(*write(tmp_path, [SHORT] + ["(NN a)"] * 11, [SHORT] + ["(NN b)"] * 11))
+        assert (few.all.errors, few.gives_up_at, few.f1) == (11, None, 100.0)
+        many = evaluate_brackets(*write(tmp_path, [SHORT] + ["(NN a)"] * 20, [SHORT] + ["(NN b)"] * 20))
+        assert (many.all.errors, many.gives_up_at, many.f1) == (20, 13, 100.0)
+        assert many.sentences[1].problem == "the gold word 'a' is 'b' in the prediction"
 
     def test_text_that_is_no_tree_is_refused_with_its_line(self, tmp_path: Path) -> None:
         with pytest.raises(

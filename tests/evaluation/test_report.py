@@ -72,6 +72,13 @@ def test_one_layer_alone_can_be_scored() -> None:
     assert not {"f1", "lcm_con", "compatible"} & set(dependencies.figures())
 
 
+def test_whatever_carries_both_trees_can_be_scored() -> None:
+    class Parse:
+        constituency, dependencies = WRONG_CATS
+
+    assert evaluate([CATS], [Parse()]).las == evaluate([CATS], [WRONG_CATS]).las == 50.0
+
+
 def test_relations_and_labels_have_their_own_precision_and_recall() -> None:
     report = evaluate(GOLD, PREDICTED)
     assert report.relations["nsubj"] == Tally(gold=1, predicted=2, found=1, right=1)

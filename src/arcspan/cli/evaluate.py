@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from arcspan.cli.progress import note
 from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options
 from arcspan.errors import ArcspanError
 
@@ -43,7 +44,10 @@ def command(files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, **
         for system in systems:
             if gold.brackets is None or system.brackets is None:
                 raise ArcspanError("--evalb needs bracket files")
-            click.echo(evaluate_brackets(gold.brackets, system.brackets, scoring.rules))
+            summary = evaluate_brackets(gold.brackets, system.brackets, scoring.rules)
+            click.echo(summary)
+            if summary.gives_up_at:
+                note(f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)")
         return
     reports = [evaluate_files(gold, system, scoring) for system in systems]
     result = reports[0] if len(reports) == 1 else Runs.of(reports)

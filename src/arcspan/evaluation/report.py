@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from arcspan.evaluation.brackets import ERROR, OK, SKIPPED, Alignment, FlatTree,
 from arcspan.evaluation.complete_match import complete_match, trees_fit
 from arcspan.evaluation.rules import BracketRules, as_rules
 from arcspan.treebanks.pairs import plain
-from arcspan.trees import ConstituencyTree
+from arcspan.trees import ConstituencyTree, DependencyTree
 
 Counts = Mapping[str, Any]
 
@@ -272,8 +272,27 @@ class Parts(NamedTuple):
     constituency: ConstituencyTree | None
     dependencies: Arcs | None
 
+    @classmethod
+    def of(cls, pair: AnyPair) -> Parts:
+        """From a pair (constituency, dependencies), or anything with attributes of these names, such as a Parse."""
+        if isinstance(pair, tuple | list):
+            return cls(*pair)
+        return cls(pair.constituency, pair.dependencies)
 
-AnyPair = Sequence[Any]
+
+class HasTrees(Protocol):
+    """Something that carries both trees, such as a Parse."""
+
+    @property
+    def constituency(self) -> ConstituencyTree:
+        """The constituency tree."""
+
+    @property
+    def dependencies(self) -> DependencyTree:
+        """The dependency tree."""
+
+
+AnyPair = tuple[ConstituencyTree | None, Arcs | None] | HasTrees
 
 
 class Scored(NamedTuple):
@@ -298,7 +317,7 @@ class Scoring:
 
     def score(self, gold: AnyPair, predicted: AnyPair, number: int) -> Scored:
         """Score one sentence; `number` is for messages."""
-        gold, predicted = Parts(*gold[:2]), Parts(*predicted[:2])
+        gold, predicted = Parts.of(gold), Parts.of(predicted)
         alignment = attachment = counts = None
         known = False
         if gold.constituency is not None:
@@ -404,7 +423,8 @@ def evaluate(
 ) -> Report:
     """Score predicted pairs of trees against gold pairs.
 
-    gold, predicted: pairs (constituency, dependencies), as `read_pairs` gives them; one of both may be None.
+    gold, predicted: pairs (constituency, dependencies), as `read_pairs` gives them, or parses; one tree of a pair
+        may be None.
     punctuation: which words do not count for attachment: "ptb", "unicode", "upos" or "none".
     rules: how brackets are counted: None for COLLINS.prm, the path of a .prm file, or a BracketRules.
     subtypes: False compares relations up to their subtype (nsubj:pass = nsubj).

@@ -30,7 +30,7 @@ class BracketRules:
     equal_labels, equal_words: pairs that count as the same, in either direction
     labelled: whether labels must match
     cutoff: the longest sentence of the second part of EVALB's summary
-    max_errors: EVALB gives up when more sentences than this plus one do not fit
+    max_errors: the C program gives up when more sentences than this plus one do not fit
 
     >>> COLLINS.same_label("ADVP", "PRT"), "TOP" in COLLINS.deleted
     (True, True)
