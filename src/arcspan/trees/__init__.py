@@ -4,17 +4,23 @@ from arcspan.trees.binarize import binarize, unbinarize
 from arcspan.trees.compatibility import Incompatibility, compatible, why_incompatible
 from arcspan.trees.constituency import WRAPPERS, ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
+from arcspan.trees.heads import HeadRules, LearntRules, convert, learn_rules, load_rules
 from arcspan.trees.lexical import LexicalTree, Node
 
 __all__ = [
     "WRAPPERS",
     "ConstituencyTree",
     "DependencyTree",
+    "HeadRules",
     "Incompatibility",
+    "LearntRules",
     "LexicalTree",
     "Node",
     "binarize",
     "compatible",
+    "convert",
+    "learn_rules",
+    "load_rules",
     "unbinarize",
     "why_incompatible",
 ]
