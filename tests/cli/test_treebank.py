@@ -227,6 +227,11 @@ def test_rules_learnt_from_a_pair_give_its_dependencies_back(tmp_path: Path, cap
         assert (found.heads, found.relations) == (gold.heads, gold.relations)
 
 
+def test_learnt_rules_must_be_named_as_such(tmp_path: Path, capsys: Captured) -> None:
+    assert call("learn-rules", *write(tmp_path), tmp_path / "rules.txt") == 2
+    assert "must end in .json" in capsys.readouterr().err
+
+
 def test_convert_names_rules_that_are_none(tmp_path: Path, capsys: Captured) -> None:
     brackets, _ = write(tmp_path)
     assert call("convert", brackets, "--rules", tmp_path / "no-such-rules") == 2

@@ -160,9 +160,8 @@ def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
     """
     from arcspan.errors import FileError, TreeError
     from arcspan.treebanks import read_brackets, write_conllu, write_conllx
-    from arcspan.trees import DependencyTree
+    from arcspan.trees import DependencyTree, load_rules
     from arcspan.trees import convert as convert_tree
-    from arcspan.trees.heads import load_rules
 
     loaded = load_rules(rules)
 
@@ -191,6 +190,10 @@ def learn_rules(brackets: str, conll: str, rules_out: str, mismatch: str, strip:
     from arcspan.treebanks import ReadingReport, read_pairs
     from arcspan.trees import learn_rules as learn
 
+    if not rules_out.endswith(".json"):
+        raise click.BadParameter(
+            "the name must end in .json, by which `convert` knows learnt rules", param_hint="RULES_OUT"
+        )
     report = ReadingReport()
     pairs = read_pairs(brackets, conll, mismatch=_choice(mismatch), report=report, **_options(strip))
     learn(_watched(pairs, brackets)).save(rules_out)
@@ -222,9 +225,8 @@ _DEPENDENCIES = click.option(
 def ptb(source: str, target: str, rules: str | None, dependencies: str | None) -> None:
     """Penn Treebank: sections 02-21, 22 and 23 of the WSJ's .mrg files below SOURCE."""
     from arcspan.treebanks.importers import import_ptb
-    from arcspan.trees.heads import load_rules
 
-    _tell_imported(import_ptb(source, target, rules=load_rules(rules or "ptb"), dependencies=dependencies))
+    _tell_imported(import_ptb(source, target, rules=rules or "ptb", dependencies=dependencies))
 
 
 @import_.command()
@@ -235,9 +237,8 @@ def ptb(source: str, target: str, rules: str | None, dependencies: str | None) -
 def ctb(source: str, target: str, rules: str | None, dependencies: str | None) -> None:
     """Chinese Treebank 5.1: the .fid files below SOURCE, split as in Zhang & Clark (2008)."""
     from arcspan.treebanks.importers import import_ctb
-    from arcspan.trees.heads import load_rules
 
-    _tell_imported(import_ctb(source, target, rules=load_rules(rules or "ctb"), dependencies=dependencies))
+    _tell_imported(import_ctb(source, target, rules=rules or "ctb", dependencies=dependencies))
 
 
 @import_.command()

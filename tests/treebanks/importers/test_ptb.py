@@ -63,7 +63,7 @@ def test_trees_lose_function_tags_and_traces_and_get_a_root(source: Path, tmp_pa
     lines = (tmp_path / "out" / "dev.ptb").read_text().splitlines()
     assert lines == [CLEAN[0].replace("Dogs", "Dogs-2200"), CLEAN[1]]
     assert len(report.left_out) == 4
-    assert report.left_out[0].endswith("wsj_0201.mrg:11: a tree of empty elements only")
+    assert report.left_out[0].endswith("wsj_0201.mrg:12: a tree of empty elements only")
 
 
 def test_dependencies_are_made_by_head_rules(source: Path, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_dependencies_of_another_converter_are_taken_word_by_word(source: Path, 
 
 def test_a_broken_tree_is_named_and_nothing_is_half_written(source: Path, tmp_path: Path) -> None:
     (source / "parsed/mrg/wsj/22/wsj_2200.mrg").write_text(MERGED + "( (S (NN broken)\n")
-    with pytest.raises(FileError, match=r"wsj_2200\.mrg:15: the tree that starts here is not closed"):
+    with pytest.raises(FileError, match=r"wsj_2200\.mrg:14: the tree that starts here is not closed"):
         import_ptb(source, tmp_path / "out")
     assert not (tmp_path / "out" / "dev.ptb").exists()
 

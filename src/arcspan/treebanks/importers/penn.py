@@ -18,7 +18,7 @@ from arcspan.errors import FileError, TreeError
 from arcspan.treebanks.brackets import Unit, parse_lines
 from arcspan.treebanks.conll import read_conll
 from arcspan.treebanks.pairs import Pair, plain, write_pairs
-from arcspan.trees import ConstituencyTree, DependencyTree, convert
+from arcspan.trees import ConstituencyTree, DependencyTree, convert, load_rules
 from arcspan.trees.constituency import strip_function
 
 SPLITS = ("train", "dev", "test")
@@ -90,6 +90,8 @@ def write_converted(
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     report = Imported()
+    if isinstance(rules, str | os.PathLike):
+        rules = load_rules(rules)
     for split, read in splits.items():
         trees = read(report)
         if dependencies is None:
