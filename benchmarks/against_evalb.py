@@ -46,11 +46,11 @@ def spoil(line: str, draw: random.Random) -> str:
         return f"({draw.choice(LABELS)} (" if draw.random() < 0.05 else match.group()
 
     def swallow(match: re.Match[str]) -> str:
-        return f" {match[1]})" if draw.random() < 0.05 else match.group()
+        return f" {match[2]}) {match[1]} " if draw.random() < 0.1 else match.group()
 
     line = re.sub(r"\((\S+) \(", label, _LEAF.sub(leaf, line))
-    # A constituent swallows the word after it.
-    return re.sub(r"(?<=\))\) (\([^\s()]+ [^\s()]+\))", swallow, line)
+    # A constituent swallows the first word of the next one: crossing brackets.
+    return re.sub(r"(?<=\))\) (\([^\s()]+) (\([^\s()]+ [^\s()]+\)) ", swallow, line)
 
 
 def evalb_rules(rules: BracketRules) -> Iterator[str]:
