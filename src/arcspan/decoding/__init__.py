@@ -9,20 +9,25 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from arcspan.decoding.batch import Decoded
+from arcspan.decoding.batch import Decoded, available_threads
 from arcspan.decoding.cky import cky
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
 from arcspan.decoding.inference import Marginals, log_partition, marginals, minimum_bayes_risk
+from arcspan.decoding.kbest import ScoredTree, kbest, kbest_iter
 from arcspan.decoding.naive import naive
 
 __all__ = [
     "Decoded",
     "Marginals",
+    "ScoredTree",
+    "available_threads",
     "batched",
     "cky",
     "eisner",
     "eisner_satta",
+    "kbest",
+    "kbest_iter",
     "log_partition",
     "marginals",
     "minimum_bayes_risk",

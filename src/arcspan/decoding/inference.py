@@ -21,7 +21,6 @@ from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
 from arcspan.errors import ScoreError
 
-
 # Charts of up to this many numbers (16 MiB: about 125 words) are kept by each thread for its next sentence.
 _LARGE = 1 << 21
 

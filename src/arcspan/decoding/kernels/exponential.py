@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """The exponential function, and logarithms of sums, as loops that the compiler can turn into vector instructions.
 
 numba calls the C library for `math.exp`, once a number; a polynomial is several times faster in a loop over an array.
@@ -27,20 +28,20 @@ def relaxed(function: Callable[..., Any]) -> Any:
 
 
 @intrinsic
-def _as_double(typing_context, bits):  # type: ignore[no-untyped-def]
+def _as_double(typing_context, bits):
     """The double whose bits are those of an int64."""
 
-    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.int64), code
 
 
 @intrinsic
-def _as_bits(typing_context, value):  # type: ignore[no-untyped-def]
+def _as_bits(typing_context, value):
     """The bits of a double, as an int64."""
 
-    def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def code(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return types.int64(types.float64), code

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Inside and outside for Eisner-Satta, O(n^4), in probabilities with one power of two a span.
 
 The chart is the one cube of the 1-best search: X[i, j, h] is headed for h inside (i, j] and hooked for h outside,

@@ -1,3 +1,4 @@
+# mypy: allow-untyped-defs
 """Inside and outside with logarithms: CKY and Eisner, O(n^3), and Eisner-Satta, O(n^4), without limits of range.
 
 A chart holds logarithms of sums; a forbidden item holds ZERO, finite so that differences stay numbers. Marginals
@@ -93,22 +94,23 @@ def eisner(arc, b, n, heads, wanted):
     size = n + 1
     complete = np.full((size, size), ZERO)
     incomplete = np.full((size, size), ZERO)
-    # incoming[e, m] = incomplete[m, e], so that all sums run along contiguous memory: incomplete[h, m] + complete[m, e].
+    # turned[e, m] = complete[m, e]: then all sums run along contiguous memory.
     turned = np.full((size, size), ZERO)
     for h in range(1, size):
         complete[h, h] = turned[h, h] = 0.0
     for w in range(1, n):
-        for l in range(1, size - w):
-            r = l + w
-            both = log_sum(complete[l, l:r], complete[r, l + 1 : r + 1], w)
-            for h, m in ((l, r), (r, l)):
+        for left in range(1, size - w):
+            right = left + w
+            both = log_sum(complete[left, left:right], complete[right, left + 1 : right + 1], w)
+            for h, m in ((left, right), (right, left)):
                 value = both + finite(arc[b, m, h])
                 incomplete[h, m] = value if value > NOTHING else ZERO
-            # turned[e, m] = complete[m, e]
-            complete[l, r] = log_sum(incomplete[l, l + 1 : r + 1], turned[r, l + 1 : r + 1], w)
-            complete[r, l] = log_sum(incomplete[r, l:r], turned[l, l:r], w)
-            turned[r, l] = complete[l, r]
-            turned[l, r] = complete[r, l]
+            complete[left, right] = log_sum(
+                incomplete[left, left + 1 : right + 1], turned[right, left + 1 : right + 1], w
+            )
+            complete[right, left] = log_sum(incomplete[right, left:right], turned[left, left:right], w)
+            turned[right, left] = complete[left, right]
+            turned[left, right] = complete[right, left]
     whole = np.empty(size)
     rest = np.empty(size)
     for m in range(1, size):
@@ -126,37 +128,49 @@ def eisner(arc, b, n, heads, wanted):
         in_complete[m, 1] += value
         in_complete[m, n] += value
     for w in range(n - 1, 0, -1):
-        for l in range(1, size - w):
-            r = l + w
-            mass = in_complete[l, r] + in_turned[r, l]
+        for left in range(1, size - w):
+            right = left + w
+            mass = in_complete[left, right] + in_turned[right, left]
             if mass > 0.0:
-                a, c, m = incomplete[l, l + 1 : r + 1], turned[r, l + 1 : r + 1], -complete[l, r]
-                share_out(a, c, w, m, mass, in_incomplete[l, l + 1 : r + 1], in_turned[r, l + 1 : r + 1])
-            mass = in_complete[r, l] + in_turned[l, r]
+                a, c, m = (
+                    incomplete[left, left + 1 : right + 1],
+                    turned[right, left + 1 : right + 1],
+                    -complete[left, right],
+                )
+                share_out(
+                    a,
+                    c,
+                    w,
+                    m,
+                    mass,
+                    in_incomplete[left, left + 1 : right + 1],
+                    in_turned[right, left + 1 : right + 1],
+                )
+            mass = in_complete[right, left] + in_turned[left, right]
             if mass > 0.0:
-                a, c, m = incomplete[r, l:r], turned[l, l:r], -complete[r, l]
-                share_out(a, c, w, m, mass, in_incomplete[r, l:r], in_turned[l, l:r])
-            heads[r, l] = in_incomplete[l, r]
-            heads[l, r] = in_incomplete[r, l]
-            mass = in_incomplete[l, r] + in_incomplete[r, l]
+                a, c, m = incomplete[right, left:right], turned[left, left:right], -complete[right, left]
+                share_out(a, c, w, m, mass, in_incomplete[right, left:right], in_turned[left, left:right])
+            heads[right, left] = in_incomplete[left, right]
+            heads[left, right] = in_incomplete[right, left]
+            mass = in_incomplete[left, right] + in_incomplete[right, left]
             if mass > 0.0:
                 # Both arcs are built from the same two halves: the share of a split is the same for both.
-                both = log_sum(complete[l, l:r], complete[r, l + 1 : r + 1], w)
+                both = log_sum(complete[left, left:right], complete[right, left + 1 : right + 1], w)
                 share_out(
-                    complete[l, l:r],
-                    complete[r, l + 1 : r + 1],
+                    complete[left, left:right],
+                    complete[right, left + 1 : right + 1],
                     w,
                     -both,
                     mass,
-                    in_complete[l, l:r],
-                    in_complete[r, l + 1 : r + 1],
+                    in_complete[left, left:right],
+                    in_complete[right, left + 1 : right + 1],
                 )
     return total
 
 
 @relaxed
 def eisner_satta(span, arc, headed, b, n, spans, heads, parts, wanted):
-    """The log-partition of lexicalized trees; marginals into spans[i, j], heads[m, h] and parts[i, j, h] where wanted."""
+    """The log-partition of lexicalized trees; where wanted, marginals: spans[i, j], heads[m, h], parts[i, j, h]."""
     size = n + 1
     x = np.full((size, size, size), ZERO)
     best = np.empty(size)

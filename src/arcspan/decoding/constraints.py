@@ -1,0 +1,296 @@
+"""What a user knows about a sentence's trees, as masks over the scores: parts that must, or must not, be there.
+
+Every constraint forbids parts, and a forbidden part scores -inf: then the search, the marginals and the k best all
+obey without knowing. A required span (i, j) forbids the spans that cross it; a binary tree without any of those
+contains (i, j), since the smallest span around it cannot split inside it. A required arc forbids the other heads of its
+modifier. That (i, j) has the head h forbids arcs from its other words to words outside. Only "if (i, j) is there, its
+head is not h" takes a mask over headed spans, hence the second-order search.
+
+These are constraints on binary lexicalized trees. A span that the constituency tree does not show, because binarization
+made it, is a span here: a caller who lets labels vanish forbids labels rather than spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arcspan.decoding.inference import log_partition
+from arcspan.errors import ScoreError
+
+
+@dataclass(frozen=True)
+class Span:
+    """The words i+1..j are a constituent."""
+
+    i: int
+    j: int
+
+    def __str__(self) -> str:
+        return f"span ({self.i}, {self.j})"
+
+
+@dataclass(frozen=True)
+class Arc:
+    """The head of the word `modifier` is the word `head`; head 0 makes it the root."""
+
+    head: int
+    modifier: int
+
+    def __str__(self) -> str:
+        return f"root {self.modifier}" if self.head == 0 else f"arc ({self.head}, {self.modifier})"
+
+
+@dataclass(frozen=True)
+class HeadOf:
+    """The words i+1..j are a constituent whose head is the word `head`."""
+
+    i: int
+    j: int
+    head: int
+
+    def __str__(self) -> str:
+        return f"head {self.head} of span ({self.i}, {self.j})"
+
+
+def Root(word: int) -> Arc:
+    """The word is the root of the dependency tree.
+
+    >>> str(Root(2))
+    'root 2'
+    """
+    return Arc(0, word)
+
+
+Constraint: TypeAlias = Span | Arc | HeadOf
+
+
+class Masks(NamedTuple):
+    """What to add to the scores of a sentence: 0 for parts that may be there, -inf for the others.
+
+    span [n+1, n+1]; arc [n+1, n+1] as arc[modifier, head]; headed [n+1, n+1, n+1], None where it would be all zeros.
+    """
+
+    span: NDArray[np.float32]
+    arc: NDArray[np.float32]
+    headed: NDArray[np.float32] | None
+
+    def apply(self, span: Any, arc: Any, headed: Any = None) -> tuple[Any, Any, Any]:
+        """The scores of one sentence of this length under the masks; `headed` stays None where nothing needs it.
+
+        >>> masks = constrain(2, require=[Root(1)])
+        >>> span, arc, headed = masks.apply(np.zeros((3, 3)), np.zeros((3, 3)))
+        >>> arc[2].tolist(), headed
+        ([-inf, 0.0, 0.0], None)
+        """
+        if self.headed is not None:
+            headed = self.headed if headed is None else headed + self.headed
+        return span + self.span, arc + self.arc, headed
+
+
+def constrain(n: int, require: Iterable[Constraint] = (), forbid: Iterable[Constraint] = ()) -> Masks:
+    """The masks that leave exactly the trees of n words that meet every constraint.
+
+    To require `HeadOf` is to require the span as well; to forbid it forbids the span only with that head. Constraints
+    that no tree meets are an error that names a smallest set of them that contradict each other.
+
+    >>> masks = constrain(3, require=[Span(1, 3)])
+    >>> bool(masks.span[0, 2] == -np.inf)
+    True
+    >>> constrain(3, require=[Span(1, 3), Span(0, 2)])
+    Traceback (most recent call last):
+    arcspan.errors.ScoreError: required span (1, 3) and required span (0, 2) cross each other
+    """
+    demands = [_Demand(True, c) for c in dict.fromkeys(require)] + [
+        _Demand(False, c) for c in dict.fromkeys(forbid)
+    ]
+    for demand in demands:
+        _check_range(n, demand)
+    masks = _masks(n, demands)
+    if demands and not _possible(n, masks):
+        raise ScoreError(_explain(_smallest_conflict(n, demands), n))
+    return masks
+
+
+class _Demand(NamedTuple):
+    required: bool
+    what: Constraint
+
+    def __str__(self) -> str:
+        return f"{'required' if self.required else 'forbidden'} {self.what}"
+
+
+def _check_range(n: int, demand: _Demand) -> None:
+    what = demand.what
+    if isinstance(what, Arc):
+        if not (0 <= what.head <= n and 1 <= what.modifier <= n):
+            raise ScoreError(f"{demand}: a sentence of {n} words has the words 1 to {n}, and 0 is the root")
+        if what.head == what.modifier:
+            raise ScoreError(f"{demand}: a word cannot be its own head")
+    elif isinstance(what, Span | HeadOf):
+        if not 0 <= what.i < what.j <= n:
+            raise ScoreError(f"{demand}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
+        if isinstance(what, HeadOf) and not what.i < what.head <= what.j:
+            raise ScoreError(f"{demand}: the head of a span is one of its words {what.i + 1} to {what.j}")
+    else:
+        raise ScoreError(f"a constraint is a Span, an Arc or a HeadOf, not {what!r}")
+
+
+def _masks(n: int, demands: Sequence[_Demand]) -> Masks:
+    """The masks of constraints that are each possible."""
+    span, arc = np.zeros((2, n + 1, n + 1), np.float32)
+    headed = None
+    for required, what in demands:
+        if isinstance(what, Arc):
+            h, m = what.head, what.modifier
+            if not required:
+                arc[m, h] = -np.inf
+                continue
+            arc[m, :h] = arc[m, h + 1 :] = -np.inf
+            if h == 0:
+                arc[:m, 0] = arc[m + 1 :, 0] = -np.inf
+            continue
+        i, j = what.i, what.j
+        if required:
+            # (a, b) crosses (i, j): a < i < b < j or i < a < j < b.
+            span[:i, i + 1 : j] = -np.inf
+            span[i + 1 : j, j + 1 :] = -np.inf
+        elif isinstance(what, Span):
+            span[i, j] = -np.inf
+        if isinstance(what, HeadOf):
+            if required:
+                others = [m for m in range(i + 1, j + 1) if m != what.head]
+                arc[others, : i + 1] = -np.inf
+                arc[others, j + 1 :] = -np.inf
+            else:
+                headed = np.zeros((n + 1, n + 1, n + 1), np.float32) if headed is None else headed
+                headed[i, j, what.head] = -np.inf
+    return Masks(span, arc, headed)
+
+
+def _possible(n: int, masks: Masks) -> bool:
+    """Whether any tree is left."""
+    if n == 0:
+        return True
+    batch = [None if mask is None else mask[None] for mask in masks]
+    try:
+        log_partition(batch[0], batch[1], [n], batch[2], threads=1)
+    except ScoreError:
+        return False
+    return True
+
+
+def _smallest_conflict(n: int, demands: list[_Demand]) -> list[_Demand]:
+    """Of constraints that no tree meets, a set that no tree meets either but any tree but for one of them.
+
+    By halves (Junker 2004, QuickXplain): a few contradicting constraints among many take a few trials.
+    """
+
+    def impossible(chosen: list[_Demand]) -> bool:
+        return not _possible(n, _masks(n, chosen))
+
+    return _quick_explain([], False, demands, impossible)
+
+
+def _quick_explain(
+    background: list[_Demand],
+    changed: bool,
+    demands: list[_Demand],
+    impossible: Callable[[list[_Demand]], bool],
+) -> list[_Demand]:
+    if changed and impossible(background):
+        return []
+    if len(demands) == 1:
+        return demands
+    half = len(demands) // 2
+    first, second = demands[:half], demands[half:]
+    needed = _quick_explain([*background, *first], True, second, impossible)
+    return _quick_explain([*background, *needed], bool(needed), first, impossible) + needed
+
+
+def _explain(conflict: list[_Demand], n: int) -> str:
+    """A sentence that names the constraints and, where it is one of the usual reasons, why they cannot all hold."""
+    names = _listed([str(demand) for demand in conflict])
+    if len(conflict) == 1:
+        return f"{names} leaves a sentence of {n} words without a tree"
+    whats = [demand.what for demand in conflict]
+    if len(conflict) == 2:
+        a, b = conflict
+        if a.what == b.what:
+            return f"{str(a.what)[0].upper()}{str(a.what)[1:]} is both required and forbidden"
+        if a.required and b.required:
+            reason = _clash(whats[0], whats[1]) or _clash(whats[1], whats[0])
+            if reason:
+                return f"{names} {reason}"
+    if all(demand.required for demand in conflict):
+        arcs = [what for what in whats if isinstance(what, Arc)]
+        spans = [what for what in whats if not isinstance(what, Arc)]
+        if len(arcs) == 2 and len(spans) == 1:
+            reason = _two_arcs(arcs[0], arcs[1], spans[0].i, spans[0].j)
+            if reason:
+                return f"{names} cannot all hold: {reason}"
+    return f"{names} cannot {'both' if len(conflict) == 2 else 'all'} hold: no tree of {n} words meets them"
+
+
+def _clash(a: Constraint, b: Constraint) -> str:
+    """Why two required constraints contradict each other, for the reasons that have a name."""
+    if isinstance(a, Arc) and isinstance(b, Arc):
+        if a.modifier == b.modifier:
+            return f"give word {a.modifier} two heads"
+        if a.head == b.head == 0:
+            return "make two roots"
+        if (a.head, a.modifier) == (b.modifier, b.head):
+            return "make a circle"
+        (left, right), (p, q) = sorted((a.head, a.modifier)), sorted((b.head, b.modifier))
+        if left < p < right < q or p < left < q < right or (a.head == 0 and p < a.modifier < q):
+            return "cross each other"
+        if a.head == b.modifier and min(a.head, a.modifier) < b.head < max(a.head, a.modifier):
+            return f"contradict each other: {a} would pass over word {b.head}, which is above it"
+        return ""
+    if isinstance(a, Span | HeadOf) and isinstance(b, Span | HeadOf):
+        if a.i < b.i < a.j < b.j or b.i < a.i < b.j < a.j:
+            return "cross each other"
+        if isinstance(a, HeadOf) and isinstance(b, HeadOf):
+            if (a.i, a.j) == (b.i, b.j):
+                return "give one span two heads"
+            if b.i <= a.i and a.j <= b.j and a.i < b.head <= a.j:
+                return f"contradict each other: word {b.head} heads the larger span, so the smaller one too"
+        return ""
+    if isinstance(a, HeadOf) and isinstance(b, Arc):
+        out = not a.i < b.head <= a.j
+        if a.i < b.modifier <= a.j and out and b.modifier != a.head:
+            return f"contradict each other: only the head of span ({a.i}, {a.j}) has its own head outside"
+        if b.modifier == a.head and not out:
+            return f"contradict each other: the head of span ({a.i}, {a.j}) has its own head outside"
+        if not a.i < b.modifier <= a.j and not out and b.head != a.head:
+            return f"contradict each other: words outside span ({a.i}, {a.j}) attach to its head only"
+        if min(b.head, b.modifier) < a.head < max(b.head, b.modifier):
+            return f"contradict each other: the arc would pass over the head of span ({a.i}, {a.j})"
+    return ""
+
+
+def _two_arcs(a: Arc, b: Arc, i: int, j: int) -> str:
+    """Why two arcs cannot both be there beside a span."""
+
+    def inside(word: int) -> bool:
+        return i < word <= j
+
+    leaving = [inside(arc.modifier) and not inside(arc.head) for arc in (a, b)]
+    entering = [inside(arc.head) and not inside(arc.modifier) for arc in (a, b)]
+    if all(leaving):
+        return f"two words of span ({i}, {j}) would have their heads outside, and only its head may"
+    if all(entering) and a.head != b.head:
+        return (
+            f"words outside span ({i}, {j}) would attach to two of its words, and may attach to its head only"
+        )
+    if any(leaving) and any(entering):
+        return f"words outside span ({i}, {j}) attach to its head only, the one word whose head is outside"
+    return ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
