@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from arcspan.errors import ScoreError
 
-# What a kernel says of a sentence.
+# What is said of a sentence. A kernel says HUGE of NaN as well: telling them apart is left to the one who complains.
 DONE, NAN, FORBIDDEN, HUGE = 0, 1, 2, 3
 
 # Below this many elementary steps (about 50 microseconds) waking another thread costs more than it saves.
@@ -53,10 +53,9 @@ def check_lengths(lengths: ArrayLike, scores: Any, name: str) -> NDArray[np.int6
         raise ScoreError(
             f"{name} must have the shape [B, n+1, n+1] with B = {found.shape[0]}, not {list(scores.shape)}"
         )
-    if found.size and (found.min() < 0 or found.max() >= max(scores.shape[1], 1)):
-        raise ScoreError(
-            f"lengths must be between 0 and {scores.shape[1] - 1} for {name} of shape {list(scores.shape)}"
-        )
+    room = scores.shape[1] - 1
+    if any(not 0 <= n <= room for n in found.tolist()):
+        raise ScoreError(f"lengths must be between 0 and {room} for {name} of shape {list(scores.shape)}")
     return np.array(found, np.int64)
 
 
@@ -136,8 +135,8 @@ def run(
     if threads == 1 or len(lengths) == 1:
         search(np.arange(len(lengths)))
         return
-    cost = (lengths.astype(np.float64) + 1) ** power
-    threads = min(threads or available_threads(), len(lengths), 1 + int(cost.sum() / _WORTH_A_THREAD))
+    cost = [(n + 1.0) ** power for n in lengths.tolist()]
+    threads = min(threads or available_threads(), len(cost), 1 + int(sum(cost) / _WORTH_A_THREAD))
     if threads == 1:
         search(np.arange(len(lengths)))
         return
@@ -161,16 +160,20 @@ def run(
                 helper.result()
 
 
-def _shares(cost: NDArray[np.float64], threads: int) -> Iterator[NDArray[np.int64]]:
+def _shares(cost: list[float], threads: int) -> Iterator[NDArray[np.int64]]:
     """The sentences, dearest first, in lists whose cost shrinks towards the end: guided self-scheduling."""
-    order = np.argsort(-cost, kind="stable")
-    done = np.concatenate(([0.0], np.cumsum(cost[order])))
-    begin = 0
-    while begin < len(order):
-        target = done[begin] + (done[-1] - done[begin]) / (2 * threads)
-        end = max(begin + 1, int(np.searchsorted(done, target)))
-        yield order[begin:end]
-        begin = end
+    left = sum(cost)
+    share: list[int] = []
+    held = 0.0
+    for b in sorted(range(len(cost)), key=lambda b: -cost[b]):
+        share.append(b)
+        held += cost[b]
+        if held * 2 * threads >= left:
+            yield np.array(share)
+            left -= held
+            share, held = [], 0.0
+    if share:
+        yield np.array(share)
 
 
 _pool: ThreadPoolExecutor | None = None

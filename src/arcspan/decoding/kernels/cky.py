@@ -45,22 +45,20 @@ def _inside(span, size, n, x):
     """Fill the chart, x[i, j] at i * stride + j; rows are padded so that eight lanes may run over their end."""
     stride = n + 1 + WIDTH
     limit = LARGEST / np.float32(8 * n + 8)
-    nan = False
-    huge = False
+    fit = True
     for i in range(n - 1, -1, -1):
         row = i * stride
         for j in range(i + 2, n + 1, WIDTH):
             store(x, row + j, splat(MINUS_INFINITY))
         for k in range(i + 1, n + 1):
             score = span[i * size + k]
-            nan |= np.isnan(score)
-            huge |= score >= limit
+            fit &= score < limit
             value = score if k == i + 1 else score + x[row + k]
             x[row + k] = value
             left = splat(value)
             for j in range(k + 1, n + 1, WIDTH):
                 store(x, row + j, maximum(load(x, row + j), add(left, load(x, k * stride + j))))
-    return 1 if nan else 3 if huge else 0
+    return 0 if fit else 3
 
 
 @inlined

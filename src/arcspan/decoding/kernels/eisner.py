@@ -56,13 +56,11 @@ def _inside(arc, size, n, right, left, arc_right, arc_left):
     """Fill the charts; until (i, j) has its turn, arc_right[i, j] holds what is known of `joined`."""
     stride = n + 1 + WIDTH
     limit = LARGEST / np.float32(8 * n + 8)
-    nan = False
-    huge = False
+    fit = True
     for i in range(n, 0, -1):
         row = i * stride
         score = arc[i * size]
-        nan |= np.isnan(score)
-        huge |= score >= limit
+        fit &= score < limit
         right[row + i] = 0.0
         left[row + i] = 0.0
         for e in range(i + 1, n + 1, WIDTH):
@@ -72,8 +70,7 @@ def _inside(arc, size, n, right, left, arc_right, arc_left):
             store(arc_right, row + e, load(left, row + stride + e))
         for j in range(i + 1, n + 1):
             from_left, from_right = arc[j * size + i], arc[i * size + j]
-            nan |= np.isnan(from_left) or np.isnan(from_right)
-            huge |= from_left >= limit or from_right >= limit
+            fit &= from_left < limit and from_right < limit
             joined = arc_right[row + j]
             to_right, to_left = joined + from_left, joined + from_right
             arc_right[row + j] = to_right
@@ -91,7 +88,7 @@ def _inside(arc, size, n, right, left, arc_right, arc_left):
                 )
                 store(right, here, maximum(load(right, here), add(made, load(right, at + e))))
                 store(left, here, maximum(load(left, here), add(tree_left, load(arc_left, at + e))))
-    return 1 if nan else 3 if huge else 0
+    return 0 if fit else 3
 
 
 @inlined

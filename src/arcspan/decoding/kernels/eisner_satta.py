@@ -32,14 +32,14 @@ from arcspan.decoding.kernels.vectors import (
     between,
     largest,
     load,
-    mark_nan,
+    mark_unless_below,
     maximum,
     splat,
     spread,
     store,
 )
 
-ZERO, ONE = np.float32(0.0), np.float32(1.0)
+ZERO = np.float32(0.0)
 LARGEST = np.float32(3.4e38)
 
 
@@ -101,71 +101,61 @@ def _headed_row(size, packed, n, i):
 
 @inlined
 def _inside(span, arc, size, headed, packed, n, x, attach, inner):
-    """Fill the chart; the status says whether the scores are fit for it."""
-    status = _copy_arcs(arc, size, n, attach)
+    """Fill the chart; 0 where the scores are fit for it, 3 where one is NaN or so large that sums may overflow."""
     limit = LARGEST / np.float32(8 * n + 8)
+    fit = _copy_arcs(arc, size, n, limit, attach)
     for i in range(n - 1, -1, -1):
         first = i + 1
         while first <= n:
             last = min(first | 3, n)
             for j in range(first, last + 1):
                 value = span[i * size + j]
-                if not value < limit:
-                    status = 1 if np.isnan(value) else max(status, 3) if status != 1 else 1
+                fit &= value < limit
                 _finish(value, headed, size, packed, n, i, first, j, x, attach, inner)
             _hook(headed, size, packed, n, i, first, last, x, attach, inner)
             if last < n:
                 _push(n, i, first, last, x)
             first = last + 1
         if len(headed):
-            check = _check_headed(headed, size, packed, n, i, limit)
-            if check:
-                status = 1 if check == 1 or status == 1 else 3
-    return status
+            fit &= _fit_headed(headed, size, packed, n, i, limit)
+    return 0 if fit else 3
 
 
 @inlined
-def _copy_arcs(arc, size, n, attach):
-    """attach[m, h] = s_d(m, h), rows padded to whole blocks."""
+def _copy_arcs(arc, size, n, limit, attach):
+    """attach[m, h] = s_d(m, h), rows padded to whole blocks; whether all are below the limit."""
     stride = WIDTH * (n // WIDTH + 1)
-    nan = splat(ZERO)
-    most = splat(ZERO)
     zero = splat(ZERO)
+    marks = zero
+    fit = True
     for m in range(1, n + 1):
         if m * size + stride <= size * size:
             for h in range(0, stride, WIDTH):
                 value = between(h, m, m + 1, zero, load(arc, m * size + h))
                 value = between(h, 0, n + 1, value, zero)
-                nan = mark_nan(nan, value)
-                most = maximum(value, most)
+                marks = mark_unless_below(marks, value, splat(limit))
                 store(attach, m * stride + h, value)
         else:
             # Eight lanes would run over the end of the scores.
             for h in range(stride):
                 value = arc[m * size + h] if h <= n and h != m else ZERO
-                if np.isnan(value):
-                    nan = splat(ONE)
-                most = maximum(splat(value), most)
+                fit &= value < limit
                 attach[m * stride + h] = value
-    if largest(nan) > ZERO:
-        return 1
-    return 0 if largest(most) < LARGEST / np.float32(8 * n + 8) else 3
+    return fit and largest(marks) == ZERO
 
 
 @inlined
-def _check_headed(headed, size, packed, n, i, limit):
-    nan = splat(ZERO)
-    most = splat(ZERO)
-    zero = splat(ZERO)
+def _fit_headed(headed, size, packed, n, i, limit):
+    """Whether the second-order scores of the spans that begin at i are all below the limit."""
     source, step = _headed_row(size, packed, n, i)
-    for j in range(i + 1, n + 1):
-        for h in range(0, n + 1, WIDTH):
-            value = between(h, 1, n + 1, load(headed, source + j * step + h), zero)
-            nan = mark_nan(nan, value)
-            most = maximum(value, most)
-    if largest(nan) > ZERO:
-        return 1
-    return 0 if largest(most) < limit else 3
+    zero = splat(ZERO)
+    most = zero
+    for h in range(0, n + 1, WIDTH):
+        marks = zero
+        for j in range(i + 1, n + 1):
+            marks = mark_unless_below(marks, load(headed, source + j * step + h), splat(limit))
+        most = maximum(most, between(h, 1, n + 1, marks, zero))
+    return largest(most) == ZERO
 
 
 @inlined

@@ -114,14 +114,15 @@ def maximum(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def mark_nan(typingctx: Any, marks: Any, value: Any) -> Any:
-    """1 in the lanes where value is NaN, `marks` elsewhere."""
+def mark_unless_below(typingctx: Any, marks: Any, value: Any, limit: Any) -> Any:
+    """1 in the lanes where value is NaN or not below limit, `marks` elsewhere."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        marks, value, limit = args
         ones = ir.Constant(_FLOATS, [ir.Constant(ir.FloatType(), 1.0)] * WIDTH)
-        return builder.select(builder.fcmp_unordered("uno", args[1], args[1]), ones, args[0])
+        return builder.select(builder.fcmp_unordered(">=", value, limit), ones, marks)
 
-    return lanes(lanes, lanes), codegen
+    return lanes(lanes, lanes, lanes), codegen
 
 
 @intrinsic
