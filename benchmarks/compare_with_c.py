@@ -8,6 +8,7 @@ The C functions of eisner_satta.c compute values only; ours is the public call: 
 from __future__ import annotations
 
 import ctypes
+import functools
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,10 @@ def compiled(folder: str) -> ctypes.CDLL:
     return loaded
 
 
+def ours(span: np.ndarray, arc: np.ndarray, n: int) -> float:
+    return float(decoding.eisner_satta(span, arc, [n], threads=1).scores[0])
+
+
 def main() -> None:
     lengths = [int(argument) for argument in sys.argv[1:]] or [20, 40, 80, 120, 200]
     rng = np.random.default_rng(0)
@@ -42,13 +47,9 @@ def main() -> None:
         for n in lengths:
             span, arc = rng.standard_normal((2, 1, n + 1, n + 1), np.float32)
             arguments = n, span.ctypes.data_as(ctypes.c_void_p), arc.ctypes.data_as(ctypes.c_void_p)
-            calls = {
-                "arcspan": lambda span=span, arc=arc, n=n: decoding.eisner_satta(
-                    span, arc, [n], threads=1
-                ).scores[0]
-            }
+            calls = {"arcspan": functools.partial(ours, span, arc, n)}
             for name in NAMES:
-                calls[name] = lambda name=name, arguments=arguments: getattr(library, name)(*arguments)
+                calls[name] = functools.partial(getattr(library, name), *arguments)
             scores = {name: call() for name, call in calls.items()}
             assert np.allclose(list(scores.values()), scores["arcspan"], rtol=1e-4), scores
             times: dict[str, list[float]] = {name: [] for name in calls}

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -79,7 +80,9 @@ def kernels(threads: int | None) -> list[Contestant]:
         Contestant("cky", lambda b: decoding.cky(b[0], b[2], threads=threads), 3),
         Contestant("eisner", lambda b: decoding.eisner(b[1], b[2], threads=threads), 3),
         Contestant("eisner_satta", lambda b: decoding.eisner_satta(b[0], b[1], b[2], threads=threads), 4),
-        Contestant("eisner_satta 2nd order", lambda b: decoding.eisner_satta(*b, threads=threads), 4),
+        Contestant(
+            "eisner_satta 2nd order", lambda b: decoding.eisner_satta(b[0], b[1], b[2], b[3], threads), 4
+        ),
     ]
 
 
@@ -87,7 +90,7 @@ def rivals(threads: int | None, with_torch: bool) -> list[Contestant]:
     """The O(n^5) search and the torch version, where torch is installed."""
     found = [
         Contestant("naive", lambda b: decoding.naive(b[0], b[1], b[2], threads=threads), 5),
-        Contestant("naive 2nd order", lambda b: decoding.naive(*b, threads=threads), 5),
+        Contestant("naive 2nd order", lambda b: decoding.naive(b[0], b[1], b[2], b[3], threads), 5),
     ]
     if with_torch:
         batched = decoding.batched
@@ -120,7 +123,7 @@ def mixture(count: int, seed: int = 0) -> list[int]:
     """Lengths as in the Penn Treebank: mean 23.5, standard deviation 11, at most 120."""
     shape = (23.5 / 11) ** 2
     drawn = np.random.default_rng(seed).gamma(shape, 23.5 / shape, count)
-    return np.clip(np.rint(drawn), 1, 120).astype(int).tolist()
+    return [int(n) for n in np.clip(np.rint(drawn), 1, 120)]
 
 
 def peak_memory(call: Callable[[], object]) -> int | None:
@@ -178,7 +181,7 @@ def _whole_numbers(context: click.Context, parameter: click.Parameter, value: st
 
 
 @contextlib.contextmanager
-def _one_torch_thread(with_torch: bool, threads: int) -> Iterator[None]:
+def _torch_threads(with_torch: bool, threads: int) -> Iterator[None]:
     if not with_torch:
         yield
         return
@@ -198,13 +201,10 @@ def command() -> None:
 
 @command.command()
 @click.option(
-    "--lengths", default="10,20,40,80,120,200", callback=_whole_numbers, help="Sentence lengths of the table."
+    "--lengths", default="10,20,40,80,120,200", callback=_whole_numbers, help="Lengths of the main table."
 )
 @click.option(
-    "--growth",
-    default="20,40,80,120,200,300,376",
-    callback=_whole_numbers,
-    help="Lengths of the growth table.",
+    "--growth", default="20,40,80,120,200,300,376", callback=_whole_numbers, help="Of the growth table."
 )
 @click.option("--batch", "sizes", default="1,16", callback=_whole_numbers, help="Batch sizes of the mixture.")
 @click.option(
@@ -227,106 +227,106 @@ def decode(
     as_json: bool,
 ) -> None:
     """Every search, kernels against torch against the O(n^5) search, in sentences a second and chart memory."""
-    with_torch = with_rivals
-    if with_rivals:
-        try:
-            decoding.batched  # noqa: B018
-        except MissingExtraError:
-            with_torch = False
-            note("torch is not installed: no `batched` in the tables")
+    with_torch = with_rivals and _has_torch()
     racers = kernels(threads) + (rivals(threads, with_torch) if with_rivals else [])
+    drawn = mixture(sentences)
+    parts: list[str] = []
+    numbers: dict[str, Any] = {"threads": threads}
     steps = len(sizes) + len(lengths) + 1 + len(growth)
-    result: dict[str, Any] = {"threads": threads, "mixture": {}, "lengths": {}, "growth": {}}
-    with _one_torch_thread(with_torch, threads), progress(steps, unit="table column") as bar:
-        drawn = mixture(sentences)
-        columns, cells = [], {c.name: [] for c in racers}
-        for size in sizes:
-            race = Race(racers, make_batches(drawn, size), seconds)
-            race.run()
-            columns.append(f"B={size}")
-            for c in racers:
-                cells[c.name].append(_number(race.rate(c.name)))
-            result["mixture"][size] = {c.name: race.rate(c.name) for c in racers}
-            bar.update()
-        title = (
-            f"\nPTB-like mixture, mean length {np.mean(drawn):.1f}, {threads} thread(s): sentences a second"
-        )
-        parts = [table(title, columns, cells)]
+    with _torch_threads(with_torch, threads), progress(steps, unit="table column") as bar:
+        text, numbers["mixture"] = _mixture_table(racers, drawn, sizes, seconds, bar)
+        parts.append(text)
+        text, numbers["lengths"] = _length_tables(racers, lengths, seconds, bar)
+        parts.append(text)
+        text, numbers["threading"] = _thread_table(drawn, seconds, bar)
+        parts.append(text)
+        text, numbers["growth"] = _growth_table(growth, seconds, bar)
+        parts.append(text)
+    click.echo(json.dumps(numbers, indent=1) if as_json else "\n\n".join(parts))
 
-        columns, cells = [], {c.name: [] for c in racers}
-        memory: dict[str, list[str]] = {c.name: [] for c in racers}
-        slow: dict[str, tuple[int, float]] = {}
-        for n in sorted(lengths):
-            # Who would need more than half a minute for one sentence stays at home.
-            skip = [
-                c.name
-                for c in racers
-                if c.name in slow and slow[c.name][1] * (n / slow[c.name][0]) ** c.power > 30
-            ]
-            race = Race(racers, make_batches([n] * max(1, min(16, 2_000_000 // n**3)), 16), seconds)
-            race.run(skip)
-            alone = make_batches([n], 1)[0]
-            columns.append(f"n={n}")
-            result["lengths"][n] = {}
-            for c in racers:
-                rate = race.rate(c.name)
-                peak = None
-                if rate is not None:
-                    slow[c.name] = (n, 1 / rate)
-                    given = _as_tensors(alone) if c.tensors else alone
-                    peak = peak_memory(lambda c=c, given=given: c.search(given))  # type: ignore[misc]
-                cells[c.name].append(_number(rate))
-                memory[c.name].append(_megabytes(peak, n))
-                result["lengths"][n][c.name] = {"sentences_per_second": rate, "peak_bytes": peak}
-            bar.update()
-        parts.append(
-            table(
-                f"\nOne length, batches of 16 at most, {threads} thread(s): sentences a second",
-                columns,
-                cells,
-            )
-        )
-        title = "\nMemory at the peak beside the scores, one sentence: MiB (float32 cubes of (n+1)^3)"
-        parts.append(table(title, columns, memory))
 
-        most = decoding.available_threads()
-        if most > 1:
-            counts = sorted({1, 2, most})
-            race = Race(
-                [Contestant(f"{name} x {t}", search, 4) for t in counts for name, search in _threaded(t)],
-                make_batches(drawn * 4, 64),
-                seconds,
-            )
-            race.run()
-            rows = {
-                name: [_number(race.rate(f"{name} x {t}")) for t in counts]
-                + [f"{(race.rate(f'{name} x {most}') or 0) / (race.rate(f'{name} x 1') or 1):.2f}"]
-                for name, _ in _threaded(1)
-            }
-            result["threading"] = {c.name: race.rate(c.name) for c in race.contestants}
-            heading = [f"{t} thread(s)" for t in counts] + ["gain"]
-            parts.append(table("\nThreads, the mixture in batches of 64: sentences a second", heading, rows))
+def _has_torch() -> bool:
+    try:
+        return bool(decoding.batched)
+    except MissingExtraError:
+        note("torch is not installed: no `batched` in the tables")
+        return False
+
+
+def _mixture_table(
+    racers: list[Contestant], drawn: list[int], sizes: list[int], seconds: float, bar: Any
+) -> tuple[str, dict[int, Any]]:
+    numbers = {}
+    for size in sizes:
+        race = Race(racers, make_batches(drawn, size), seconds)
+        race.run()
+        numbers[size] = {c.name: race.rate(c.name) for c in racers}
         bar.update()
-
-        rows = {}
-        for n in sorted(growth):
-            first, second = kernels(1)[2:]
-            batches = make_batches([n], 1)
-            race = Race([first, second], batches, seconds)
-            race.run()
-            row: list[str] = []
-            result["growth"][n] = {}
-            for c in (first, second):
-                took = min(race.times[c.name])
-                peak = peak_memory(lambda c=c, batches=batches: c.search(batches[0]))  # type: ignore[misc]
-                row += [f"{1e3 * took:,.3g}", f"{1e12 * took / n**4:.3g}", _megabytes(peak, n)]
-                result["growth"][n][c.name] = {"seconds": took, "peak_bytes": peak}
-            rows[f"n={n}"] = row
-            bar.update()
-        heading = ["ms", "ps / n^4", "MiB (cubes)", "2nd: ms", "ps / n^4", "MiB (cubes)"]
-        parts.append(table("\nGrowth of eisner_satta, one sentence, one thread", heading, rows))
-    click.echo(json.dumps(result, indent=1) if as_json else "\n".join(parts).lstrip())
+    rows = {c.name: [_number(numbers[size][c.name]) for size in sizes] for c in racers}
+    title = f"PTB-like mixture, mean length {np.mean(drawn):.1f}: sentences a second by batch size"
+    return table(title, [f"B={size}" for size in sizes], rows), numbers
 
 
-def _threaded(threads: int) -> list[tuple[str, Callable[[Batch], object]]]:
-    return [(c.name, c.search) for c in kernels(threads)[2:]]
+def _length_tables(
+    racers: list[Contestant], lengths: list[int], seconds: float, bar: Any
+) -> tuple[str, dict[int, dict[str, Any]]]:
+    numbers: dict[int, dict[str, Any]] = {}
+    last: dict[str, tuple[int, float]] = {}
+    for n in sorted(lengths):
+        # Who would need more than half a minute for one sentence stays at home.
+        slow = {
+            c.name
+            for c in racers
+            if c.name in last and last[c.name][1] * (n / last[c.name][0]) ** c.power > 30
+        }
+        race = Race(racers, make_batches([n] * max(1, min(16, 2_000_000 // n**3)), 16), seconds)
+        race.run(slow)
+        alone = make_batches([n], 1)[0]
+        numbers[n] = {}
+        for c in racers:
+            rate, peak = race.rate(c.name), None
+            if rate is not None:
+                last[c.name] = (n, 1 / rate)
+                peak = peak_memory(functools.partial(c.search, _as_tensors(alone) if c.tensors else alone))
+            numbers[n][c.name] = {"sentences_per_second": rate, "peak_bytes": peak}
+        bar.update()
+    columns = [f"n={n}" for n in numbers]
+    rates = {c.name: [_number(numbers[n][c.name]["sentences_per_second"]) for n in numbers] for c in racers}
+    peaks = {c.name: [_megabytes(numbers[n][c.name]["peak_bytes"], n) for n in numbers] for c in racers}
+    title = "Memory at the peak beside the scores, one sentence: MiB (float32 cubes of (n+1)^3)"
+    text = table("One length, batches of 16 at most: sentences a second", columns, rates)
+    return text + "\n\n" + table(title, columns, peaks), numbers
+
+
+def _thread_table(
+    drawn: list[int], seconds: float, bar: Any
+) -> tuple[str, dict[str, dict[int, float | None]]]:
+    counts = sorted({1, 2, decoding.available_threads()})
+    racers = {(c.name, t): replace(c, name=f"{c.name} x {t}") for t in counts for c in kernels(t)[2:]}
+    race = Race(list(racers.values()), make_batches(drawn * 4, 64), seconds)
+    race.run()
+    numbers: dict[str, dict[int, float | None]] = {}
+    for (name, t), racer in racers.items():
+        numbers.setdefault(name, {})[t] = race.rate(racer.name)
+    rows = {name: [_number(rates[t]) for t in counts] for name, rates in numbers.items()}
+    bar.update()
+    title = "The mixture in batches of 64: sentences a second by number of threads"
+    return table(title, [str(t) for t in counts], rows), numbers
+
+
+def _growth_table(growth: list[int], seconds: float, bar: Any) -> tuple[str, dict[int, dict[str, Any]]]:
+    numbers: dict[int, dict[str, Any]] = {}
+    rows: dict[str, list[str]] = {}
+    for n in sorted(growth):
+        batches = make_batches([n], 1)
+        race = Race(kernels(1)[2:], batches, seconds)
+        race.run()
+        rows[f"n={n}"], numbers[n] = [], {}
+        for c in race.contestants:
+            took = min(race.times[c.name])
+            peak = peak_memory(functools.partial(c.search, batches[0]))
+            rows[f"n={n}"] += [f"{1e3 * took:,.3g}", f"{1e12 * took / n**4:.3g}", _megabytes(peak, n)]
+            numbers[n][c.name] = {"seconds": took, "peak_bytes": peak}
+        bar.update()
+    heading = ["ms", "ps / n^4", "MiB (cubes)", "2nd: ms", "ps / n^4", "MiB (cubes)"]
+    return table("Growth of eisner_satta, one sentence, one thread", heading, rows), numbers
