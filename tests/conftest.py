@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# Several workers share the cores: threads of one that wait for each other would stall them all.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("ARCSPAN_TENSORBOARD", "0")
+
 import pytest
 
-TREEBANKS = Path(os.environ.get("ARCSPAN_TREEBANKS", Path(__file__).resolve().parents[2] / "shared" / "treebanks"))
+TREEBANKS = Path(
+    os.environ.get("ARCSPAN_TREEBANKS", Path(__file__).resolve().parents[2] / "shared" / "treebanks")
+)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,332 @@
+"""Training from end to end on a toy treebank: all four systems, resumption, export, bad configurations."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from arcspan.cli import run
+from arcspan.errors import ArcspanError, BundleError, ConfigError
+from arcspan.evaluation import evaluate
+from arcspan.runtime.bundle import read_bundle
+from arcspan.training import predict_pairs, read_config, train
+from arcspan.training.checkpoint import Checkpoint
+from arcspan.training.config import document
+from arcspan.training.export import ScoreGraph, export
+from arcspan.training.trainer import load_parts
+from arcspan.treebanks import Pair, write_pairs
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+from tests.toy import toy_pairs, write_toy
+
+SYSTEMS = ("sep", "mtl", "joint1o", "joint2o")
+
+
+def configure(folder: Path, pairs: list[Pair], **changes: Any) -> Path:
+    """A small LSTM parser on these pairs, dev the same; changes as section__field=value."""
+    source = write_toy(folder, "toy", pairs)
+    sections: dict[str, dict[str, Any]] = {
+        "": {"output": str(folder / "run"), "seed": 3},
+        "data": {"train": [source], "dev": [source]},
+        "encoder": {
+            "kind": "lstm",
+            "word_size": 32,
+            "character_size": 16,
+            "character_filters": 16,
+            "hidden_size": 48,
+            "depth": 1,
+            "lstm_dropout": 0.0,
+            "dropout": 0.0,
+            "word_dropout": 0.0,
+            "least_count": 1,
+        },
+        "model": {
+            "system": "joint2o",
+            "span_size": 48,
+            "arc_size": 48,
+            "headed_size": 32,
+            "label_size": 32,
+            "relation_size": 32,
+            "tag_size": 32,
+            "mlp_dropout": 0.0,
+        },
+        "training": {"epochs": 3, "batch_pieces": 60, "rate": 5e-3, "beta2": 0.95, "checkpoint_minutes": 0},
+    }
+    for name, value in changes.items():
+        section, _, field = name.rpartition("__")
+        sections[section][field] = value
+    path = folder / "config.toml"
+    path.write_text("".join(_section(name, fields) for name, fields in sections.items()), encoding="utf-8")
+    return path
+
+
+def _section(name: str, fields: dict[str, Any]) -> str:
+    lines = [f"[{name}]"] if name else []
+    for field, value in fields.items():
+        if isinstance(value, list):
+            shown = (
+                "["
+                + ", ".join(
+                    "{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in entry.items()) + "}"
+                    for entry in value
+                )
+                + "]"
+            )
+        else:
+            shown = json.dumps(value)
+        lines.append(f"{field} = {shown}")
+    return "\n".join(lines) + "\n"
+
+
+def weights(run_folder: Path) -> dict[str, torch.Tensor]:
+    folder, _ = Checkpoint(run_folder).open("last")
+    return load_file(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_each_system_learns_thirty_sentences_by_heart(tmp_path: Path, system: str) -> None:
+    pairs = toy_pairs(30)
+    config = read_config(
+        configure(tmp_path, pairs, model__system=system, training__epochs=25, training__average=0.5)
+    )
+    result = train(config, say=lambda line: None, bars=False)
+    assert result["dev"]["las"] == 100
+    assert result["dev"]["f1"] == 100
+    assert result["dev"]["tags"] == 100
+    if system != "sep":
+        assert result["dev"]["compatible"] == 100
+
+
+def test_the_crf_loss_and_the_biaffine_labeller_learn_too(tmp_path: Path) -> None:
+    pairs = toy_pairs(12)
+    config = read_config(
+        configure(tmp_path, pairs, model__loss="crf", model__labeller="biaffine", training__epochs=25)
+    )
+    result = train(config, say=lambda line: None, bars=False)
+    assert result["dev"]["las"] > 95
+    assert result["dev"]["f1"] > 95
+
+
+def test_incompatible_sentences_are_dropped_or_kept_and_counted(tmp_path: Path) -> None:
+    pairs = toy_pairs(8)
+    constituency, dependencies = pairs[0]
+    # The determiner attaches to the verb, over the head of its own noun phrase.
+    verb = next(m for m, relation in enumerate(dependencies.relations, 1) if relation == "root")
+    odd = next(
+        m
+        for m, relation in enumerate(dependencies.relations, 1)
+        if relation not in ("root", "punct") and dependencies.heads[m - 1] != verb
+    )
+    heads = list(dependencies.heads)
+    heads[odd - 1] = verb
+    broken = DependencyTree(
+        heads,
+        dependencies.relations,
+        words=dependencies.words,
+        tags=dependencies.tags,
+        upos=dependencies.upos,
+    )
+    assert not LexicalTree.compatible(constituency, broken)
+    mixed = [Pair(constituency, broken), *pairs[1:]]
+    for choice, kept in (("drop", 7), ("separate", 8)):
+        folder = tmp_path / choice
+        folder.mkdir()
+        said: list[str] = []
+        config = read_config(configure(folder, mixed, data__incompatible=choice, training__epochs=1))
+        train(config, say=said.append, bars=False)
+        assert f"{kept} sentences" in said[0]
+        assert "1 incompatible" in said[0]
+        assert ("dropped" if choice == "drop" else "kept") in said[0]
+
+
+def test_a_run_resumed_after_every_epoch_ends_with_the_same_weights(tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    pairs = toy_pairs(10)
+    whole = read_config(
+        configure(tmp_path / "whole", pairs, training__average=0.9, encoder__word_dropout=0.3)
+    )
+    train(whole, say=lambda line: None, bars=False)
+    (tmp_path / "killed").mkdir()
+    path = configure(tmp_path / "killed", pairs, training__average=0.9, encoder__word_dropout=0.3)
+    script = (
+        "import os, signal, sys\n"
+        "from arcspan.training import trainer, read_config\n"
+        "updates, update = [0], trainer.Trainer._update\n"
+        "def counted(self, batches):\n"
+        "    updates[0] += 1\n"
+        "    if updates[0] > int(sys.argv[2]): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return update(self, batches)\n"
+        "trainer.Trainer._update = counted\n"
+        "trainer.train(read_config(sys.argv[1]), resume=True, say=lambda line: None, bars=False)\n"
+    )
+    environment = {**os.environ, "ARCSPAN_TENSORBOARD": "0"}
+    codes = []
+    for survives in (2, 3, 1000):
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(path), str(survives)], env=environment, check=False
+        )
+        codes.append(done.returncode)
+    assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0]
+    first, second = weights(tmp_path / "whole" / "run"), weights(tmp_path / "killed" / "run")
+    assert first.keys() == second.keys()
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path) -> None:
+    path = configure(tmp_path, toy_pairs(4), training__epochs=1)
+    train(read_config(path), say=lambda line: None, bars=False)
+    folder, _ = Checkpoint(tmp_path / "run").open("last")
+    model = folder / "model.safetensors"
+    data = bytearray(model.read_bytes())
+    data[-1] ^= 1
+    model.write_bytes(bytes(data))
+    with pytest.raises(BundleError, match=r"model\.safetensors: damaged"):
+        train(read_config(path), resume=True, say=lambda line: None, bars=False)
+
+
+def test_a_failed_write_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.write("last", "steps/000001", {"model": {"a": torch.ones(2)}}, {}, {"step": 1})
+
+    class Full(dict):  # type: ignore[type-arg]
+        def items(self) -> Any:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        checkpoint.write("last", "steps/000002", {"model": {"a": torch.zeros(2)}}, Full(), {"step": 2})
+    folder, state = checkpoint.open("last")
+    assert state == {"step": 1}
+    assert [entry.name for entry in folder.parent.iterdir()] == ["000001"]
+
+
+def test_a_run_is_not_trained_over(tmp_path: Path) -> None:
+    path = configure(tmp_path, toy_pairs(4), training__epochs=1)
+    train(read_config(path), say=lambda line: None, bars=False)
+    with pytest.raises(ConfigError, match="--resume"):
+        train(read_config(path), say=lambda line: None, bars=False)
+    with pytest.raises(ConfigError, match=r"changed: training\.rate"):
+        train(read_config(path, ["training.rate=0.001"]), resume=True, say=lambda line: None, bars=False)
+
+
+@pytest.mark.parametrize("system", ["sep", "joint2o"])
+def test_a_bundle_scores_as_the_torch_model_does(tmp_path: Path, system: str) -> None:
+    pairs = toy_pairs(12)
+    config = read_config(configure(tmp_path, pairs, model__system=system, training__epochs=2))
+    train(config, say=lambda line: None, bars=False)
+    bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32")
+    description = read_bundle(bundle)
+    assert description["system"] == system
+    for component in description["components"]:
+        model, inputs, _, _ = load_parts(tmp_path / "run")[component["part"]]
+        graph = ScoreGraph(model).eval()
+        session = onnxruntime.InferenceSession(str(bundle / component["score"]))
+        for sentences in ([pair.dependencies.words for pair in pairs], [("word",)], [("the", "role") * 30]):
+            arrays = inputs.batch(inputs.prepare(sentences))
+            positions = max(map(len, sentences)) + 1
+            arrays["pair_i"], arrays["pair_j"] = np.triu_indices(positions, 1)
+            given = {name: arrays[name] for name in graph.input_names}
+            with torch.no_grad():
+                expected = graph(*(torch.from_numpy(np.asarray(array)) for array in given.values()))
+            for got, wanted in zip(session.run(None, given), expected, strict=True):
+                np.testing.assert_allclose(got, wanted.numpy(), atol=1e-4)
+
+
+def test_gold_tags_are_read_where_the_model_asks_for_them(tmp_path: Path) -> None:
+    pairs = toy_pairs(10)
+    config = read_config(
+        configure(tmp_path, pairs, model__gold_tags=True, model__tags=False, training__epochs=12)
+    )
+    train(config, say=lambda line: None, bars=False)
+    right = evaluate(pairs, predict_pairs(tmp_path / "run", pairs), tags="gold")
+    misread = [Pair(ConstituencyTree(c.words, ["NN"] * len(c.words), c.spans), d) for c, d in pairs]
+    wrong = evaluate(pairs, predict_pairs(tmp_path / "run", misread), tags="gold")
+    assert right.las > wrong.las
+
+
+def test_labels_that_occur_only_in_dev_are_reported(tmp_path: Path) -> None:
+    pairs = toy_pairs(6)
+    odd = toy_pairs(1, seed=9)[0]
+    spans = [(i, j, "WEIRD" if label == "VP" else label) for i, j, label in odd.constituency.spans]
+    relations = ["strange" if relation == "nsubj" else relation for relation in odd.dependencies.relations]
+    words, tags = odd.constituency.words, odd.constituency.tags
+    dev = Pair(
+        ConstituencyTree(words, tags, spans),
+        DependencyTree(odd.dependencies.heads, relations, words=words, tags=tags),
+    )
+    path = configure(tmp_path, pairs, training__epochs=1)
+    source = write_toy(tmp_path, "dev", [dev])
+    said: list[str] = []
+    config = read_config(
+        path,
+        [f"data.dev=[{{brackets={json.dumps(source['brackets'])}, conll={json.dumps(source['conll'])}}}]"],
+    )
+    train(config, say=said.append, bars=False)
+    assert any("labels only in dev" in line and "WEIRD" in line for line in said)
+    assert any("relations only in dev" in line and "strange" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.rate=5", "training.rate = 5.0 is out of range"),
+        ("training.rate=0.0", "out of range"),
+        ("training.epoch=3", "did you mean training.epochs"),
+        ("model.system=hpsg", "choose sep, mtl, joint1o, joint2o"),
+        ("training.epochs=many", "should be int"),
+        ("data.binarization=left", "searches l-trees"),
+        ("encoder.kind=pretrained", "encoder.path is missing"),
+        ("encoder", "write key=value"),
+        ("data.train=[]", "data.train names no treebank"),
+        ("model.span_size=0", "at least 1"),
+    ],
+)
+def test_a_bad_configuration_is_refused_before_training(
+    tmp_path: Path, override: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = configure(tmp_path, toy_pairs(3))
+    assert run(["train", str(path), "--set", override]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_wrong_paths_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["train", str(tmp_path / "none.toml")]) == 2
+    assert "none.toml" in capsys.readouterr().err
+    path = configure(tmp_path, toy_pairs(3))
+    (tmp_path / "toy.ptb").unlink()
+    assert run(["train", str(path)]) == 2
+    assert "toy.ptb: no such file" in capsys.readouterr().err
+    assert run(["export", str(tmp_path), str(tmp_path / "bundle")]) == 2
+    assert "best.json" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("empty", ["brackets", "both", "misaligned"])
+def test_bad_data_is_refused_with_its_place(tmp_path: Path, empty: str) -> None:
+    path = configure(tmp_path, toy_pairs(3))
+    if empty == "misaligned":
+        write_pairs(toy_pairs(3, seed=8), tmp_path / "other.ptb", tmp_path / "toy.conllu")
+    else:
+        (tmp_path / "toy.ptb").write_text("")
+        if empty == "both":
+            (tmp_path / "toy.conllu").write_text("")
+    with pytest.raises(ArcspanError, match=r"toy\.(ptb|conllu)"):
+        train(read_config(path), say=lambda line: None, bars=False)
+
+
+def test_every_field_is_documented_and_the_documentation_is_a_configuration(tmp_path: Path) -> None:
+    text = document()
+    path = tmp_path / "fields.toml"
+    path.write_text(text.replace('output = ""', 'output = "run"'), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"encoder\.path|data\.train"):
+        read_config(path)
+    assert all("#" in line for line in text.splitlines() if "=" in line)
