@@ -55,4 +55,4 @@ def test_batches_hold_every_sentence_once_with_neighbours_of_like_length() -> No
 
 def test_peak_memory_sees_a_large_array() -> None:
     peak = peak_memory(lambda: np.ones(2**24, np.uint8).sum())
-    assert peak is None or 2**24 <= peak < 2**25
+    assert peak is None or 0.9 * 2**24 < peak < 2**25

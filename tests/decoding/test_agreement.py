@@ -78,3 +78,11 @@ def test_torch_builds_no_graph_and_takes_scores_that_need_gradients() -> None:
     found = decoding.batched.eisner_satta(span, arc, n, headed)
     assert_same_scores(found, decoding.eisner_satta(batch.span, batch.arc, batch.lengths, batch.headed))
     assert isinstance(found.scores, np.ndarray) and span.grad is None
+
+
+def test_torch_is_chosen_for_large_batches_of_long_sentences_on_an_accelerator_only() -> None:
+    pays = decoding.batched.pays
+    assert not pays([200] * 64, "cpu")
+    assert not pays([], "cuda")
+    assert not pays([20, 30, 40], "cuda", threads=1)
+    assert pays(torch.tensor([200] * 64), torch.device("cuda"), threads=8)

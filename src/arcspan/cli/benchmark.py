@@ -43,12 +43,17 @@ class Race:
     contestants: list[Contestant]
     batches: list[Batch]
     seconds: float
+    device: str = "cpu"
     times: dict[str, list[float]] = field(default_factory=dict)
 
     def run(self, skip: Iterable[str] = ()) -> None:
         """Go round until everyone has run at least three times and `seconds` long, or once if that is very long."""
         arrays = self.batches
-        tensors = [_as_tensors(batch) for batch in arrays] if any(c.tensors for c in self.contestants) else []
+        tensors = (
+            [_as_tensors(batch, self.device) for batch in arrays]
+            if any(c.tensors for c in self.contestants)
+            else []
+        )
         racing = [c for c in self.contestants if c.name not in skip]
         for contestant in racing:
             contestant.search((tensors if contestant.tensors else arrays)[0])
@@ -69,9 +74,9 @@ class Race:
         return sum(len(batch[2]) for batch in self.batches) / min(self.times[name])
 
 
-def _as_tensors(batch: Batch) -> Batch:
+def _as_tensors(batch: Batch, device: str) -> Batch:
     torch = decoding.batched.torch
-    return tuple(torch.from_numpy(part) for part in batch)
+    return tuple(torch.from_numpy(part).to(device) for part in batch)
 
 
 def kernels(threads: int | None) -> list[Contestant]:
@@ -215,6 +220,7 @@ def command() -> None:
 @click.option(
     "--rivals/--no-rivals", "with_rivals", default=True, help="The O(n^5) search and torch as well."
 )
+@click.option("--device", default="cpu", show_default=True, help="Where torch's scores are: cuda, mps, ...")
 @click.option("--json", "as_json", is_flag=True, help="All numbers as one JSON object.")
 def decode(
     lengths: list[int],
@@ -224,6 +230,7 @@ def decode(
     seconds: float,
     threads: int,
     with_rivals: bool,
+    device: str,
     as_json: bool,
 ) -> None:
     """Every search, kernels against torch against the O(n^5) search, in sentences a second and chart memory."""
@@ -234,9 +241,9 @@ def decode(
     numbers: dict[str, Any] = {"threads": threads}
     steps = len(sizes) + len(lengths) + 1 + len(growth)
     with _torch_threads(with_torch, threads), progress(steps, unit="table column") as bar:
-        text, numbers["mixture"] = _mixture_table(racers, drawn, sizes, seconds, bar)
+        text, numbers["mixture"] = _mixture_table(racers, drawn, sizes, seconds, device, bar)
         parts.append(text)
-        text, numbers["lengths"] = _length_tables(racers, lengths, seconds, bar)
+        text, numbers["lengths"] = _length_tables(racers, lengths, seconds, device, bar)
         parts.append(text)
         text, numbers["threading"] = _thread_table(drawn, seconds, bar)
         parts.append(text)
@@ -254,11 +261,11 @@ def _has_torch() -> bool:
 
 
 def _mixture_table(
-    racers: list[Contestant], drawn: list[int], sizes: list[int], seconds: float, bar: Any
+    racers: list[Contestant], drawn: list[int], sizes: list[int], seconds: float, device: str, bar: Any
 ) -> tuple[str, dict[int, Any]]:
     numbers = {}
     for size in sizes:
-        race = Race(racers, make_batches(drawn, size), seconds)
+        race = Race(racers, make_batches(drawn, size), seconds, device)
         race.run()
         numbers[size] = {c.name: race.rate(c.name) for c in racers}
         bar.update()
@@ -268,7 +275,7 @@ def _mixture_table(
 
 
 def _length_tables(
-    racers: list[Contestant], lengths: list[int], seconds: float, bar: Any
+    racers: list[Contestant], lengths: list[int], seconds: float, device: str, bar: Any
 ) -> tuple[str, dict[int, dict[str, Any]]]:
     numbers: dict[int, dict[str, Any]] = {}
     last: dict[str, tuple[int, float]] = {}
@@ -279,7 +286,7 @@ def _length_tables(
             for c in racers
             if c.name in last and last[c.name][1] * (n / last[c.name][0]) ** c.power > 30
         }
-        race = Race(racers, make_batches([n] * max(1, min(16, 2_000_000 // n**3)), 16), seconds)
+        race = Race(racers, make_batches([n] * max(1, min(16, 2_000_000 // n**3)), 16), seconds, device)
         race.run(slow)
         alone = make_batches([n], 1)[0]
         numbers[n] = {}
@@ -287,7 +294,9 @@ def _length_tables(
             rate, peak = race.rate(c.name), None
             if rate is not None:
                 last[c.name] = (n, 1 / rate)
-                peak = peak_memory(functools.partial(c.search, _as_tensors(alone) if c.tensors else alone))
+                peak = peak_memory(
+                    functools.partial(c.search, _as_tensors(alone, device) if c.tensors else alone)
+                )
             numbers[n][c.name] = {"sentences_per_second": rate, "peak_bytes": peak}
         bar.update()
     columns = [f"n={n}" for n in numbers]

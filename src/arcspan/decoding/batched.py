@@ -5,14 +5,15 @@ same name in `arcspan.decoding` take arrays, and find the same trees; first and 
 told apart by `headed`. No autograd graph is built: charts hold values only, and the trees are found again from
 them, all nodes of one depth of all sentences at once.
 
-On a CPU the compiled kernels are one to two orders of magnitude faster (`arcspan benchmark decode`).
+On a CPU the compiled kernels are one to two orders of magnitude faster (`arcspan benchmark decode`), and even for
+scores on an accelerator they win until a batch is large and its sentences are long: `pays` is the rule.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from arcspan.decoding.batch import FORBIDDEN, HUGE, NAN, Decoded, complain
+from arcspan.decoding.batch import FORBIDDEN, HUGE, NAN, Decoded, available_threads, complain
 from arcspan.errors import MissingExtraError, ScoreError
 
 try:
@@ -21,9 +22,31 @@ try:
 except ImportError as error:
     raise MissingExtraError("decoding.batched", "train") from error
 
-__all__ = ["cky", "eisner", "eisner_satta"]
+__all__ = ["cky", "eisner", "eisner_satta", "pays"]
 
 INFINITY = float("inf")
+
+# Seconds that `eisner_satta` takes for each n^4 of a sentence on one thread ("ps / n^4" of the benchmark), and
+# seconds that a step of the loop over widths takes at least here: some thirty launches of ten microseconds.
+_KERNEL_SECONDS = 20e-12
+_STEP_SECONDS = 300e-6
+
+
+def pays(lengths: Tensor | list[int], device: torch.device | str, threads: int | None = None) -> bool:
+    """Whether joint search of such a batch is faster here than in the kernels, for scores on `device`.
+
+    On a CPU never. On an accelerator, when the kernels, which work through n^4 steps a sentence on the host, would
+    take longer than the launches of n steps over the whole batch: long sentences, many of them. Measure a device
+    with `arcspan benchmark decode --device`.
+
+    >>> pays([24] * 16, "cuda", threads=2), pays([120] * 64, "cuda", threads=2), pays([120] * 64, "cpu")
+    (False, True, False)
+    """
+    if torch.device(device).type == "cpu" or len(lengths) == 0:
+        return False
+    words = [int(n) for n in lengths]
+    kernels = _KERNEL_SECONDS * sum(n**4 for n in words) / min(threads or available_threads(), len(words))
+    return kernels > _STEP_SECONDS * max(words)
 
 
 @torch.no_grad()
