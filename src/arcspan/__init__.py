@@ -1,5 +1,26 @@
-"""arcspan: a constituency tree and a dependency tree at once, guaranteed compatible, found by exact search."""
+"""arcspan: a constituency tree and a dependency tree at once, guaranteed compatible, found by exact search.
+
+>>> import arcspan  # doctest: +SKIP
+>>> parser = arcspan.load()  # doctest: +SKIP
+>>> parser("Logic plays a maximal role here.")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from arcspan._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from arcspan.parser import Parse, Parser, load
+
+__all__ = ["Parse", "Parser", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when named: `import arcspan` alone, and commands that parse nothing, stay quick.
+    if name in ("Parse", "Parser", "load"):
+        from arcspan import parser
+
+        return getattr(parser, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

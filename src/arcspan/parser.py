@@ -1,0 +1,496 @@
+"""`Parser` and `Parse`: text or words in, both trees out.
+
+A `Parser` is a model bundle at work; a `Parse` is what it says of one sentence. A `Parse` keeps the numbers
+that the model gave and makes trees and texts of them when they are asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from arcspan.errors import ArcspanError, BundleError
+from arcspan.runtime.predictor import MEMORY_LIMIT, Inventories, Pending, Prediction, Predictor
+from arcspan.runtime.text import split_text
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, compatible
+
+Offsets = tuple[int, int]
+Words = Sequence[str]
+Input = str | Words
+
+WRAPPER = "TOP"
+MODELS = Path(__file__).parent / "models"
+
+
+def load(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    threads: int | None = None,
+    memory_limit: int = MEMORY_LIMIT,
+) -> Parser:
+    """The parser of a model bundle; without a path, the English one inside the package."""
+    return Parser(path, threads=threads, memory_limit=memory_limit)
+
+
+class Parser:
+    """Parses text and words with a model bundle.
+
+    path          the bundle's folder; None for the English model inside the package
+    threads       how many batches are worked on at once; None for one a processor. Results do not depend on it
+    memory_limit  bytes that charts and their scores may take, all threads together; a sentence that needs
+                  more is parsed in pieces, and its `Parse` is marked `approximate`
+    verify        compare the bundle's files with their checksums
+
+    A parser may be used by several threads at once, and in forked processes; pickled, it is its path and
+    settings.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        threads: int | None = None,
+        memory_limit: int = MEMORY_LIMIT,
+        verify: bool = True,
+    ) -> None:
+        self.path = Path(path) if path is not None else MODELS / "en"
+        if path is None and not self.path.is_dir():
+            raise BundleError(
+                "this installation has no English model inside: name a model bundle (arcspan export makes one)"
+            )
+        self._settings = {"threads": threads, "memory_limit": memory_limit, "verify": verify}
+        self.predictor = Predictor(self.path, threads=threads, memory_limit=memory_limit, verify=verify)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The bundle's configuration: name, language, licence, system, training data, scores."""
+        return self.predictor.config
+
+    @property
+    def inventories(self) -> Inventories:
+        """Every label (a unary chain), relation and tag that the model can predict."""
+        return self.predictor.inventories
+
+    @property
+    def language(self) -> str:
+        """The code of the language whose text rules are used."""
+        return str(self.config.get("language") or "")
+
+    def __call__(self, text: str) -> list[Parse]:
+        """Split raw text into sentences and words, and parse them."""
+        (found,) = self.stream([text])
+        return found
+
+    def parse(self, words: Words, *, tags: Sequence[str] | None = None) -> Parse:
+        """Parse one sentence that is already in words; they are never split.
+
+        `tags` are part-of-speech tags, for a model that was trained to read them.
+        """
+        sentence = _Sentence(_checked(words))
+        if tags is not None and len(tags) != len(sentence.words):
+            raise ArcspanError(f"{len(sentence.words)} words, but {len(tags)} tags: there must be one a word")
+        (prediction,) = self.predictor.predict([sentence.words], [tags])
+        if prediction.error is not None:
+            raise ArcspanError(prediction.error)
+        return sentence.parse(prediction, self.inventories)
+
+    def pipe(self, items: Iterable[Input], batch_size: int = 64) -> Iterator[Parse]:
+        """Parse a stream of texts or lists of words; parses come in order, a text gives one a sentence.
+
+        `batch_size` items are read ahead, and as many again while those are worked on. A sentence that
+        cannot be parsed gives a `Parse` with an `error`.
+        """
+        for parses in self.stream(items, batch_size):
+            yield from parses
+
+    def stream(self, items: Iterable[Input], batch_size: int = 64) -> Iterator[list[Parse]]:
+        """Like `pipe`, but one list of parses for each item."""
+        if batch_size < 1:
+            raise ArcspanError(f"batch_size must be at least 1, not {batch_size}")
+        source = iter(items)
+        waiting: deque[tuple[list[int], list[_Sentence], Pending]] = deque()
+        try:
+            while chunk := list(islice(source, batch_size)):
+                sentences: list[_Sentence] = []
+                counts = []
+                for item in chunk:
+                    own = self._sentences(item)
+                    counts.append(len(own))
+                    sentences += own
+                # The first chunk may be all there is: then the caller's thread is enough for a single batch.
+                eager = bool(waiting) or len(chunk) == batch_size
+                pending = self.predictor.submit([one.words for one in sentences], eager=eager)
+                waiting.append((counts, sentences, pending))
+                if len(waiting) > 1:
+                    yield from self._finish(*waiting.popleft())
+            while waiting:
+                yield from self._finish(*waiting.popleft())
+        finally:
+            for _, _, pending in waiting:
+                pending.cancel()
+
+    def _finish(
+        self, counts: list[int], sentences: list[_Sentence], pending: Pending
+    ) -> Iterator[list[Parse]]:
+        predictions = pending.result()
+        begin = 0
+        for count in counts:
+            end = begin + count
+            yield [
+                sentence.parse(prediction, self.inventories)
+                for sentence, prediction in zip(sentences[begin:end], predictions[begin:end], strict=True)
+            ]
+            begin = end
+
+    def _sentences(self, item: Input) -> list[_Sentence]:
+        if not isinstance(item, str):
+            return [_Sentence(_checked(item))]
+        found = []
+        for sentence in split_text(item, language=self.language or "en"):
+            glued = sentence.end < len(item) and not item[sentence.end].isspace()
+            text = item[sentence.start : sentence.end]
+            found.append(_Sentence(sentence.words, text, sentence.offsets, glued))
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_parser, (str(self.path), self._settings)
+
+    def __repr__(self) -> str:
+        name, system = self.config.get("name", ""), self.config.get("system", "")
+        language = f", language {self.language}" if self.language else ""
+        return f"Parser({name!r}, {system}{language}, {self.predictor.threads} threads)"
+
+
+def _restore_parser(path: str, settings: dict[str, Any]) -> Parser:
+    return Parser(path, **settings)
+
+
+def _checked(words: Any) -> tuple[str, ...]:
+    if isinstance(words, (str, bytes)):
+        raise ArcspanError("words must be a list of words; for raw text, call the parser: parser(text)")
+    found = tuple(words)
+    for number, word in enumerate(found, 1):
+        if not isinstance(word, str):
+            raise ArcspanError(f"word {number} is {type(word).__name__}, not a string: {word!r}")
+    return found
+
+
+class _Sentence(NamedTuple):
+    """A sentence on its way through the parser."""
+
+    words: tuple[str, ...]
+    text: str | None = None
+    offsets: tuple[Offsets, ...] | None = None
+    glued: bool = False  # no space follows it in the text
+
+    def parse(self, prediction: Prediction, inventories: Inventories) -> Parse:
+        return Parse(
+            self.words,
+            (prediction, inventories),
+            text=self.text,
+            offsets=self.offsets,
+            glued=self.glued,
+            score=prediction.score,
+            approximate=prediction.approximate,
+            error=prediction.error,
+        )
+
+
+class Content(NamedTuple):
+    """What a model predicted of a sentence, in names.
+
+    nodes   (i, j, head, chain) in pre-order, 2n-1 of them; the head is 0 where the model has none, the chain of
+            labels is () where there is no constituent. None from a model without constituents.
+    heads   one a word, and relations; None from a model without dependencies
+    """
+
+    nodes: tuple[tuple[int, int, int, tuple[str, ...]], ...] | None
+    heads: tuple[int, ...] | None
+    relations: tuple[str, ...] | None
+    tags: tuple[str, ...]
+    upos: tuple[str, ...]
+
+
+def _content(n: int, prediction: Prediction, inventories: Inventories) -> Content:
+    def names(ids: Any, known: Sequence[Any]) -> tuple[Any, ...]:
+        return ("",) * n if ids is None else tuple([known[number] for number in ids.tolist()])
+
+    if prediction.error is not None:
+        return Content(None, None, None, ("",) * n, ("",) * n)
+    nodes = heads = relations = None
+    if prediction.nodes is not None:
+        labels = inventories.labels
+        nodes = tuple([(i, j, head, labels[label]) for i, j, head, label in prediction.nodes.tolist()])
+    if prediction.heads is not None:
+        heads = tuple(prediction.heads.tolist())
+        relations = names(prediction.relations, inventories.relations)
+    return Content(
+        nodes,
+        heads,
+        relations,
+        names(prediction.tags, inventories.tags),
+        names(prediction.upos, inventories.upos),
+    )
+
+
+class Parse:
+    """Both trees of one sentence, made by a `Parser`. It does not change; it compares by value and pickles.
+
+    words        the words of the sentence
+    text         the sentence as it was written; None where words were given
+    offsets      (start, end) of every word in the original text; None where words were given
+    score        of the best pair of trees, in the model's own unit
+    approximate  whether the sentence was too long for the exact search and was parsed in pieces
+    error        why this sentence could not be parsed: its trees are flat then and say nothing; None otherwise
+    """
+
+    words: tuple[str, ...]
+    text: str | None
+    offsets: tuple[Offsets, ...] | None
+    score: float
+    approximate: bool
+    error: str | None
+
+    def __init__(
+        self,
+        words: tuple[str, ...],
+        content: Content | tuple[Prediction, Inventories],
+        *,
+        text: str | None = None,
+        offsets: tuple[Offsets, ...] | None = None,
+        glued: bool = False,
+        score: float = 0.0,
+        approximate: bool = False,
+        error: str | None = None,
+    ) -> None:
+        self.__dict__.update(
+            words=words,
+            text=text,
+            offsets=offsets,
+            score=score,
+            approximate=approximate,
+            error=error,
+            _given=content,
+            _glued=glued,
+        )
+
+    @cached_property
+    def content(self) -> Content:
+        """What the model predicted, in names."""
+        given: Content | tuple[Prediction, Inventories] = self.__dict__["_given"]
+        return given if isinstance(given, Content) else _content(len(self.words), *given)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """One part-of-speech tag a word, of the treebank's own set; "" where the model predicts none."""
+        return self.content.tags
+
+    @property
+    def upos(self) -> tuple[str, ...]:
+        """One universal part-of-speech tag a word; "" where the model predicts none."""
+        return self.content.upos
+
+    @cached_property
+    def constituency(self) -> ConstituencyTree:
+        """The constituency tree, with the wrapper TOP around it."""
+        n = len(self.words)
+        spans: list[tuple[int, int, str]] = [(0, n, WRAPPER)] if n else []
+        for i, j, _, chain in self.content.nodes or ():
+            for label in chain:
+                spans.append((i, j, label))
+        return ConstituencyTree._trusted(tuple(word or "_" for word in self.words), self.tags, tuple(spans))
+
+    @cached_property
+    def dependencies(self) -> DependencyTree:
+        """The dependency tree."""
+        n, content = len(self.words), self.content
+        heads, relations = content.heads, content.relations
+        if heads is None or relations is None:
+            heads, relations = (0,) + (1,) * (n - 1), ("root",) + ("dep",) * (n - 1)
+            heads, relations = heads[:n], relations[:n]
+        return DependencyTree._trusted(heads, relations, self.words, self.tags, self.upos)
+
+    @cached_property
+    def lexical(self) -> LexicalTree | None:
+        """The lexicalized tree that holds both; None where a SEP parser's two trees do not fit each other."""
+        if not compatible(self.constituency, self.dependencies):
+            return None
+        return LexicalTree.join(self.constituency, self.dependencies)
+
+    def brackets(self) -> str:
+        """The constituency tree on one line, as treebanks write it."""
+        return self.constituency.brackets()
+
+    def conllu(self) -> str:
+        """The dependency tree in CoNLL-U, with the blank line at its end."""
+        tree = self.dependencies
+        lines = [f"# text = {self._running_text()}"]
+        if self.error is not None:
+            lines.append(f"# error = {' '.join(self.error.split())}")
+        if self.approximate:
+            lines.append("# approximate = yes")
+        spaces = self._spaces_after()
+        for m, word in enumerate(self.words):
+            columns = (
+                str(m + 1),
+                _form(word),
+                "_",
+                self.upos[m] or "_",
+                self.tags[m] or "_",
+                "_",
+                str(tree.heads[m]),
+                tree.relations[m] or "_",
+                "_",
+                "_" if spaces[m] else "SpaceAfter=No",
+            )
+            lines.append("\t".join(columns))
+        return "\n".join(lines) + "\n\n"
+
+    def _spaces_after(self) -> list[bool]:
+        if self.offsets is None:
+            return [True] * len(self.words)
+        ends = [start > end for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)]
+        return [*ends, not self.__dict__["_glued"]] if self.words else []
+
+    def _running_text(self) -> str:
+        """The words with a space where there is white space in the text."""
+        spaces = self._spaces_after()
+        return "".join(
+            _form(word) + (" " if space else "") for word, space in zip(self.words, spaces, strict=True)
+        ).rstrip(" ")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON; spans are (i, j, label) and cover words i+1..j."""
+        found: dict[str, Any] = {
+            "text": self.text if self.text is not None else " ".join(self.words),
+            "words": list(self.words),
+            "offsets": None if self.offsets is None else [list(pair) for pair in self.offsets],
+            "tags": list(self.tags),
+            "upos": list(self.upos),
+            "heads": list(self.dependencies.heads),
+            "relations": list(self.dependencies.relations),
+            "constituents": [list(span) for span in self.constituency.spans],
+            "brackets": self.brackets(),
+            "score": self.score,
+            "approximate": self.approximate,
+        }
+        if self.error is not None:
+            found["error"] = self.error
+        return found
+
+    def to_nltk(self) -> Any:
+        """The constituency tree as an `nltk.Tree` (needs nltk)."""
+        try:
+            from nltk import Tree
+        except ImportError:
+            raise ArcspanError("to_nltk needs nltk: pip install nltk") from None
+        n, spans = len(self.words), self.constituency.spans
+        leaves = [Tree(tag, [word]) for tag, word in zip(self.tags, self.words, strict=True)]
+        top = Tree("", [])
+        opened = [(0, n, top)]
+        word = 0
+        for i, j, label in spans:
+            while opened[-1][1] <= i and len(opened) > 1:
+                word = _fill_up(opened.pop(), leaves, word)
+            while word < i:
+                opened[-1][2].append(leaves[word])
+                word += 1
+            below = Tree(label, [])
+            opened[-1][2].append(below)
+            opened.append((i, j, below))
+        while opened:
+            word = _fill_up(opened.pop(), leaves, word)
+        return top[0] if len(top) == 1 else top
+
+    def to_svg(self, **options: Any) -> str:
+        """A picture of both trees; options are those of `arcspan.rendering.to_svg`."""
+        from arcspan.rendering import to_svg
+
+        return to_svg(self.constituency, self.dependencies, **options)
+
+    def to_html(self, **options: Any) -> str:
+        """A stand-alone page with the picture; options are those of `arcspan.rendering.to_html`."""
+        from arcspan.rendering import to_html
+
+        return to_html([(self.constituency, self.dependencies)], **options)
+
+    def draw(self, **options: Any) -> str:
+        """Both trees drawn with text; options are those of `arcspan.rendering.draw_terminal`."""
+        from arcspan.rendering import draw_terminal
+
+        return draw_terminal(self.constituency, self.dependencies, **options)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def __str__(self) -> str:
+        return self.draw()
+
+    def __repr__(self) -> str:
+        text = self._running_text()
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        marks = "".join(f", {mark}" for mark, on in (("approximate", self.approximate),) if on)
+        if self.error is not None:
+            return f"Parse({shown!r}, error={self.error!r})"
+        arcs = " ".join(
+            f"{relation}({self.words[head - 1] if head else 'ROOT'}, {word})"
+            for word, head, relation in zip(
+                self.words[:8], self.dependencies.heads, self.dependencies.relations, strict=False
+            )
+        )
+        more = " ..." if len(self.words) > 8 else ""
+        brackets = self.brackets()
+        brackets = brackets if len(brackets) <= 200 else brackets[:197] + "..."
+        return f"Parse({shown!r}{marks}\n  {brackets}\n  {arcs}{more})"
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.words)
+
+    def _value(self) -> tuple[Any, ...]:
+        return self.words, self.offsets, self.text, self.content, self.approximate, self.error
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parse):
+            return NotImplemented
+        return self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash((self.words, self.content.heads, self.content.nodes))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Parse does not change")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = ("text", "offsets", "score", "approximate", "error")
+        options = {name: getattr(self, name) for name in names}
+        return _restore_parse, (
+            self.words,
+            tuple(self.content),
+            {**options, "glued": self.__dict__["_glued"]},
+        )
+
+
+def _restore_parse(words: tuple[str, ...], content: tuple[Any, ...], options: dict[str, Any]) -> Parse:
+    return Parse(words, Content(*content), **options)
+
+
+def _fill_up(opened: tuple[int, int, Any], leaves: list[Any], word: int) -> int:
+    """Append the words that are left of a constituent, and return the next word."""
+    _, j, tree = opened
+    while word < j:
+        tree.append(leaves[word])
+        word += 1
+    return word
+
+
+def _form(word: str) -> str:
+    """A word as a column of CoNLL-U can hold it: no tabs and line breaks, never empty."""
+    return " ".join(word.split()) or "_"
