@@ -62,6 +62,23 @@ def test_a_child_may_attach_to_a_sibling_that_is_not_the_head():
     assert made.heads == (0, 3, 1) and made.relations == ("root", "cc", "conj")
 
 
+def test_a_common_word_can_decide_which_child_is_the_head():
+    """In UD the predicate heads its copula, while an object attaches to its verb."""
+    rules = learn_rules(
+        [
+            pair("(VP (VBZ is) (NP (NN king)))", "2-cop 0-root"),
+            pair("(VP (VBZ is) (NP (NN queen)))", "2-cop 0-root"),
+            pair("(VP (VBZ has) (NP (NN gold)))", "0-root 1-obj"),
+            pair("(VP (VBZ has) (NP (NN wine)))", "0-root 1-obj"),
+        ]
+    )
+    for verb, heads in (("is", (2, 0)), ("has", (0, 1))):
+        assert (
+            convert(ConstituencyTree.from_brackets(f"(VP (VBZ {verb}) (NP (NN bread)))"), rules).heads
+            == heads
+        )
+
+
 def test_rules_can_be_asked_which_relations_were_seen():
     assert RULES.seen_relations("S", "VP", "NP") == {"nsubj": 4}
     assert RULES.seen_relations("NP", "NN", "NN") == {"conj": 2}

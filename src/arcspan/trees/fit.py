@@ -7,6 +7,8 @@ gives heads that are compatible with the c-tree and keep as much of the d-tree a
 
 from __future__ import annotations
 
+from collections import Counter
+
 from arcspan.trees.constituency import ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
 
@@ -52,11 +54,15 @@ def _combine(
     """Choose the head among the children's heads, attach the other children, return the head."""
     i, j = span
 
-    def leaves(child: tuple[int, int, int]) -> tuple[bool, int]:
-        outside = not i < heads[child[2] - 1] <= j
-        return (not outside, depth[child[2] - 1])
+    dependents = Counter(heads[word - 1] for _, _, word in children)
 
-    chosen = min(children, key=leaves)
+    def rank(child: tuple[int, int, int]) -> tuple[bool, int, int, int]:
+        """Head words attach outside; of several, the one nearest the root, with most dependents, near its head."""
+        word = child[2]
+        head = heads[word - 1]
+        return i < head <= j, depth[word - 1], -dependents[word], abs(head - word)
+
+    chosen = min(children, key=rank)
     child_of = {}
     for place, (left, right, _) in enumerate(children):
         for word in range(left + 1, right + 1):

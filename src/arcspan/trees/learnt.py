@@ -13,6 +13,7 @@ saved JSON can be read: one context a line, with its answers and their counts.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import unicodedata
@@ -40,8 +41,10 @@ VERSION = 1
 # function: the function tag of the child's label, where labels have some; left, right: the neighbours' labels;
 # side: where the child stands, seen from the head; to: whether it attaches to the head child or to a sibling;
 # distance: in siblings, up to 4; between, words_between: labels and bare words between the two;
-# nth: how many siblings with the child's label stand between the two.
+# nth: how many siblings with the child's label stand between the two;
+# word, left_word, right_word: the child's and its neighbours' words where they are bare and common words (is, to).
 HEAD_CONTEXTS = (
+    ("parent", "child", "left", "right", "child_tag", "place", "word", "left_word", "right_word"),
     ("parent", "child", "left", "right", "child_tag", "place"),
     ("parent", "child", "left", "right"),
     ("parent", "child", "left"),
@@ -94,6 +97,7 @@ _ALWAYS_KEPT = 4  # the most general contexts stay whole, so that they can be as
 _LONGEST_PRODUCTION = 12
 _REACH = 6  # how many siblings away, other than the head child, a child may attach
 _PURE = 0.95
+_COMMON_WORDS = 200  # how many of the commonest words (of the first sentences) can decide on the head child
 
 
 class BackOff:
@@ -204,6 +208,7 @@ class LearntRules:
         attachments: BackOff,
         attachment_productions: BackOff,
         relations: BackOff,
+        common_words: Iterable[str] = (),
         root: str = "root",
         sentences: int = 0,
     ) -> None:
@@ -212,6 +217,7 @@ class LearntRules:
         self.attachments = attachments
         self.attachment_productions = attachment_productions
         self.relations = relations
+        self.common_words = frozenset(common_words)
         self.root = root
         self.sentences = sentences
         self._shapes: dict[_Production, tuple[int, tuple[int, ...]]] = {}
@@ -230,7 +236,7 @@ class LearntRules:
     def convert(self, tree: ConstituencyTree) -> DependencyTree:
         """The dependency tree that the rules give; it is always compatible with `tree`."""
         tree = tree.without_wrapper()
-        walk = _Walk(tree)
+        walk = _Walk(tree, self.common_words)
         heads = [0] * len(tree)
         relations = [self.root] * len(tree)
         for constituent in walk.constituents():
@@ -289,6 +295,7 @@ class LearntRules:
             "version": VERSION,
             "sentences": self.sentences,
             "root": self.root,
+            "common_words": sorted(self.common_words),
             **{name: getattr(self, name).to_json() for name in _TABLES},
         }
 
@@ -303,7 +310,12 @@ class LearntRules:
             )
         try:
             tables = {name: BackOff.from_json(data[name]) for name in _TABLES}
-            return cls(**tables, root=str(data["root"]), sentences=int(data["sentences"]))
+            return cls(
+                **tables,
+                common_words=map(str, data["common_words"]),
+                root=str(data["root"]),
+                sentences=int(data["sentences"]),
+            )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise TreeError(f"learnt rules with a missing or damaged field: {error}") from error
 
@@ -342,14 +354,18 @@ def learn_rules(
     """
     rules = LearntRules(
         BackOff(HEAD_CONTEXTS),
-        BackOff((("production_with_tags",), ("production",))),
+        BackOff((("production_with_words",), ("production_with_tags",), ("production",))),
         BackOff(ATTACHMENT_CONTEXTS),
         BackOff((("production", "place"),)),
         BackOff(RELATION_CONTEXTS),
     )
     shapes: Counter[tuple[_Production, int, tuple[int, ...]]] = Counter()
     roots: Counter[str] = Counter()
-    for c, d in pairs:
+    pairs = iter(pairs)
+    begin = list(itertools.islice(pairs, 2000))
+    words = Counter(_one_token(word.lower()) for c, _ in begin for word in c.words)
+    rules.common_words = frozenset(word for word, _ in sorted(words.items(), key=_most_first)[:_COMMON_WORDS])
+    for c, d in itertools.chain(begin, pairs):
         rules.sentences += 1
         if len(c) != len(d):
             raise TreeError(f"sentence {rules.sentences}: {len(c)} words in one tree, {len(d)} in the other")
@@ -357,7 +373,7 @@ def learn_rules(
         if borders is None or not len(c):
             continue
         roots[d.relations[d.root - 1]] += 1
-        walk = _Walk(c.without_wrapper())
+        walk = _Walk(c.without_wrapper(), rules.common_words)
         span_heads = head_words(walk.nodes, d.heads, *borders)
         for constituent in walk.constituents():
             children = constituent.children
@@ -417,11 +433,12 @@ class _Child(NamedTuple):
 
 
 class _Production(NamedTuple):
-    """A constituent's label, its children's labels and the tags of their head words."""
+    """A constituent's label, its children's labels, the tags of their head words, and their common words."""
 
     parent: str
     labels: tuple[str, ...]
     tags: tuple[str, ...]
+    words: tuple[str, ...]
 
     def names(self, index: int = 0) -> dict[str, str]:
         """The production as features, with and without tags, and a place in it."""
@@ -429,7 +446,12 @@ class _Production(NamedTuple):
             label if label == tag else f"{label}/{tag}"
             for label, tag in zip(self.labels, self.tags, strict=True)
         ]
+        with_words = [
+            name if word == "-" else f"{name}={word}"
+            for name, word in zip(with_tags, self.words, strict=True)
+        ]
         return {
+            "production_with_words": f"{self.parent} -> {' '.join(with_words)}",
             "production_with_tags": f"{self.parent} -> {' '.join(with_tags)}",
             "production": f"{self.parent} -> {' '.join(self.labels)}",
             "place": f"child {index}",
@@ -447,8 +469,9 @@ class _Constituent(NamedTuple):
 class _Walk:
     """Goes through the constituents of a tree bottom-up; each one is closed once its head word is known."""
 
-    def __init__(self, tree: ConstituencyTree) -> None:
+    def __init__(self, tree: ConstituencyTree, common_words: frozenset[str]) -> None:
         self.tree = tree
+        self._common_words = common_words
         self.nodes, self._parents, self._below = units(tree)
         self._words = [_one_token(word.lower()) for word in tree.words]
         self._tags = [_one_token(tag) for tag in tree.tags]
@@ -467,7 +490,13 @@ class _Walk:
             outer = chain[-2] if len(chain) > 1 else self.nodes[above][2][-1] if above >= 0 else "^"
             parent, children = _label(chain[-1]), [self._made(below) for below in self._below[node]]
             labels, tags = tuple(child.label for child in children), tuple(child.tag for child in children)
-            yield _Constituent(node, parent, _label(outer), children, _Production(parent, labels, tags))
+            words = tuple(
+                child.word if child.label == child.tag and child.word in self._common_words else "-"
+                for child in children
+            )
+            yield _Constituent(
+                node, parent, _label(outer), children, _Production(parent, labels, tags, words)
+            )
 
     def close(
         self, constituent: _Constituent, head_word: int, heads: Sequence[int], relations: Sequence[str]
@@ -530,10 +559,14 @@ def _neighbours(labels: Sequence[str], index: int) -> tuple[str, str]:
 def _head_features(production: _Production, index: int) -> dict[str, str]:
     labels = production.labels
     left, right = _neighbours(labels, index)
+    left_word, right_word = _neighbours(production.words, index)
     return {
         "parent": production.parent,
         "child": labels[index],
         "child_tag": production.tags[index],
+        "word": production.words[index],
+        "left_word": left_word,
+        "right_word": right_word,
         "left": left,
         "right": right,
         "place": "first" if not index else "last" if index + 1 == len(labels) else "middle",
