@@ -57,10 +57,10 @@ def _combine(
     dependents = Counter(heads[word - 1] for _, _, word in children)
 
     def rank(child: tuple[int, int, int]) -> tuple[bool, int, int, int]:
-        """Head words attach outside; of several, the one nearest the root, with most dependents, near its head."""
+        """Head words attach outside; of several, the one with most dependents, nearest the root, near its head."""
         word = child[2]
         head = heads[word - 1]
-        return i < head <= j, depth[word - 1], -dependents[word], abs(head - word)
+        return i < head <= j, -dependents[word], depth[word - 1], abs(head - word)
 
     chosen = min(children, key=rank)
     child_of = {}
