@@ -73,9 +73,9 @@ def _join(predictor: Predictor, item: Item) -> Prediction:
     score = parts.score
     if parts.heads is not None and arc is not None:
         roots = parts.roots()
-        found = choose_heads(over_pieces, arc[np.ix_(roots, [0, *roots])])
+        found = choose_heads(over_pieces, arc[np.ix_(roots, np.append(0, roots))])
         score += found.score
-        parts.heads[roots - 1] = np.asarray([0, *roots])[found.heads]
+        parts.heads[roots - 1] = np.append(0, roots)[found.heads]
         tops = [int(roots[head]) for head in found.tops]
     inner = [place for place, (a, b) in enumerate(over_pieces) if b - a > 1]
     labels = _label(scored, [tree[place] for place in inner], roots, parts, item.length)
