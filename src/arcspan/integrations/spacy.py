@@ -1,0 +1,351 @@
+"""The spaCy component `arcspan`: both trees on a Doc, over the Doc's own tokens.
+
+Heads and relations, tags and sentence starts go where spaCy keeps them. spaCy has no place for constituents, so
+they are extensions: `sent._.constituents`, `sent._.parse_string`, `token._.constituent`. What they read is kept
+in the Doc's user data, as plain lists beside the first token of each sentence, in positions relative to it: so it
+survives `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other processes.
+
+White space that spaCy keeps as tokens is no word to a parser. Such a token is left out of the sentence and
+attached to the word before it.
+
+>>> import spacy
+>>> nlp = spacy.blank("en")
+>>> _ = nlp.add_pipe("arcspan", config={"model": BUNDLE})  # doctest: +SKIP
+>>> [token.head.i for token in nlp("Logic plays a role.")]  # doctest: +SKIP
+[1, 1, 3, 1, 1]
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arcspan.errors import MissingExtraError
+from arcspan.parser import WRAPPER, Parse, Parser
+from arcspan.trees import ConstituencyTree
+
+try:
+    from spacy.language import Language
+    from spacy.parts_of_speech import IDS as UPOS
+    from spacy.pipeline import Pipe
+    from spacy.tokens import Doc, Span, Token
+    from spacy.util import minibatch
+except ImportError:
+    raise MissingExtraError("arcspan.integrations.spacy", "spacy") from None
+
+TREE = "arcspan_tree"  # the extension that holds a sentence's constituents, on its first token
+SPACE_TAG, SPACE_RELATION, ROOT = "_SP", "dep", "ROOT"  # what spaCy itself writes for white space and roots
+CHUNK = 64  # sentences that the parser reads ahead
+
+
+@Language.factory(
+    "arcspan",
+    assigns=[
+        "token.head",
+        "token.dep",
+        "token.tag",
+        "token.pos",
+        "token.is_sent_start",
+        "doc.sents",
+        "token._.constituent",
+        "span._.constituents",
+        "span._.parse_string",
+    ],
+    default_config={
+        "model": None,
+        "dependencies": True,
+        "tags": True,
+        "sentences": True,
+        "constituents": True,
+        "threads": None,
+    },
+)
+def make_component(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    dependencies: bool,
+    tags: bool,
+    sentences: bool,
+    constituents: bool,
+    threads: int | None,
+) -> ArcspanComponent:
+    """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
+    return ArcspanComponent(
+        name,
+        model=model,
+        dependencies=dependencies,
+        tags=tags,
+        sentences=sentences,
+        constituents=constituents,
+        threads=threads,
+    )
+
+
+class ArcspanComponent(Pipe):
+    """A parser as a spaCy component.
+
+    model          a model bundle's folder; None for the English model inside the package
+    dependencies   set heads and relations, and with them the sentence starts
+    tags           set `tag_`, and `pos_` where the model predicts universal tags
+    sentences      set sentence starts on Docs that have none
+    constituents   keep the constituents, for the extensions
+    threads        how many batches are parsed at once; None for one a processor, 1 with `n_process`
+
+    A Doc that has sentence starts keeps them; otherwise they are those of arcspan's own rules. The model is
+    loaded when it is first needed.
+    """
+
+    def __init__(
+        self,
+        name: str = "arcspan",
+        *,
+        model: str | os.PathLike[str] | None = None,
+        dependencies: bool = True,
+        tags: bool = True,
+        sentences: bool = True,
+        constituents: bool = True,
+        threads: int | None = None,
+    ) -> None:
+        set_extensions()
+        self.name = name
+        self.model = None if model is None else os.fspath(model)
+        self.dependencies = dependencies
+        self.tags = tags
+        self.sentences = sentences
+        self.constituents = constituents
+        self.threads = threads
+        self._parser: Parser | None = None
+
+    @property
+    def parser(self) -> Parser:
+        """The parser at work."""
+        if self._parser is None:
+            self._parser = Parser(self.model, threads=self.threads)
+        return self._parser
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Parse a Doc, in place."""
+        error_handler = self.get_error_handler()
+        try:
+            self._annotate([doc])
+        except Exception as error:
+            error_handler(self.name, self, [doc], error)
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Parse a stream of Docs, in place and in order; the sentences of `batch_size` Docs go together."""
+        error_handler = self.get_error_handler()
+        for docs in minibatch(stream, size=batch_size):
+            docs = list(docs)
+            try:
+                self._annotate(docs)
+                yield from docs
+            except Exception as error:
+                error_handler(self.name, self, docs, error)
+
+    def _annotate(self, docs: Sequence[Doc]) -> None:
+        bounds = [self._sentence_bounds(doc) for doc in docs]
+        words = [
+            [token.text for token in doc[start:end] if _is_word(token)]
+            for doc, own in zip(docs, bounds, strict=True)
+            for start, end in own
+        ]
+        parses = self.parser.pipe(words, batch_size=CHUNK)
+        for doc, own in zip(docs, bounds, strict=True):
+            self._write(doc, own, [next(parses) for _ in own])
+
+    def _sentence_bounds(self, doc: Doc) -> list[tuple[int, int]]:
+        """The tokens [start, end) of every sentence, all tokens covered."""
+        if not len(doc):
+            return []
+        if doc.has_annotation("SENT_START"):
+            return [(sent.start, sent.end) for sent in doc.sents]
+        begins = iter([sentence.start for sentence in self.parser.split(doc.text)][1:])
+        starts = [0]
+        begin = next(begins, None)
+        for token in doc:
+            # A token that the rules would cut in two, or white space, stays with the sentence before.
+            if begin is not None and token.idx >= begin and _is_word(token):
+                starts.append(token.i)
+                while begin is not None and begin <= token.idx:
+                    begin = next(begins, None)
+        starts = sorted(set(starts))
+        return list(zip(starts, [*starts[1:], len(doc)], strict=True))
+
+    def _write(self, doc: Doc, bounds: list[tuple[int, int]], parses: list[Parse]) -> None:
+        columns = _Columns(doc)
+        for (start, end), parse in zip(bounds, parses, strict=True):
+            if parse.error is not None:
+                warnings.warn(f"a sentence was not parsed: {parse.error}", stacklevel=2)
+            places = [token.i for token in doc[start:end] if _is_word(token)]
+            columns.add(start, end, places, parse)
+            if self.constituents and parse.content.nodes is not None:
+                doc[start]._.set(TREE, _tree_data(start, places, parse))
+        parsed = self.dependencies and any(parse.content.heads is not None for parse in parses)
+        columns.write(dependencies=parsed, tags=self.tags, sentences=self.sentences and not parsed)
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Save the model bundle, so that the saved pipeline does not depend on where it was."""
+        target = Path(path) / "model"
+        source = self.parser.path
+        if target.exists() and target.resolve() == source.resolve():
+            return
+        target.mkdir(parents=True, exist_ok=True)
+        for file in source.iterdir():
+            if file.is_file():
+                shutil.copyfile(file, target / file.name)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArcspanComponent:
+        """Load the model bundle that `to_disk` saved."""
+        self._parser = Parser(Path(path) / "model", threads=self.threads)
+        self.model = str(self._parser.path)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        settings = ("model", "dependencies", "tags", "sentences", "constituents", "threads")
+        return _restore, (self.name, {setting: getattr(self, setting) for setting in settings})
+
+
+def _restore(name: str, settings: dict[str, Any]) -> ArcspanComponent:
+    return ArcspanComponent(name, **settings)
+
+
+def _is_word(token: Token) -> bool:
+    return not token.is_space
+
+
+class _Columns:
+    """The annotation of a Doc, token by token, until it is written at once."""
+
+    def __init__(self, doc: Doc) -> None:
+        n = len(doc)
+        self.doc = doc
+        self.heads = np.zeros(n, dtype=np.int64)  # relative, as spaCy has them
+        self.relations = [SPACE_RELATION] * n
+        self.tags = [SPACE_TAG] * n
+        self.upos = ["SPACE"] * n
+        self.starts = np.full(n, -1, dtype=np.int64)
+
+    def add(self, start: int, end: int, places: list[int], parse: Parse) -> None:
+        """A sentence: tokens [start, end), of which those at `places` are the words of the parse."""
+        self.starts[start] = 1
+        tree = parse.dependencies
+        for m, place in enumerate(places):
+            head = tree.heads[m]
+            self.heads[place] = places[head - 1] - place if head else 0
+            self.relations[place] = ROOT if head == 0 else tree.relations[m]
+            self.tags[place], self.upos[place] = parse.tags[m], parse.upos[m]
+        anchor = places[0] if places else start
+        if not places:
+            self.relations[start] = ROOT
+        words = set(places)
+        for place in range(start, end):
+            if place in words:
+                anchor = place
+            else:
+                self.heads[place] = anchor - place
+
+    def write(self, *, dependencies: bool, tags: bool, sentences: bool) -> None:
+        if not len(self.doc):
+            return
+        strings = self.doc.vocab.strings
+        if tags and any(tag not in ("", SPACE_TAG) for tag in self.tags):
+            self._set("TAG", [strings.add(tag) if tag else 0 for tag in self.tags])
+        if tags and any(tag not in ("", "SPACE") for tag in self.upos):
+            self._set("POS", [UPOS.get(tag, 0) for tag in self.upos])
+        if dependencies:
+            relations = np.array([strings.add(relation) for relation in self.relations], dtype=np.uint64)
+            self.doc.from_array(["HEAD", "DEP"], np.stack([self.heads.astype(np.uint64), relations], axis=1))
+        elif sentences:
+            self._set("SENT_START", self.starts.astype(np.uint64))
+
+    def _set(self, attribute: str, values: Any) -> None:
+        self.doc.from_array([attribute], np.array(values, dtype=np.uint64).reshape(-1, 1))
+
+
+# ------------------------------------------------------------------------------------------- constituents
+
+
+def _tree_data(start: int, places: list[int], parse: Parse) -> dict[str, Any]:
+    """A parse as lists that any serializer takes: words are tokens relative to `start`, spans over words."""
+    return {
+        "words": [place - start for place in places],
+        "tags": list(parse.tags),
+        "spans": [list(span) for span in parse.constituency.spans[1:]],  # all but the wrapper
+    }
+
+
+def set_extensions() -> None:
+    """Register the extensions; done once, by the first component."""
+    if Token.has_extension(TREE):
+        return
+    Token.set_extension(TREE, default=None)
+    Token.set_extension("constituent", getter=smallest_constituent, force=True)
+    Span.set_extension("constituents", getter=constituents, force=True)
+    Span.set_extension("parse_string", getter=parse_string, force=True)
+
+
+def _trees(doc: Doc, start: int, end: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The first token and the tree of every sentence that shares a token with [start, end)."""
+    while start > 0 and doc[start]._.get(TREE) is None:
+        start -= 1
+    for place in range(start, end):
+        tree = doc[place]._.get(TREE)
+        if tree is not None:
+            yield place, tree
+
+
+def constituents(span: Span) -> list[Span]:
+    """The constituents inside a span, as labelled spans, top-down and left to right: `span._.constituents`.
+
+    Of a unary chain, which covers the same words, the outermost comes first. The wrapper TOP is not among them.
+    """
+    found = []
+    for start, tree in _trees(span.doc, span.start, span.end):
+        words = tree["words"]
+        for i, j, label in tree["spans"]:
+            begin, end = start + words[i], start + words[j - 1] + 1
+            if span.start <= begin and end <= span.end:
+                found.append(Span(span.doc, begin, end, label=label))
+    return found
+
+
+def parse_string(span: Span) -> str:
+    """The brackets of a sentence, or of the constituent that a span is: `span._.parse_string`.
+
+    A sentence is written with the wrapper TOP, as `Parse.brackets` does; "" for a span that is neither.
+    """
+    for start, data in _trees(span.doc, span.start, span.end):
+        places = [start + word for word in data["words"]]
+        inside = [k for k, place in enumerate(places) if span.start <= place < span.end]
+        if not inside:
+            continue
+        first, last = inside[0], inside[-1] + 1
+        spans = [(i - first, j - first, label) for i, j, label in data["spans"] if first <= i and j <= last]
+        whole = len(inside) == len(places)
+        words = [span.doc[place].text for place in places[first:last]]
+        if whole:
+            spans.insert(0, (0, len(words), WRAPPER))
+        if spans and spans[0][:2] == (0, len(words)):
+            return ConstituencyTree(words, data["tags"][first:last], spans).brackets()
+        return ""
+    return ""
+
+
+def smallest_constituent(token: Token) -> Span | None:
+    """The smallest constituent that holds a token: `token._.constituent`; None where there is none."""
+    for start, tree in _trees(token.doc, token.i, token.i + 1):
+        words = tree["words"]
+        # In pre-order the last span that holds the token is the innermost.
+        for i, j, label in reversed(tree["spans"]):
+            begin, end = start + words[i], start + words[j - 1] + 1
+            if begin <= token.i < end:
+                return Span(token.doc, begin, end, label=label)
+    return None
