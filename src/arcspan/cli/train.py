@@ -24,24 +24,30 @@ from arcspan.errors import MissingExtraError
 @click.option(
     "--fields", is_flag=True, help="Show every field of a configuration with its default, then stop."
 )
-def command(config: str | None, resume: bool, overrides: tuple[str, ...], check: bool, fields: bool) -> None:
-    """Train a parser as CONFIG (a TOML file) says.
+def command(
+    config: str | None, resume: bool, overrides: tuple[str, ...], check: bool, recipes: bool, fields: bool
+) -> None:
+    """Train a parser as CONFIG says: a TOML file, or the name of an included recipe.
 
     The run's folder (`output`) gets checkpoints, log.jsonl and result.json. A run that was stopped, or killed,
     goes on with --resume. Several processes: accelerate launch --num_processes 2 -m arcspan train CONFIG.
     """
     if not all(find_spec(name) for name in ("torch", "transformers", "accelerate", "safetensors")):
         raise MissingExtraError("training", "train")
-    from arcspan.training.config import document, read_config
+    from arcspan.training import config as configuration
 
     if fields:
-        click.echo(document(), nl=False)
+        click.echo(configuration.document(), nl=False)
+        return
+    if recipes:
+        for name, line in configuration.recipes().items():
+            click.echo(f"{name:22} {line}")
         return
     if config is None:
         raise click.UsageError(
             "name a configuration: arcspan train CONFIG.toml (arcspan train --fields shows one)"
         )
-    settings = read_config(config, list(overrides))
+    settings = configuration.read_config(config, list(overrides))
     from arcspan.training.trainer import Data, train
 
     quiet = bool((click.get_current_context().find_root().obj or {}).get("quiet"))

@@ -18,6 +18,9 @@ from arcspan.errors import ConfigError
 from arcspan.neural.settings import SYSTEMS, EncoderSettings, ModelSettings, described
 
 
+_RECIPES = Path(__file__).parent / "recipes"
+
+
 @dataclass(frozen=True)
 class Source:
     """A paired treebank: two files with the same sentences."""
@@ -95,12 +98,16 @@ class Config:
 
 
 def read_config(path: str | os.PathLike[str], overrides: list[str] | None = None) -> Config:
-    """A checked configuration from a TOML file and `key=value` overrides.
+    """A checked configuration from a TOML file, or the name of an included recipe, and `key=value` overrides.
 
-    Values of overrides are TOML; what is not TOML is taken as a string.
+    Values of overrides are TOML; what is not TOML is taken as a string. The paths of an included recipe are
+    relative to the current folder.
     """
     toml = _toml()
     path = Path(path)
+    folder = path.parent
+    if str(path) in recipes() and not path.exists():
+        path, folder = _RECIPES / f"{path}.toml", Path()
     try:
         with open(path, "rb") as file:
             data = toml.load(file)
@@ -109,7 +116,15 @@ def read_config(path: str | os.PathLike[str], overrides: list[str] | None = None
     for override in overrides or []:
         _apply(data, override, toml)
     config = config_from_dict(data, where=str(path))
-    return _resolve(config, path.parent)
+    return _resolve(config, folder)
+
+
+def recipes() -> dict[str, str]:
+    """The recipes that come with the package, and the first line of each."""
+    out = {}
+    for path in sorted(_RECIPES.glob("*.toml")):
+        out[path.stem] = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+    return out
 
 
 def config_from_dict(data: dict[str, Any], where: str = "configuration") -> Config:
