@@ -21,6 +21,7 @@ from arcspan.errors import MissingExtraError
     help="Override a field, e.g. training.epochs=3. Repeatable.",
 )
 @click.option("--check", is_flag=True, help="Read and check configuration and data, then stop.")
+@click.option("--recipes", is_flag=True, help="List the recipes that come with arcspan, then stop.")
 @click.option(
     "--fields", is_flag=True, help="Show every field of a configuration with its default, then stop."
 )

@@ -17,7 +17,6 @@ from typing import Any, get_type_hints
 from arcspan.errors import ConfigError
 from arcspan.neural.settings import SYSTEMS, EncoderSettings, ModelSettings, described
 
-
 _RECIPES = Path(__file__).parent / "recipes"
 
 
