@@ -1,23 +1,21 @@
 """What every search shares: the shape of a batch, the result, and how a batch is spread over threads.
 
-The kernels are compiled functions that search a list of sentences one after the other with the GIL released.
-Here a batch is cut into such lists, of about equal work, and a few threads take them in turn. A sentence is
-searched whole by one thread, so the result cannot depend on their number. numba's own threading layer is not
-used: it cannot be entered from several Python threads at once, nor after a fork.
+The kernels are compiled functions that search one sentence after the other with the GIL released. A sentence is
+searched whole by one thread, so the result cannot depend on their number. numba's own threading layer is not used:
+it cannot be entered from several Python threads at once, nor after a fork.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from arcspan.decoding.crew import together
 from arcspan.errors import ScoreError
 
 # What is said of a sentence. A kernel says HUGE of NaN as well: telling them apart is left to the one who complains.
@@ -123,84 +121,58 @@ def run(
     power: int,
     threads: int | None,
 ) -> None:
-    """Call `search(sentences)` on lists that together hold every sentence once; a sentence costs length**power.
+    """Call `search(sentences)` on lists that together hold every sentence once; a sentence costs length**power."""
+    order, threads = _plan(lengths, power, threads)
+    if threads == 1:
+        if len(order):
+            search(order)
+        return
+    shares = iter(_shares(order, lengths[order], power, threads))
+    # A list's iterator gives each share to one thread: taking the next is one step under the GIL.
+    together(lambda: [search(share) for share in shares], threads)
 
-    The calling thread works as well, and waits for no one who has not begun: calls from many threads at once
-    share the pool without waiting for each other.
+
+def run_queue(
+    search: Callable[[NDArray[np.int64], NDArray[np.int64]], object],
+    lengths: NDArray[np.int64],
+    power: int,
+    threads: int | None,
+) -> None:
+    """Call `search(queue, taken)` in every thread: kernels that take the next sentence of the queue themselves.
+
+    queue[taken[0]] is the next sentence, and taken[0] is counted up by an atomic instruction: no thread returns to
+    Python before all sentences are taken.
     """
+    queue, threads = _plan(lengths, power, threads)
+    if len(queue):
+        taken = np.zeros(1, np.int64)
+        if threads == 1:
+            search(queue, taken)
+        else:
+            together(lambda: search(queue, taken), threads)
+
+
+def _plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[NDArray[np.int64], int]:
+    """The sentences, dearest first where threads share them, and how many threads are worth waking."""
     if threads is not None and threads < 1:
         raise ScoreError(f"threads must be at least 1, not {threads}")
-    if len(lengths) == 0:
-        return
-    if threads == 1 or len(lengths) == 1:
-        search(np.arange(len(lengths)))
-        return
-    cost = [(n + 1.0) ** power for n in lengths.tolist()]
-    threads = min(threads or available_threads(), len(cost), 1 + int(sum(cost) / _WORTH_A_THREAD))
-    if threads == 1:
-        search(np.arange(len(lengths)))
-        return
-    shares = _shares(cost, threads)
-    lock = threading.Lock()
-
-    def work() -> None:
-        while True:
-            with lock:
-                share = next(shares, None)
-            if share is None:
-                return
-            search(share)
-
-    helpers = _start(work, threads - 1)
-    try:
-        work()
-    finally:
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+    if len(lengths) > 1 and threads != 1:
+        cost = sum((n + 1.0) ** power for n in lengths.tolist())
+        threads = min(threads or available_threads(), len(lengths), 1 + int(cost / _WORTH_A_THREAD))
+        if threads > 1:
+            return np.argsort(-lengths, kind="stable"), threads
+    return np.arange(len(lengths)), 1
 
 
-def _shares(cost: list[float], threads: int) -> Iterator[NDArray[np.int64]]:
-    """The sentences, dearest first, in lists whose cost shrinks towards the end: guided self-scheduling."""
-    left = sum(cost)
-    share: list[int] = []
-    held = 0.0
-    for b in sorted(range(len(cost)), key=lambda b: -cost[b]):
-        share.append(b)
-        held += cost[b]
-        if held * 2 * threads >= left:
-            yield np.array(share)
-            left -= held
-            share, held = [], 0.0
-    if share:
-        yield np.array(share)
-
-
-_pool: ThreadPoolExecutor | None = None
-_pool_size = 0
-_pool_lock = threading.Lock()
-
-
-def _forget_pool() -> None:
-    """A forked child has none of its parent's threads: it starts a pool of its own when it needs one."""
-    global _pool, _pool_size, _pool_lock
-    _pool, _pool_size, _pool_lock = None, 0, threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
-
-
-def _start(work: Callable[[], None], count: int) -> Sequence[Future[None]]:
-    global _pool, _pool_size
-    with _pool_lock:
-        if _pool is None or _pool_size < count:
-            # Tasks of the smaller pool finish on their own; its idle threads end with it.
-            if _pool is not None:
-                _pool.shutdown(wait=False)
-            _pool, _pool_size = ThreadPoolExecutor(count, thread_name_prefix="arcspan-decode"), count
-        try:
-            return [_pool.submit(work) for _ in range(count)]
-        except RuntimeError:
-            # The interpreter is going down: no new threads, the caller does the work alone.
-            return []
+def _shares(
+    order: NDArray[np.int64], lengths: NDArray[np.int64], power: int, threads: int
+) -> list[NDArray[np.int64]]:
+    """The sentences in lists whose cost shrinks towards the end, so that all threads end together."""
+    done = np.concatenate(([0.0], np.cumsum((lengths + 1.0) ** power)))
+    shares, begin = [], 0
+    while begin < len(order):
+        target = done[begin] + (done[-1] - done[begin]) / (2 * threads)
+        end = max(begin + 1, int(np.searchsorted(done, target)))
+        shares.append(order[begin:end])
+        begin = end
+    return shares

@@ -20,6 +20,7 @@ from arcspan.decoding.batch import (
     check_lengths,
     complain,
     run,
+    run_queue,
     shrink,
     span_rows,
 )
@@ -83,42 +84,15 @@ def eisner_satta(
     scores = np.empty(len(sizes))
     status = np.empty(len(sizes), np.int64)
 
-    def work(listed: NDArray[np.int64]) -> None:
-        if not packed:
-            search(
-                listed,
-                flat_span,
-                flat_arc,
-                size,
-                flat_headed,
-                order,
-                False,
-                sizes,
-                heads,
-                rows,
-                starts,
-                scores,
-                status,
-            )
-            return
-        for b in listed:
-            rows_of_b = _pack(headed[b], int(sizes[b]))  # type: ignore[index]
-            here = np.array([b])
-            search(
-                here,
-                flat_span,
-                flat_arc,
-                size,
-                rows_of_b,
-                2,
-                True,
-                sizes,
-                heads,
-                rows,
-                starts,
-                scores,
-                status,
-            )
+    def work(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        outputs = sizes, heads, rows, starts, scores, status
+        search(queue, taken, flat_span, flat_arc, size, flat_headed, order, False, *outputs)
+
+    def pack_and_work(listed: NDArray[np.int64]) -> None:
+        outputs = sizes, heads, rows, starts, scores, status
+        for b in listed.tolist():
+            packed = _pack(headed[b], int(sizes[b]))  # type: ignore[index]
+            search(np.array([b]), np.zeros(1, np.int64), flat_span, flat_arc, size, packed, 2, True, *outputs)
 
     def again(b: int) -> int:
         """Search a sentence whose scores are too large to be added up in float32, divided by a power of two."""
@@ -130,14 +104,17 @@ def eisner_satta(
         small_headed = _pack(small[2][0], n) if headed is not None else _NO_SCORES
         one, code = np.zeros(1, np.int64), np.empty(1, np.int64)
         search(
-            one, small[0].reshape(-1), small[1].reshape(-1), n + 1, small_headed, order, headed is not None,
+            one, one.copy(), small[0].reshape(-1), small[1].reshape(-1), n + 1, small_headed, order, headed is not None,
             sizes[b : b + 1], heads[b : b + 1], rows[starts[b] :], one, scores[b : b + 1], code,
         )  # fmt: skip
         if code[0] == DONE:
             scores[b] = _score(span[b], arc[b], None if headed is None else headed[b], heads[b], spans[b])
         return int(code[0])
 
-    run(work, sizes, 4, threads)
+    if packed:
+        run(pack_and_work, sizes, 4, threads)
+    else:
+        run_queue(work, sizes, 4, threads)
     complain(status, again)
     return Decoded(heads, spans, scores)
 

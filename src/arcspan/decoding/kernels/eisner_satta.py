@@ -34,9 +34,11 @@ from arcspan.decoding.kernels.vectors import (
     load,
     mark_unless_below,
     maximum,
+    prefetch,
     splat,
     spread,
     store,
+    take,
 )
 
 ZERO = np.float32(0.0)
@@ -44,44 +46,42 @@ LARGEST = np.float32(3.4e38)
 
 
 @kernel
-def search(sentences, span, arc, size, headed, order, packed, lengths, heads, rows, starts, scores, status):
-    """Search the listed sentences one after the other.
+def search(
+    queue, taken, span, arc, size, headed, order, packed, lengths, heads, rows, starts, scores, status
+):
+    """Take sentence after sentence from the queue and search it; other threads may take from it as well.
 
+    queue       int64 [.], the sentences;  taken  int64 [1], how many of them are taken
     span, arc   float32 [B * size * size], flat;  headed  float32, flat: [B, size, size, size], or where `packed`
                 the rows [i, j, :] of one sentence, i < j only, each padded to whole blocks; unused at order 1
     heads       int64 [B, size], out;  rows  int64 [., 3], out, sentence b from starts[b];  scores, status [B], out
     """
+    turn = take(taken)
+    if turn >= len(queue):
+        return
     longest = 0
-    for b in sentences:
+    for b in queue[turn:]:
         longest = max(longest, lengths[b])
     stride = WIDTH * (longest // WIDTH + 1)
     x = np.empty(longest * (longest + 1) // 2 * stride, np.float32)
     attach = np.empty((longest + 1) * stride, np.float32)
     inner = np.empty(4 * stride, np.float32)
     stack = np.empty((longest + 1, 3), np.int64)
-    for b in sentences:
+    while turn < len(queue):
+        b = queue[turn]
         n = lengths[b]
         scores[b] = 0.0
         status[b] = 0
         if n > 0:
+            s = span[b * size * size : (b + 1) * size * size]
+            a = arc[b * size * size : (b + 1) * size * size]
             second = headed[(0 if packed else b * size * size * size) :] if order == 2 else headed[:0]
-            mine = slice(b * size * size, (b + 1) * size * size)
-            code = _inside(span[mine], arc[mine], size, second, packed, n, x, attach, inner)
+            code = _inside(s, a, size, second, packed, n, x, attach, inner)
             if code == 0:
-                code = _trace(
-                    span[mine],
-                    arc[mine],
-                    size,
-                    second,
-                    packed,
-                    n,
-                    x,
-                    stack,
-                    heads[b],
-                    rows[starts[b] :],
-                    scores[b : b + 1],
-                )
+                tree = rows[starts[b] :]
+                code = _trace(s, a, size, second, packed, n, x, stack, heads[b], tree, scores[b : b + 1])
             status[b] = code
+        turn = take(taken)
 
 
 @inlined
@@ -105,19 +105,21 @@ def _inside(span, arc, size, headed, packed, n, x, attach, inner):
     limit = LARGEST / np.float32(8 * n + 8)
     fit = _copy_arcs(arc, size, n, limit, attach)
     for i in range(n - 1, -1, -1):
+        if len(headed):
+            fit &= _fit_headed(headed, size, packed, n, i, limit)
         first = i + 1
         while first <= n:
             last = min(first | 3, n)
             for j in range(first, last + 1):
                 value = span[i * size + j]
                 fit &= value < limit
+                if len(headed):
+                    _fetch_headed(headed, size, packed, n, i - 1, j)
                 _finish(value, headed, size, packed, n, i, first, j, x, attach, inner)
             _hook(headed, size, packed, n, i, first, last, x, attach, inner)
             if last < n:
                 _push(n, i, first, last, x)
             first = last + 1
-        if len(headed):
-            fit &= _fit_headed(headed, size, packed, n, i, limit)
     return 0 if fit else 3
 
 
@@ -145,17 +147,31 @@ def _copy_arcs(arc, size, n, limit, attach):
 
 
 @inlined
+def _fetch_headed(headed, size, packed, n, i, j):
+    """Ask memory for the second-order scores of span (i, j), a row ahead of their use, line by line."""
+    source, step = _headed_row(size, packed, n, i)
+    for h in range(0, n + 1, 16):
+        prefetch(headed, source + j * step + h)
+
+
+@inlined
 def _fit_headed(headed, size, packed, n, i, limit):
     """Whether the second-order scores of the spans that begin at i are all below the limit."""
     source, step = _headed_row(size, packed, n, i)
     zero = splat(ZERO)
-    most = zero
-    for h in range(0, n + 1, WIDTH):
-        marks = zero
-        for j in range(i + 1, n + 1):
-            marks = mark_unless_below(marks, load(headed, source + j * step + h), splat(limit))
-        most = maximum(most, between(h, 1, n + 1, marks, zero))
-    return largest(most) == ZERO
+    first = zero
+    inner = zero
+    last = zero
+    end = n // WIDTH * WIDTH
+    for j in range(i + 1, n + 1):
+        at = source + j * step
+        first = mark_unless_below(first, load(headed, at), splat(limit))
+        for h in range(WIDTH, end, WIDTH):
+            inner = mark_unless_below(inner, load(headed, at + h), splat(limit))
+        last = mark_unless_below(last, load(headed, at + end), splat(limit))
+    # Lane 0, the root, and lanes after the last word belong to no tree.
+    marks = maximum(inner, between(0, 1, n + 1, first, zero))
+    return largest(maximum(marks, between(end, 1, n + 1, last, zero))) == ZERO
 
 
 @inlined
