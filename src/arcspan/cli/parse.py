@@ -57,8 +57,8 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     "-f",
     "--format",
     "form",
-    type=click.Choice(FORMATS),
-    help="What to write. Default: as OUT's suffix says, else pretty.",
+    type=click.Choice((*FORMATS, "parquet")),
+    help="What to write. Default: as OUT's suffix says, else pretty; parquet with --engine ray only.",
 )
 @click.option("-m", "--model", type=click.Path(), help="A model bundle. Default: the English model inside.")
 @click.option(
@@ -73,6 +73,17 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     callback=_bytes,
     help="What charts may take; longer sentences are parsed in pieces.",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(("local", "ray")),
+    default="local",
+    show_default=True,
+    help="ray: several processes or machines parse a folder of text or Parquet files into the folder OUT.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1), help="How many workers Ray starts. Default: one a processor."
+)
+@click.option("--column", default="text", show_default=True, help="The column of Parquet files to parse.")
 def command(
     source: str | None,
     words: bool,
@@ -83,12 +94,34 @@ def command(
     resume: bool,
     threads: int | None,
     memory: int,
+    engine: str,
+    workers: int | None,
+    column: str,
 ) -> int:
     """Parse text, a file of text, or standard input (-) into both trees.
 
     Sentences end where the text says so, and at blank lines. Formats: pretty (both trees drawn), brackets (one
     tree a line), conllu, json (one object a line), svg, html. Files may be compressed (.gz, .xz).
     """
+    if engine == "ray":
+        from arcspan.cli.shards import parse_shards
+
+        if resume or is_text or threads:
+            raise click.UsageError(
+                "--engine ray takes no --text, no --threads (say --workers), and no --resume: it always goes on"
+            )
+        return parse_shards(
+            source,
+            output,
+            form=form,
+            words=words,
+            column=column,
+            workers=workers,
+            model=model,
+            memory=memory,
+        )
+    if form == "parquet":
+        raise click.UsageError("--format parquet needs --engine ray")
     form = form or _BY_SUFFIX.get(
         Path((output or "").removesuffix(".gz").removesuffix(".xz")).suffix, "pretty"
     )
@@ -273,6 +306,17 @@ class _Run:
             # Offsets count from the beginning of the input, not of the paragraph.
             found["offsets"] = [[start + item.start, end + item.start] for start, end in found["offsets"]]
         return json.dumps(found, ensure_ascii=False) + "\n"
+
+
+def write_items(parser: Parser, items: Iterator[Item], form: str, output: str) -> tuple[int, int]:
+    """Parse items into a file, whole or not at all; returns how many sentences, and how many of them failed."""
+    from arcspan.treebanks.streams import open_output
+
+    run = _Run(parser, form, None, "", False)
+    with open_output(output) as file:
+        for _, text, _ in run._texts(items):
+            file.write(text)
+    return run.sentences, run.failures
 
 
 def _put(text: str, output: str | None) -> None:

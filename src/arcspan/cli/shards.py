@@ -1,0 +1,117 @@
+"""`arcspan parse --engine ray`: a folder of files to a folder of parses, by several processes or machines."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arcspan.cli.progress import note, progress
+
+if TYPE_CHECKING:
+    from arcspan.integrations.shards import Done, Shard
+    from arcspan.parser import Parser
+
+SUFFIXES = {"brackets": ".ptb", "conllu": ".conllu", "json": ".jsonl", "parquet": ".parquet"}
+
+
+def parse_shards(
+    source: str | None,
+    output: str | None,
+    *,
+    form: str | None,
+    words: bool,
+    column: str,
+    workers: int | None,
+    model: str | None,
+    memory: int,
+) -> int:
+    """Parse every shard of `source` that has no parse in the folder `output` yet; returns the exit code."""
+    if source is None or source == "-":
+        raise click.UsageError(
+            "--engine ray reads files: name one, a folder, or a pattern such as 'in/*.txt'"
+        )
+    if output is None or output == "-":
+        raise click.UsageError("--engine ray writes a file for each it reads: name a folder with -o")
+    from arcspan.integrations.ray import run_shards
+    from arcspan.integrations.shards import find_shards, prepare, remaining, sweep
+
+    form = form or ("parquet" if _holds_parquet(source) else "conllu")
+    if form not in SUFFIXES:
+        raise click.UsageError(f"--engine ray writes {', '.join(SUFFIXES)}, not {form}")
+    shards = find_shards(source, output, SUFFIXES[form])
+    settings = {
+        "format": form,
+        "words": words,
+        "column": column,
+        "memory": memory,
+        "model": _fingerprint(model),
+    }
+    prepare(shards, output, settings)
+    sweep(shards)
+    left = remaining(shards)
+    if len(left) < len(shards):
+        note(f"{len(shards) - len(left)} of {len(shards)} shards are done already")
+    work = partial(parse_shard, form=form, words=words, column=column)
+    sentences = failures = wrong = 0
+    with progress(len(left), unit="shard") as bar:
+        for done in run_shards(work, left, workers=workers, path=_absolute(model), memory_limit=memory):
+            bar.update(1)
+            sentences, failures = sentences + done.sentences, failures + done.failures
+            if done.error is not None:
+                wrong += 1
+                click.echo(click.style("error: ", fg="red") + done.error, err=True)
+    sweep(left)
+    note(f"parsed: {sentences} sentences, shards: {len(left) - wrong}")
+    if failures:
+        note(f"{failures} of {sentences} sentences could not be parsed")
+    return 2 if wrong else 1 if failures else 0
+
+
+def parse_shard(parser: Parser, shard: Shard, *, form: str, words: bool, column: str) -> Done:
+    """Parse one file into another, as `arcspan parse` without an engine does."""
+    from arcspan.cli.parse import write_items
+    from arcspan.cli.reading import Item, items_of, lines_of
+    from arcspan.integrations.shards import Done
+
+    source, target = shard
+    if not source.endswith(".parquet"):
+        items = items_of(lines_of(source), words)
+        if form != "parquet":
+            return Done(shard, *write_items(parser, items, form, target))
+        from arcspan.integrations.parquet import parse_contents
+
+        return Done(shard, *parse_contents(parser, (item.content for item in items), target))
+    from arcspan.integrations.parquet import parse_column, read_column
+
+    if form == "parquet":
+        return Done(shard, *parse_column(parser, source, target, column))
+    rows = (Item(content, 0) for contents, _ in read_column(source, column) for content in contents)
+    return Done(shard, *write_items(parser, rows, form, target))
+
+
+def _holds_parquet(source: str) -> bool:
+    if os.path.isdir(source):
+        return any(name.endswith(".parquet") for _, _, names in os.walk(source) for name in names)
+    return source.endswith(".parquet")
+
+
+def _absolute(model: str | None) -> str | None:
+    """Workers stand in another folder."""
+    return None if model is None else os.path.abspath(model)
+
+
+def _fingerprint(model: str | None) -> Any:
+    """What tells one model from another, wherever its bundle is."""
+    from arcspan.parser import MODELS
+
+    path = os.path.join(model if model is not None else MODELS / "en", "checksums.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            import json
+
+            return json.load(file)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,142 @@
+"""Parses as Arrow tables, and Parquet files in and out: one row a sentence.
+
+| column | what it holds |
+|---|---|
+| `row`, `sentence` | the row of the input, counted from 0, and the sentence in it |
+| `text`, `words`, `tags`, `upos`, `heads`, `relations`, `score`, `approximate`, `error` | as in `Parse` |
+| `offsets` | (start, end) of each word in the text of the row; null where the input was words |
+| `constituents` | (start, end, label), top-down, without the wrapper; words start+1..end |
+| `brackets` | the constituency tree on one line |
+
+Every other column of the input is kept, its value repeated for each sentence of the row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from arcspan.errors import FileError, MissingExtraError
+from arcspan.files import atomic_write
+from arcspan.parser import Parse, Parser
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    raise MissingExtraError("Parquet", "ray") from None
+
+_PAIRS = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())]))
+_SPANS = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32()), ("label", pa.string())]))
+SCHEMA = pa.schema(
+    [
+        ("row", pa.int64()),
+        ("sentence", pa.int32()),
+        ("text", pa.string()),
+        ("words", pa.list_(pa.string())),
+        ("offsets", _PAIRS),
+        ("tags", pa.list_(pa.string())),
+        ("upos", pa.list_(pa.string())),
+        ("heads", pa.list_(pa.int32())),
+        ("relations", pa.list_(pa.string())),
+        ("constituents", _SPANS),
+        ("brackets", pa.string()),
+        ("score", pa.float64()),
+        ("approximate", pa.bool_()),
+        ("error", pa.string()),
+    ]
+)
+ROWS = 256  # of the input that are parsed together
+
+
+def to_table(parses: Iterable[Sequence[Parse]], first_row: int = 0) -> Any:
+    """A `pyarrow.Table` of the parses of consecutive rows, such as `parser.stream(texts)` gives."""
+    records = [
+        {**_record(parse), "row": first_row + row, "sentence": sentence}
+        for row, found in enumerate(parses)
+        for sentence, parse in enumerate(found)
+    ]
+    return pa.Table.from_pylist(records, schema=SCHEMA)
+
+
+def _record(parse: Parse) -> dict[str, Any]:
+    found = parse.to_dict()
+    offsets = found["offsets"]
+    found["offsets"] = None if offsets is None else [{"start": start, "end": end} for start, end in offsets]
+    found["constituents"] = [
+        {"start": i, "end": j, "label": label} for i, j, label in parse.constituency.spans[1:]
+    ]
+    found.setdefault("error", None)
+    return found
+
+
+def parse_column(parser: Parser, source: str, target: str, column: str = "text") -> tuple[int, int]:
+    """Parse a column of a Parquet file, texts or lists of words, into another Parquet file.
+
+    Returns how many sentences there are, and how many of them could not be parsed.
+    """
+    return _write(target, _parsed(parser, read_column(source, column)))
+
+
+def parse_contents(parser: Parser, contents: Iterable[str | list[str]], target: str) -> tuple[int, int]:
+    """Parse texts or lists of words into a Parquet file; each is a row. Returns what `parse_column` does."""
+    source = iter(contents)
+    chunks = iter(lambda: list(islice(source, ROWS)), [])
+    return _write(target, _parsed(parser, ((chunk, None) for chunk in chunks)))
+
+
+def _write(target: str, tables: Iterable[Any]) -> tuple[int, int]:
+    sentences = failures = 0
+    with atomic_write(target, "wb") as file, contextlib.ExitStack() as stack:
+        writer = None
+        for table in tables:
+            writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
+            writer.write_table(table)
+            sentences += table.num_rows
+            failures += table.num_rows - table.column("error").null_count
+    return sentences, failures
+
+
+def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[list[Any], Any]]:
+    """The contents to parse and the other columns, up to `ROWS` rows at a time; null is an empty text."""
+    try:
+        source = pq.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise FileError(f"not a Parquet file: {error}", path=path) from None
+    with source:
+        schema = source.schema_arrow
+        if column not in schema.names:
+            names = ", ".join(schema.names)
+            raise FileError(f"no column {column!r} (name one with --column): {names}", path=path)
+        kind = schema.field(column).type
+        words = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        inner = kind.value_type if words else kind
+        if not (pa.types.is_string(inner) or pa.types.is_large_string(inner)):
+            what = f"column {column!r} holds {kind}; it must hold strings, or lists of strings"
+            raise FileError(what, path=path)
+        clash = sorted((set(schema.names) - {column}) & (set(SCHEMA.names)))
+        if clash:
+            what = f"columns {', '.join(clash)} have names that parses need: rename them"
+            raise FileError(what, path=path)
+        empty: Any = [] if words else ""
+        for batch in source.iter_batches(ROWS):
+            table = pa.Table.from_batches([batch])
+            contents = [empty if one is None else one for one in table.column(column).to_pylist()]
+            yield contents, table.drop_columns([column])
+
+
+def _parsed(parser: Parser, chunks: Iterable[tuple[list[Any], Any]]) -> Iterator[Any]:
+    """A table for each chunk of contents and other columns; an empty one where there is no chunk."""
+    first = 0
+    for contents, others in chunks:
+        table = to_table(parser.stream(contents), first)
+        rows = pa.array([row - first for row in table.column("row").to_pylist()], pa.int64())
+        for place, name in enumerate(others.column_names if others is not None else ()):
+            table = table.add_column(place, others.schema.field(name), others.column(name).take(rows))
+        first += len(contents)
+        yield table
+    if first == 0:
+        yield to_table([])

@@ -1,0 +1,113 @@
+"""Corpora beyond one machine: Ray Data, one parser a worker, one shard a task.
+
+A worker reads a shard, parses it and writes what it made, whole or not at all. When a worker dies, Ray starts
+another and gives it the same shard; since a parse does not depend on what is parsed beside it, the output is the
+same, byte for byte, as that of one process that reads the shards in turn.
+
+`ParseBatches` is for pipelines of your own:
+
+>>> import ray
+>>> dataset = ray.data.from_items([{"text": "Logic plays a role."}])  # doctest: +SKIP
+>>> dataset.map_batches(ParseBatches, fn_constructor_kwargs={"column": "text"}, concurrency=2)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from arcspan.errors import ArcspanError, MissingExtraError
+from arcspan.integrations.shards import Done, Shard, Work, attempt
+from arcspan.parser import Parser
+
+try:
+    import ray
+    import ray.data
+except ImportError:
+    raise MissingExtraError("--engine ray", "ray") from None
+
+
+class _Worker:
+    """One parser, which works on the shards that it is given."""
+
+    def __init__(self, work: Work, options: dict[str, Any]) -> None:
+        self.work = work
+        self.parser = Parser(threads=1, **options)
+
+    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
+        done = attempt(self.work, self.parser, Shard(row["source"], row["target"]))
+        # An Arrow column of nothing but null has no type: "" is no error.
+        return {**row, "sentences": done.sentences, "failures": done.failures, "error": done.error or ""}
+
+
+def run_shards(
+    work: Work, shards: Sequence[Shard], *, workers: int | None = None, **options: Any
+) -> Iterator[Done]:
+    """Have `work(parser, shard)` done for every shard, by `workers` processes with one thread each.
+
+    Results come as shards are finished, in no order. `options` are those of `Parser`. Ray connects to the
+    cluster that RAY_ADDRESS names, or starts one on this machine; `workers` is one a processor unless told.
+    """
+    if not shards:
+        return
+    with cluster(workers):
+        count = workers or int(ray.cluster_resources().get("CPU", 1))
+        rows = [{"source": shard.source, "target": shard.target} for shard in shards]
+        dataset = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+            _Worker,
+            fn_constructor_args=(work, options),
+            num_cpus=1,
+            compute=ray.data.ActorPoolStrategy(size=min(count, len(rows))),
+        )
+        for row in dataset.iter_rows():
+            shard = Shard(row["source"], row["target"])
+            yield Done(shard, row["sentences"], row["failures"], row["error"] or None)
+
+
+@contextlib.contextmanager
+def cluster(workers: int | None = None) -> Iterator[None]:
+    """The cluster in use, or that RAY_ADDRESS names, or one on this machine that ends with the block."""
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    if ray.is_initialized():
+        yield
+        return
+    if os.environ.get("RAY_ADDRESS"):
+        try:
+            ray.init(logging_level="WARNING")
+        except ConnectionError as error:
+            raise ArcspanError(
+                f"no Ray cluster at RAY_ADDRESS={os.environ['RAY_ADDRESS']}: {error}"
+            ) from None
+    else:
+        processors = max(workers or 0, len(os.sched_getaffinity(0)))
+        ray.init(num_cpus=processors, include_dashboard=False, logging_level="WARNING")
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+class ParseBatches:
+    """For `ray.data.Dataset.map_batches`: rows with a text (or words) in, one row a sentence out.
+
+    column    the column to parse; the others are dropped
+    options   those of `Parser`
+
+    The columns are those of `arcspan.integrations.parquet`, `row` counting from 0 in each batch.
+    """
+
+    def __init__(self, column: str = "text", **options: Any) -> None:
+        self.column = column
+        self.parser = Parser(**{"threads": 1, **options})
+
+    def __call__(self, batch: dict[str, Any]) -> Any:
+        """Parse a batch of rows into a `pyarrow.Table`."""
+        from arcspan.integrations.parquet import to_table
+
+        items = [item if isinstance(item, str) else list(item) for item in batch[self.column]]
+        return to_table(self.parser.stream(items))
