@@ -1,0 +1,132 @@
+"""NLTK trees and dependency graphs from arcspan's trees, and back.
+
+>>> from arcspan.trees import ConstituencyTree
+>>> tree = to_nltk(ConstituencyTree.from_brackets("(S (NP (NNP Ada)) (VP (VBZ sees)))"))
+>>> tree.label(), tree.leaves()
+('S', ['Ada', 'sees'])
+>>> from_nltk(tree).brackets()
+'(S (NP (NNP Ada)) (VP (VBZ sees)))'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from arcspan.errors import ArcspanError, TreeError
+from arcspan.parser import Parse, Parser
+from arcspan.trees import ConstituencyTree, DependencyTree
+
+try:
+    from nltk import Tree
+    from nltk.parse import DependencyGraph, ParserI
+except ImportError:
+    raise ArcspanError("arcspan.integrations.nltk needs nltk: pip install nltk") from None
+
+
+def to_nltk(tree: ConstituencyTree | Parse) -> Tree:
+    """A constituency tree, or that of a parse, as an `nltk.Tree`; leaves are words, under their tags.
+
+    A word without a tag is a leaf of its constituent. A tree of no words cannot be one of NLTK's.
+    """
+    if isinstance(tree, Parse):
+        tree = tree.constituency
+    if not tree.words:
+        raise TreeError("a tree without words has no NLTK tree")
+    leaves: list[Any] = [
+        Tree(tag, [word]) if tag else word for word, tag in zip(tree.words, tree.tags, strict=True)
+    ]
+    above = Tree("", [])
+    opened: list[tuple[int, Tree]] = [(len(leaves), above)]  # (end, tree) of the constituents around here
+    filled = 0  # words that have their place
+
+    def fill(up_to: int) -> None:
+        nonlocal filled
+        while filled < up_to:
+            while opened[-1][0] <= filled:
+                opened.pop()
+            opened[-1][1].append(leaves[filled])
+            filled += 1
+        while len(opened) > 1 and opened[-1][0] <= filled:
+            opened.pop()
+
+    for i, j, label in tree.spans:
+        fill(i)
+        below = Tree(label, [])
+        opened[-1][1].append(below)
+        opened.append((j, below))
+    fill(len(leaves))
+    root = above[0]
+    return root if isinstance(root, Tree) else above
+
+
+def from_nltk(tree: Tree) -> ConstituencyTree:
+    """An `nltk.Tree` as a constituency tree: the parents of single leaves are tags, all others constituents."""
+    words: list[str] = []
+    tags: list[str] = []
+    spans: list[tuple[int, int, str] | None] = []
+    # What is still to visit, last first: a tree or leaf, or where to close the constituent at that place.
+    stack: list[Any] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple) and len(node) == 3 and node[0] is _CLOSE:
+            _, place, (start, label) = node
+            if start == len(words):
+                raise TreeError(f"the constituent {label} has no words")
+            spans[place] = (start, len(words), label)
+        elif not isinstance(node, Tree):
+            words.append(str(node))
+            tags.append("")
+        elif len(node) == 1 and not isinstance(node[0], Tree):
+            words.append(str(node[0]))
+            tags.append(str(node.label()))
+        else:
+            stack.append((_CLOSE, len(spans), (len(words), str(node.label()))))
+            spans.append(None)
+            stack.extend(reversed(node))
+    return ConstituencyTree(words, tags, [span for span in spans if span is not None])
+
+
+_CLOSE = object()
+
+
+def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:
+    """A dependency tree, or that of a parse, as an `nltk.parse.DependencyGraph`.
+
+    >>> graph = to_dependency_graph(DependencyTree([2, 0], ["nsubj", "root"], ["Ada", "sees"]))
+    >>> [(head, relation, modifier) for (head, _), relation, (modifier, _) in graph.triples()]
+    [('sees', 'nsubj', 'Ada')]
+    """
+    if isinstance(tree, Parse):
+        tree = tree.dependencies
+    root = tree.relations[tree.root - 1] if len(tree) else "ROOT"
+    lines = (
+        "\t".join(
+            (str(m), word or "_", "_", upos or "_", tag or "_", "_", str(head), relation or "_", "_", "_")
+        )
+        for m, (word, upos, tag, head, relation) in enumerate(
+            zip(tree.words, tree.upos, tree.tags, tree.heads, tree.relations, strict=True), 1
+        )
+    )
+    return DependencyGraph("\n".join(lines), cell_separator="\t", top_relation_label=root)
+
+
+class NltkParser(ParserI):
+    """A parser with NLTK's interface: `parse(words)` gives an iterator over trees, best first (here: one).
+
+    >>> NltkParser(parser).parse_one(["Ada", "sees"]).label()  # doctest: +SKIP
+    'TOP'
+    """
+
+    def __init__(self, parser: Parser) -> None:
+        self.parser = parser
+
+    def parse(self, sent: Sequence[str], *args: Any, **kwargs: Any) -> Iterator[Tree]:
+        """The tree of one sentence in words."""
+        return iter([to_nltk(self.parser.parse(sent))])
+
+    def parse_sents(
+        self, sents: Iterable[Sequence[str]], *args: Any, **kwargs: Any
+    ) -> Iterator[Iterator[Tree]]:
+        """The trees of a stream of sentences, in order; sentences are parsed in batches."""
+        return (iter([to_nltk(parse)]) for parse in self.parser.pipe(sents))
