@@ -22,3 +22,9 @@ def treebanks() -> Path:
     if not TREEBANKS.is_dir():
         pytest.skip(f"the shared treebanks are not at {TREEBANKS} (set ARCSPAN_TREEBANKS)")
     return TREEBANKS
+
+
+@pytest.fixture(scope="session")
+def toy_bundle() -> Path:
+    """A small model bundle that parses the sentences of tests/toy.py without a mistake."""
+    return Path(__file__).parent / "bundles" / "toy"

@@ -1,1 +1,26 @@
-"""The HTTP API and the web page."""
+"""The HTTP API and the web page. Needs the extra `serve` (FastAPI, uvicorn, prometheus-client)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arcspan.serving.settings import Settings
+
+if TYPE_CHECKING:
+    from arcspan.serving.app import create_app
+    from arcspan.serving.server import bind, serve
+
+__all__ = ["Settings", "bind", "create_app", "serve"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when named: the command line reads the settings for its help, without FastAPI.
+    if name == "create_app":
+        from arcspan.serving.app import create_app
+
+        return create_app
+    if name in ("bind", "serve"):
+        from arcspan.serving import server
+
+        return getattr(server, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,97 @@
+"""`arcspan serve`: the HTTP API and the web page."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from arcspan.cli.progress import note
+from arcspan.errors import ArcspanError, MissingExtraError
+from arcspan.serving.settings import Settings, limits
+
+WARM_UP = "Logic plays a maximal role here."
+
+
+def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
+    """An option for each limit of `Settings`, in their order."""
+    for limit in reversed(limits()):
+        name = f"--{limit.name.replace('_', '-')}"
+        help_text = limit.metadata["help"]
+        command = click.option(name, default=limit.default, show_default=True, help=help_text)(command)
+    return command
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    default=8000,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--model", metavar="PATH", help="A model bundle; the English model inside the package if none is named."
+)
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads that parse; one a processor if not given."
+)
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    help="Ask clients for the token in this file; the environment's ARCSPAN_TOKEN does the same.",
+)
+@_limit_options
+@click.option("--access-log", is_flag=True, help="Write a line for each request; never its text.")
+def command(
+    host: str,
+    port: int,
+    model: str | None,
+    threads: int | None,
+    token_file: str | None,
+    access_log: bool,
+    **given: float,
+) -> None:
+    """Serve the HTTP API and the web page.
+
+    Listens on this machine only unless --host says otherwise. SIGTERM and Ctrl-C stop it after it has answered
+    what it has taken.
+    """
+    if not all(find_spec(name) for name in ("fastapi", "uvicorn", "prometheus_client")):
+        raise MissingExtraError("serving", "serve")
+    from arcspan.parser import load
+    from arcspan.serving import bind, create_app, serve
+
+    settings = Settings(token=_token(token_file), **given)  # type: ignore[arg-type]
+    listener = bind(host, port)
+    parser = load(model, threads=threads)
+    parser(WARM_UP)  # compile before the first client waits
+    address = f"[{host}]" if ":" in host else host
+    where = f"http://{address}:{listener.getsockname()[1]}"
+    if settings.token is None and not _is_loopback(listener.getsockname()[0]):
+        note("anybody who reaches this address may use the server: --token-file asks for a token")
+    name = parser.config.get("name") or parser.path
+    serve(
+        create_app(parser, settings),
+        listener,
+        access_log=access_log,
+        started=lambda: note(f"serving {name} at {where} (Ctrl-C stops)"),
+    )
+
+
+def _token(path: str | None) -> str | None:
+    if path is None:
+        return os.environ.get("ARCSPAN_TOKEN") or None
+    token = Path(path).read_text(encoding="utf-8").strip()
+    if not token:
+        raise ArcspanError(f"{path}: no token in this file")
+    return token
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback

@@ -1,0 +1,103 @@
+"""A parser, and servers on loopback that tests start with the limits they need."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from arcspan.parser import Parser
+from arcspan.serving import Settings, bind, create_app
+from arcspan.serving.gate import Gate
+from arcspan.serving.server import Server
+
+
+@pytest.fixture(scope="session")
+def parser(toy_bundle: Path) -> Parser:
+    parser = Parser(toy_bundle, threads=2)
+    parser("Logic plays a role here.")
+    return parser
+
+
+class Running:
+    """A server in a thread, and a client for it."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        listener = bind("127.0.0.1", 0)
+        self.port: int = listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.client = httpx.Client(base_url=self.url, timeout=30)
+        started = threading.Event()
+        self.server = Server(gate, started=started.set)
+        self._thread = threading.Thread(target=self.server.run, args=([listener],), daemon=True)
+        self._thread.start()
+        assert started.wait(30)
+
+    def parse(self, **request: Any) -> httpx.Response:
+        return self.client.post("/parse", json=request)
+
+    def metric(self, name: str) -> float:
+        """The sum of a metric's samples."""
+        lines = self.client.get("/metrics").text.splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+    def stop(self) -> None:
+        self.client.close()
+        self.server.should_exit = True
+        self._thread.join(30)
+        assert not self._thread.is_alive()
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture(scope="module")
+def start(parser: Parser) -> Iterator[Start]:
+    """Start a server with some limits; it is stopped when the module's tests are done."""
+    with contextlib.ExitStack() as running:
+
+        def begin(with_parser: Parser | None = None, **limits: Any) -> Running:
+            one = Running(create_app(with_parser or parser, Settings(**limits)))
+            running.callback(one.stop)
+            return one
+
+        yield begin
+
+
+@pytest.fixture(scope="module")
+def server(start: Start) -> Running:
+    """A server with the default limits."""
+    return start()
+
+
+class HeldParser(Parser):
+    """A parser that waits before each batch until it is let go, and keeps the batches' sizes."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, threads=1)
+        self.begun = threading.Semaphore(0)
+        self.go = threading.Semaphore(0)
+        self.sizes: list[int] = []
+
+    def pipe(self, items: Any, batch_size: int = 64) -> Any:
+        items = list(items)
+        self.begun.release()
+        assert self.go.acquire(timeout=30)
+        self.sizes.append(len(items))
+        yield from super().pipe(items, batch_size)
+
+    def let_all_go(self) -> None:
+        self.go.release(1_000)
+
+
+@pytest.fixture
+def held(toy_bundle: Path) -> Iterator[HeldParser]:
+    parser = HeldParser(toy_bundle)
+    yield parser
+    parser.let_all_go()

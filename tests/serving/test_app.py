@@ -1,0 +1,238 @@
+"""The API as a client sees it: answers, refusals in one format, health, metrics, documentation."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from arcspan import __version__
+from arcspan.parser import Parser
+from arcspan.trees import ConstituencyTree
+from tests.serving.conftest import Running, Start
+from tests.toy import toy_pairs
+
+TEXT = "Logic plays a maximal role here. The old dog sees every tree."
+PAIRS = toy_pairs(60)
+
+
+def test_text_is_split_and_both_trees_come_with_places_in_the_text(server: Running, parser: Parser) -> None:
+    answer = server.parse(text=TEXT)
+    assert answer.status_code == 200
+    sentences = answer.json()["sentences"]
+    assert [one["brackets"] for one in sentences] == [parse.brackets() for parse in parser(TEXT)]
+    assert [one["conllu"] for one in sentences] == [parse.conllu() for parse in parser(TEXT)]
+    for one in sentences:
+        assert [TEXT[begin:end] for begin, end in one["offsets"]] == one["words"]
+    assert sentences[0]["text"] == "Logic plays a maximal role here."
+    assert not {"svg", "alternatives", "confidence", "error"} & set(sentences[0])
+
+
+def test_words_are_never_split_and_give_the_trees_the_model_knows(server: Running) -> None:
+    answer = server.parse(words=[pair.constituency.words for pair in PAIRS])
+    for pair, one in zip(PAIRS, answer.json()["sentences"], strict=True):
+        assert one["words"] == list(pair.constituency.words)
+        assert ConstituencyTree.from_brackets(one["brackets"]) == pair.constituency
+        assert one["heads"] == list(pair.dependencies.heads)
+        assert one["relations"] == list(pair.dependencies.relations)
+        assert one["tags"] == list(pair.constituency.tags)
+        assert one["constituents"] == [list(span) for span in pair.constituency.spans]
+        assert one["offsets"] is None
+
+
+def test_one_sentence_of_words_needs_no_outer_list(server: Running) -> None:
+    (sentence,) = server.parse(words=["Ada", "sees", "e.g. this"]).json()["sentences"]
+    assert sentence["words"] == ["Ada", "sees", "e.g. this"]
+
+
+@pytest.mark.parametrize("request_", [{"text": ""}, {"text": " \n "}, {"words": []}])
+def test_nothing_to_parse_is_no_sentences(server: Running, request_: dict[str, Any]) -> None:
+    assert server.parse(**request_).json() == {"sentences": []}
+
+
+def test_the_k_best_come_in_order_and_differ(server: Running, parser: Parser) -> None:
+    (sentence,) = server.parse(text="Logic plays a maximal role here.", k=4).json()["sentences"]
+    trees = [sentence, *sentence["alternatives"]]
+    assert len(trees) == 4
+    assert len({(tree["brackets"], tree["conllu"]) for tree in trees}) == 4
+    scores = [tree["score"] for tree in trees]
+    assert scores == sorted(scores, reverse=True)
+    (best,) = parser("Logic plays a maximal role here.")
+    assert sentence["brackets"] == best.brackets()
+    assert sentence["conllu"] == best.conllu()
+
+
+def test_confidence_is_a_probability_for_every_span_and_arc(server: Running) -> None:
+    (sentence,) = server.parse(text="Logic plays a maximal role here.", confidence=True).json()["sentences"]
+    sure = sentence["confidence"]
+    assert sure["spans"][0][:2] == [0, 7]
+    assert {(i, j) for i, j, _ in sure["spans"]} == {(i, j) for i, j, _ in sentence["constituents"]}
+    values = [*(p for _, _, p in sure["spans"]), *sure["arcs"], sure["sentence"]]
+    assert all(0 <= value <= 1.000001 for value in values)
+    assert len(sure["arcs"]) == len(sentence["words"])
+    assert sure["spans"][0][2] == pytest.approx(1)
+
+
+def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
+    evil = "Logic plays <script>alert('x')</script> & \"here\"."
+    answer = server.parse(text=evil, svg=["wide", "tall"], confidence=True, k=2).json()
+    for tree in [answer["sentences"][0], *answer["sentences"][0]["alternatives"]]:
+        for layout in ("wide", "tall"):
+            picture = ET.fromstring(tree["svg"][layout])
+            assert not list(picture.iter("{http://www.w3.org/2000/svg}script"))
+            assert any("script" in (element.text or "") for element in picture.iter())
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("nope", "the body is not JSON: Expecting value at character 0"),
+        ('{"text": "a"', "the body is not JSON"),
+        ("[]", "the body must be a JSON object"),
+        ("", "the body must be a JSON object"),
+        ("{}", 'give either "text" or "words"'),
+        ('{"text": "a", "words": ["a"]}', 'give either "text" or "words"'),
+        ('{"text": 3}', "text: "),
+        ('{"text": "a", "k": 0}', "k: "),
+        ('{"text": "a", "k": "2"}', "k: "),
+        ('{"text": "a", "k": 11}', "k: this server gives at most 10 trees a sentence"),
+        ('{"text": "a", "svg": ["round"]}', "svg.0: "),
+        ('{"text": "a", "txet": "b"}', "txet: "),
+        ('{"words": "a b"}', "words: give a list of words"),
+        ('{"words": ["a", 3]}', "words: sentence 1, word 2 is not"),
+        ('{"words": [["a"], []]}', "words: sentence 2 is not"),
+        ('{"words": [["a"], "b"]}', "words: sentence 2 is not"),
+        ('{"words": ["a", " "]}', "words: sentence 1, word 2 is not"),
+        ('{"text": "\\ud800"}', "half of a surrogate pair"),
+        ("[" * 100_000, "There was an error parsing the body"),
+    ],
+)
+def test_a_wrong_body_is_400_and_says_where(server: Running, body: str, message: str) -> None:
+    answer = server.client.post("/parse", content=body, headers={"Content-Type": "application/json"})
+    assert_refused(answer, 400, "bad_request")
+    assert answer.json()["error"]["message"].startswith(message)
+
+
+def test_json_must_be_called_json(server: Running) -> None:
+    """A page from elsewhere may post text/plain without asking; it may not post JSON."""
+    answer = server.client.post("/parse", content='{"text": "a"}', headers={"Content-Type": "text/plain"})
+    assert_refused(answer, 400, "bad_request")
+
+
+@pytest.mark.parametrize(("method", "path", "status", "code"), [
+    ("GET", "/no/such/path", 404, "not_found"),
+    ("GET", "/parse", 405, "method_not_allowed"),
+    ("POST", "/health", 405, "method_not_allowed"),
+])  # fmt: skip
+def test_wrong_paths_and_methods_answer_in_the_same_format(
+    server: Running, method: str, path: str, status: int, code: str
+) -> None:
+    assert_refused(server.client.request(method, path), status, code)
+
+
+def test_too_long_and_too_many_sentences_are_413(start: Start) -> None:
+    server = start(max_words=5, max_sentences=2)
+    assert_refused(server.parse(words=[["a"], ["b"] * 6]), 413, "sentence_too_long")
+    assert_refused(server.parse(text="One two three four five six."), 413, "sentence_too_long")
+    assert_refused(server.parse(words=[["a"]] * 3), 413, "too_many_sentences")
+    assert server.parse(words=[["a"] * 5] * 2).status_code == 200
+
+
+def test_a_token_guards_parsing_and_metrics_only(start: Start) -> None:
+    server = start(token="s3cret")
+    for headers in (
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Authorization": "s3cret"},
+        {"Authorization": "Basic s3cret"},
+    ):
+        answer = server.client.post("/parse", json={"text": "Logic plays."}, headers=headers)
+        assert_refused(answer, 401, "unauthorized")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+        assert server.client.get("/metrics", headers=headers).status_code == 401
+    for path in ("/", "/health", "/docs", "/openapi.json"):
+        assert server.client.get(path).status_code == 200
+    right = {"Authorization": "Bearer s3cret"}
+    assert server.client.post("/parse", json={"text": "Logic plays."}, headers=right).status_code == 200
+    assert server.client.get("/metrics", headers=right).status_code == 200
+    assert "s3cret" not in repr(server.gate.settings)
+
+
+def test_health_names_the_version_the_model_and_the_limits(server: Running) -> None:
+    health = server.client.get("/health").json()
+    assert health["status"] == "ok"
+    assert health["version"] == __version__
+    assert health["model"]["language"] == "en"
+    assert health["limits"]["max_words"] == 300
+
+
+def test_metrics_count_requests_sentences_and_words(start: Start) -> None:
+    server = start()
+    server.parse(text=TEXT)
+    server.parse(text=5)
+    server.client.get("/no/such/path")
+    server.client.get("/other")
+    assert server.metric('arcspan_requests_total{path="/parse",status="200"}') == 1
+    assert server.metric('arcspan_requests_total{path="/parse",status="400"}') == 1
+    assert server.metric('arcspan_requests_total{path="other",status="404"}') == 2
+    assert server.metric("arcspan_sentences_total") == 2
+    assert server.metric("arcspan_words_total") == 14
+    assert server.metric("arcspan_request_seconds_count") == 2
+    assert server.metric("arcspan_waiting") == 0
+    assert server.metric("process_resident_memory_bytes") > 0
+
+
+def test_answers_of_many_clients_are_neither_lost_nor_mixed_up(server: Running, parser: Parser) -> None:
+    requests = [PAIRS[place % len(PAIRS)].constituency.words for place in range(200)]
+    with ThreadPoolExecutor(16) as clients:
+        answers = list(clients.map(lambda words: server.parse(words=words).json(), requests))
+    for words, answer in zip(requests, answers, strict=True):
+        (sentence,) = answer["sentences"]
+        assert tuple(sentence["words"]) == words
+    expected = {pair.constituency.words: pair.constituency for pair in PAIRS}
+    for answer in answers:
+        (sentence,) = answer["sentences"]
+        assert ConstituencyTree.from_brackets(sentence["brackets"]) == expected[tuple(sentence["words"])]
+
+
+def test_the_documentation_lists_every_refusal_and_no_422(server: Running) -> None:
+    api = server.client.get("/openapi.json").json()
+    assert set(api["paths"]) == {"/parse", "/health", "/metrics"}
+    parse = api["paths"]["/parse"]["post"]
+    assert set(parse["responses"]) == {"200", "400", "401", "408", "413", "429", "503"}
+    for status in ("400", "413", "429", "503"):
+        schema = parse["responses"][status]["content"]["application/json"]["schema"]
+        assert schema["$ref"].endswith("/ErrorAnswer")
+    properties = api["components"]["schemas"]["SentenceAnswer"]["properties"]
+    answer = server.parse(text="Logic plays.", k=2, confidence=True, svg=["tall"]).json()
+    assert set(answer["sentences"][0]) == set(properties) - {"error"}
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/page.js", "/page.css", "/docs.js"])
+def test_the_page_loads_nothing_from_elsewhere(server: Running, path: str) -> None:
+    answer = server.client.get(path)
+    assert answer.status_code == 200
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    names = set(re.findall(r"https?://([^/\s\"']+)", answer.text))
+    assert names <= {"www.w3.org"}  # the name of SVG, which nobody loads
+    if answer.headers["Content-Type"].startswith("text/html"):
+        assert "default-src 'none'; script-src 'self'" in answer.headers["Content-Security-Policy"]
+        linked = re.findall(r'(?:src|href)="([^"]+)"', answer.text)
+        for name in linked:
+            if not name.startswith("data:"):
+                assert server.client.get(name).status_code == 200
+
+
+def assert_refused(answer: Any, status: int, code: str) -> None:
+    """The one format of every refusal."""
+    assert answer.status_code == status
+    assert answer.headers["Content-Type"] == "application/json"
+    error = json.loads(answer.content)["error"]
+    assert set(error) == {"status", "code", "message"}
+    assert (error["status"], error["code"]) == (status, code)
+    assert error["message"]
+    assert ("Retry-After" in answer.headers) == (status in (429, 503))

@@ -1,0 +1,154 @@
+"""Clients that misbehave: huge bodies, half bodies, no body, gone before the answer. The others notice nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+
+from tests.serving.conftest import HeldParser, Running, Start
+
+HALF = b'POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"text": '
+
+
+def connect(server: Running) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=30)
+
+
+def read_answer(connection: socket.socket) -> tuple[int, dict[str, dict[str, object]]]:
+    """The status and content of an answer after which the server closes the connection."""
+    received = b""
+    while piece := connection.recv(65536):
+        received += piece
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert b"connection: close" in head.lower()
+    return int(head.split()[1]), json.loads(body)
+
+
+def wait_until(met: Callable[[], bool]) -> None:
+    """Ask until it is so; each condition here asks the server, which takes time enough."""
+    for _ in range(5_000):
+        if met():
+            return
+    raise AssertionError("never happened")
+
+
+def test_a_body_that_says_it_is_50_megabytes_is_refused_before_it_is_sent(start: Start) -> None:
+    server = start()
+    with connect(server) as client:
+        client.sendall(
+            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Expect: 100-continue\r\nContent-Length: 50000000\r\n\r\n"
+        )
+        status, answer = read_answer(client)
+    assert status == 413
+    assert answer["error"]["code"] == "body_too_large"
+
+
+def test_a_client_that_sends_all_50_megabytes_still_reads_its_refusal(start: Start) -> None:
+    server = start()
+    before = server.metric("process_resident_memory_bytes")
+    answer = server.client.post(
+        "/parse", content=b" " * 50_000_000, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code == 413
+    assert server.metric("process_resident_memory_bytes") - before < 200_000_000
+    assert server.parse(text="Logic plays.").status_code == 200
+
+
+def test_an_endless_body_without_a_length_is_cut_off(start: Start) -> None:
+    server = start(max_body=100_000)
+    with connect(server) as client:
+        client.sendall(
+            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        piece = b"2710\r\n" + b" " * 10_000 + b"\r\n"
+        for _ in range(12):
+            client.sendall(piece)
+        client.sendall(b"0\r\n\r\n")
+        status, answer = read_answer(client)
+    assert status == 413
+    assert answer["error"]["code"] == "body_too_large"
+
+
+def test_half_a_body_hurts_nobody_else_and_is_408_in_the_end(start: Start) -> None:
+    server = start(body_time_limit=0.5)
+    hanging = [connect(server) for _ in range(20)]
+    for client in hanging:
+        client.sendall(HALF)
+    assert server.parse(text="Logic plays a role.").status_code == 200
+    for client in hanging:
+        status, answer = read_answer(client)
+        assert status == 408
+        assert answer["error"]["code"] == "body_too_slow"
+        client.close()
+    assert server.metric("arcspan_reading") == 0
+
+
+def test_a_client_that_says_nothing_hurts_nobody(start: Start) -> None:
+    server = start()
+    silent = [connect(server) for _ in range(20)]
+    assert server.parse(text="Logic plays a role.").status_code == 200
+    for client in silent:
+        client.close()
+
+
+def test_more_bodies_at_once_than_allowed_are_503(start: Start) -> None:
+    server = start(max_reading=2)
+    hanging = [connect(server) for _ in range(2)]
+    for client in hanging:
+        client.sendall(HALF)
+    wait_until(lambda: server.metric("arcspan_reading") == 2)
+    answer = server.parse(text="Logic plays.")
+    assert answer.status_code == 503
+    assert answer.json()["error"]["code"] == "too_many_connections"
+    assert answer.headers["Retry-After"] == "1"
+    for client in hanging:
+        client.close()
+    wait_until(lambda: server.metric("arcspan_reading") == 0)
+    assert server.parse(text="Logic plays.").status_code == 200
+
+
+def test_the_work_of_a_client_that_left_is_given_up(start: Start, held: HeldParser) -> None:
+    server = start(held)
+    body = json.dumps({"words": [["Logic", "plays"]] * 300}).encode()
+    with connect(server) as client:
+        client.sendall(
+            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        )
+        assert held.begun.acquire(timeout=30)
+    wait_until(lambda: server.metric("arcspan_waiting") == 0)
+    held.let_all_go()
+    assert server.parse(text="Logic plays.").status_code == 200
+    assert held.sizes == [64, 1]
+    assert server.metric('arcspan_requests_total{path="/parse",status="499"}') == 1
+
+
+def test_more_requests_at_once_than_allowed_are_429(start: Start, held: HeldParser) -> None:
+    server = start(held, max_waiting=1)
+    answers: list[int] = []
+    first = threading.Thread(target=lambda: answers.append(server.parse(text="Logic plays.").status_code))
+    first.start()
+    assert held.begun.acquire(timeout=30)
+    answer = server.parse(text="Logic plays.")
+    assert answer.status_code == 429
+    assert answer.json()["error"]["code"] == "too_busy"
+    assert answer.headers["Retry-After"] == "1"
+    assert server.client.get("/health").status_code == 200
+    held.let_all_go()
+    first.join(30)
+    assert answers == [200]
+    assert server.parse(text="Logic plays.").status_code == 200
+
+
+def test_no_answer_in_time_is_503(start: Start, held: HeldParser) -> None:
+    server = start(held, time_limit=0.2)
+    answer = server.parse(text="Logic plays.")
+    assert answer.status_code == 503
+    assert answer.json()["error"]["code"] == "out_of_time"
+    assert answer.headers["Retry-After"] == "1"
+    held.let_all_go()
+    wait_until(lambda: server.parse(text="Logic plays.").status_code == 200)

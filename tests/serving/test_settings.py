@@ -1,0 +1,26 @@
+"""Limits that make no sense are refused when they are set."""
+
+from __future__ import annotations
+
+import pytest
+
+from arcspan.errors import ConfigError
+from arcspan.serving.settings import Settings, limits
+
+
+def test_every_limit_has_a_default_that_is_allowed_and_a_help() -> None:
+    for limit in limits():
+        assert getattr(Settings(), limit.name) >= limit.metadata["least"]
+        assert limit.metadata["help"].endswith(".")
+
+
+@pytest.mark.parametrize("name", ["max_body", "max_words", "max_waiting", "time_limit"])
+def test_a_limit_below_the_least_is_refused_by_name(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} must be at least"):
+        Settings(**{name: -1})
+
+
+@pytest.mark.parametrize("token", ["", " ", "geheim\n", "schlüssel"])
+def test_a_token_that_no_header_can_carry_is_refused(token: str) -> None:
+    with pytest.raises(ConfigError, match="token"):
+        Settings(token=token)
