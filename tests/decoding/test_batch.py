@@ -207,6 +207,16 @@ def test_wrong_shapes_and_lengths_are_explained(call, message: str) -> None:
         call()
 
 
+def test_threads_that_race_for_sentences_lose_none(monkeypatch) -> None:
+    monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
+    batch = random_batch([2, 9, 1, 4, 0, 6, 3, 12] * 8, 11)
+    expected = SEARCHES["first"](batch, threads=1)
+    for _ in range(100):
+        found = SEARCHES["first"](batch, threads=8)
+        assert found.scores.tolist() == expected.scores.tolist()
+        assert found.heads.tolist() == expected.heads.tolist()
+
+
 def test_many_python_threads_may_search_at_once(monkeypatch) -> None:
     monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
     parts = [random_batch([20 + s, 12, 5, 18], s) for s in range(12)]

@@ -128,28 +128,33 @@ def run(
             search(order)
         return
     shares = iter(_shares(order, lengths[order], power, threads))
+
     # A list's iterator gives each share to one thread: taking the next is one step under the GIL.
-    together(lambda: [search(share) for share in shares], threads)
+    def work(mine: bool) -> bool:
+        for share in shares:
+            search(share)
+        return False
+
+    together(work, threads)
 
 
 def run_queue(
-    search: Callable[[NDArray[np.int64], NDArray[np.int64]], object],
+    search: Callable[[NDArray[np.int64], NDArray[np.int64], bool], bool],
     lengths: NDArray[np.int64],
     power: int,
     threads: int | None,
 ) -> None:
-    """Call `search(queue, taken)` in every thread: kernels that take the next sentence of the queue themselves.
+    """Call `search(queue, counters, wait)` in every thread: kernels that take the next sentence themselves.
 
-    queue[taken[0]] is the next sentence, and taken[0] is counted up by an atomic instruction: no thread returns to
-    Python before all sentences are taken.
+    The counters are shared; `wait` is true for the caller's own thread. The kernel tells whether all is done.
     """
     queue, threads = _plan(lengths, power, threads)
     if len(queue):
-        taken = np.zeros(1, np.int64)
+        counters = np.zeros(4, np.int64)
         if threads == 1:
-            search(queue, taken)
+            search(queue, counters, True)
         else:
-            together(lambda: search(queue, taken), threads)
+            together(lambda mine: search(queue, counters, mine), threads)
 
 
 def _plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[NDArray[np.int64], int]:

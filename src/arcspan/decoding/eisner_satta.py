@@ -84,15 +84,19 @@ def eisner_satta(
     scores = np.empty(len(sizes))
     status = np.empty(len(sizes), np.int64)
 
-    def work(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+    def work(queue: NDArray[np.int64], counters: NDArray[np.int64], wait: bool) -> bool:
         outputs = sizes, heads, rows, starts, scores, status
-        search(queue, taken, flat_span, flat_arc, size, flat_headed, order, False, *outputs)
+        done: bool = search(
+            queue, counters, wait, flat_span, flat_arc, size, flat_headed, order, False, *outputs
+        )
+        return done
 
     def pack_and_work(listed: NDArray[np.int64]) -> None:
         outputs = sizes, heads, rows, starts, scores, status
         for b in listed.tolist():
-            packed = _pack(headed[b], int(sizes[b]))  # type: ignore[index]
-            search(np.array([b]), np.zeros(1, np.int64), flat_span, flat_arc, size, packed, 2, True, *outputs)
+            rows_of_b = _pack(headed[b], int(sizes[b]))  # type: ignore[index]
+            counters = np.zeros(4, np.int64)
+            search(np.array([b]), counters, True, flat_span, flat_arc, size, rows_of_b, 2, True, *outputs)
 
     def again(b: int) -> int:
         """Search a sentence whose scores are too large to be added up in float32, divided by a power of two."""
@@ -103,10 +107,10 @@ def eisner_satta(
         small = [as_float32(part[None]) for part in parts]
         small_headed = _pack(small[2][0], n) if headed is not None else _NO_SCORES
         one, code = np.zeros(1, np.int64), np.empty(1, np.int64)
-        search(
-            one, one.copy(), small[0].reshape(-1), small[1].reshape(-1), n + 1, small_headed, order, headed is not None,
-            sizes[b : b + 1], heads[b : b + 1], rows[starts[b] :], one, scores[b : b + 1], code,
-        )  # fmt: skip
+        outputs = sizes[b : b + 1], heads[b : b + 1], rows[starts[b] :], one, scores[b : b + 1], code
+        flat = small[0].reshape(-1), small[1].reshape(-1)
+        second = headed is not None
+        search(one, np.zeros(4, np.int64), True, *flat, n + 1, small_headed, order, second, *outputs)
         if code[0] == DONE:
             scores[b] = _score(span[b], arc[b], None if headed is None else headed[b], heads[b], spans[b])
         return int(code[0])

@@ -25,6 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from arcspan.decoding.kernels.compile import inlined, kernel
+from arcspan.decoding.kernels.counters import count, read
 from arcspan.decoding.kernels.vectors import (
     MINUS_INFINITY,
     WIDTH,
@@ -38,35 +39,53 @@ from arcspan.decoding.kernels.vectors import (
     splat,
     spread,
     store,
-    take,
 )
 
 ZERO = np.float32(0.0)
 LARGEST = np.float32(3.4e38)
+TAKEN, CAME, LEFT, GONE = 0, 1, 2, 3
+# Looks at the counters, some 10 nanoseconds each.
+PATIENCE, POLITENESS = 4000, 500
 
 
 @kernel
 def search(
-    queue, taken, span, arc, size, headed, order, packed, lengths, heads, rows, starts, scores, status
+    queue,
+    counters,
+    wait,
+    span,
+    arc,
+    size,
+    headed,
+    order,
+    packed,
+    lengths,
+    heads,
+    rows,
+    starts,
+    scores,
+    status,
 ):
     """Take sentence after sentence from the queue and search it; other threads may take from it as well.
 
-    queue       int64 [.], the sentences;  taken  int64 [1], how many of them are taken
+    queue       int64 [.], the sentences
+    counters    int64 [4], shared by the threads: sentences taken, threads that came, that left, the caller gone
+    wait        whether this is the caller, who stays for the end; the result is whether all sentences are done
     span, arc   float32 [B * size * size], flat;  headed  float32, flat: [B, size, size, size], or where `packed`
                 the rows [i, j, :] of one sentence, i < j only, each padded to whole blocks; unused at order 1
     heads       int64 [B, size], out;  rows  int64 [., 3], out, sentence b from starts[b];  scores, status [B], out
     """
-    turn = take(taken)
-    if turn >= len(queue):
-        return
+    # Memory first: who gets none has taken no sentence, and others can do the work.
     longest = 0
-    for b in queue[turn:]:
+    for b in queue[min(counters[TAKEN], len(queue)) :]:
         longest = max(longest, lengths[b])
     stride = WIDTH * (longest // WIDTH + 1)
     x = np.empty(longest * (longest + 1) // 2 * stride, np.float32)
     attach = np.empty((longest + 1) * stride, np.float32)
     inner = np.empty(4 * stride, np.float32)
     stack = np.empty((longest + 1, 3), np.int64)
+    count(counters, CAME)
+    turn = count(counters, TAKEN)
     while turn < len(queue):
         b = queue[turn]
         n = lengths[b]
@@ -81,7 +100,30 @@ def search(
                 tree = rows[starts[b] :]
                 code = _trace(s, a, size, second, packed, n, x, stack, heads[b], tree, scores[b : b + 1])
             status[b] = code
-        turn = take(taken)
+        turn = count(counters, TAKEN)
+    count(counters, LEFT)
+    return _part(counters, wait)
+
+
+@inlined
+def _part(counters, wait):
+    """End the work of a thread on a batch; whether all sentences are done.
+
+    Who took a sentence had counted itself first, so when as many have left as came, all is done. The queue ends with
+    the shortest sentences: the others are ready within microseconds, sooner than Python could wake anyone, so the
+    caller stays to see it. Helpers let the caller go first: both would want the GIL.
+    """
+    turns = PATIENCE
+    if wait:
+        while turns > 0 and read(counters, CAME) != read(counters, LEFT):
+            turns -= 1
+        count(counters, GONE)
+    else:
+        while turns > 0 and read(counters, GONE) == 0:
+            turns -= 1
+        for _ in range(min(turns, POLITENESS)):
+            read(counters, GONE)
+    return read(counters, CAME) == read(counters, LEFT)
 
 
 @inlined

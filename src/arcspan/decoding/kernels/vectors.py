@@ -170,15 +170,4 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.intp), codegen
 
 
-@intrinsic
-def take(typingctx: Any, counter: Any) -> Any:
-    """counter[0], which is then one more, in one step that no other thread can divide."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.atomic_rmw("add", data, ir.Constant(ir.IntType(64), 1), "monotonic")
-
-    return types.int64(counter), codegen
-
-
 MINUS_INFINITY = np.float32(-np.inf)
