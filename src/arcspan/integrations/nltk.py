@@ -61,7 +61,11 @@ def to_nltk(tree: ConstituencyTree | Parse) -> Tree:
 
 
 def from_nltk(tree: Tree) -> ConstituencyTree:
-    """An `nltk.Tree` as a constituency tree: the parents of single leaves are tags, all others constituents."""
+    """An `nltk.Tree` as a constituency tree: the parents of single leaves are tags, all others constituents.
+
+    As in bracket files, where a leaf has no parent of its own there are no tags: `(NP a (NN role))`.
+    """
+    tagged = not _has_bare_leaves(tree)
     words: list[str] = []
     tags: list[str] = []
     spans: list[tuple[int, int, str] | None] = []
@@ -77,7 +81,7 @@ def from_nltk(tree: Tree) -> ConstituencyTree:
         elif not isinstance(node, Tree):
             words.append(str(node))
             tags.append("")
-        elif len(node) == 1 and not isinstance(node[0], Tree):
+        elif tagged and len(node) == 1 and not isinstance(node[0], Tree):
             words.append(str(node[0]))
             tags.append(str(node.label()))
         else:
@@ -88,6 +92,17 @@ def from_nltk(tree: Tree) -> ConstituencyTree:
 
 
 _CLOSE = object()
+
+
+def _has_bare_leaves(tree: Tree) -> bool:
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        below = [child for child in node if isinstance(child, Tree)]
+        if len(node) > 1 and len(below) < len(node):
+            return True
+        stack.extend(below)
+    return False
 
 
 def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:

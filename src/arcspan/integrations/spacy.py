@@ -320,7 +320,8 @@ def constituents(span: Span) -> list[Span]:
 def parse_string(span: Span) -> str:
     """The brackets of a sentence, or of the constituent that a span is: `span._.parse_string`.
 
-    A sentence is written with the wrapper TOP, as `Parse.brackets` does; "" for a span that is neither.
+    A sentence is written with the wrapper TOP, as `Parse.brackets` does; "" for a span that is neither. White
+    space inside a token is written as "_".
     """
     for start, data in _trees(span.doc, span.start, span.end):
         places = [start + word for word in data["words"]]
@@ -330,7 +331,7 @@ def parse_string(span: Span) -> str:
         first, last = inside[0], inside[-1] + 1
         spans = [(i - first, j - first, label) for i, j, label in data["spans"] if first <= i and j <= last]
         whole = len(inside) == len(places)
-        words = [span.doc[place].text for place in places[first:last]]
+        words = ["_".join(span.doc[place].text.split()) for place in places[first:last]]
         if whole:
             spans.insert(0, (0, len(words), WRAPPER))
         if spans and spans[0][:2] == (0, len(words)):

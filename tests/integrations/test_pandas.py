@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("pandas", reason="pandas is not installed")
+
+import pandas as pd
+
+from arcspan.errors import ArcspanError
+from arcspan.integrations.pandas import to_dataframe
+from arcspan.parser import Parser
+from arcspan.trees import ConstituencyTree
+
+TEXT = "Ada sees the tree. Kurt plays here."
+
+
+def test_a_row_a_word(parser: Parser) -> None:
+    parses = parser(TEXT)
+    frame = to_dataframe(parses)
+    assert list(frame["word"]) == [word for parse in parses for word in parse.words]
+    assert list(frame["head"]) == [head for parse in parses for head in parse.dependencies.heads]
+    assert list(frame["relation"]) == [name for parse in parses for name in parse.dependencies.relations]
+    assert [TEXT[row.start : row.end] for row in frame.itertuples()] == list(frame["word"])
+    assert list(frame[frame["sentence"] == 1]["position"]) == [1, 2, 3, 4]
+    root = frame[frame["head"] == 0].iloc[0]
+    assert root["head_word"] == ""
+
+
+def test_a_row_a_constituent_from_which_the_tree_can_be_made_again(parser: Parser) -> None:
+    parses = parser(TEXT)
+    frame = to_dataframe(parses, "constituents")
+    for number, parse in enumerate(parses):
+        own = frame[frame["sentence"] == number]
+        spans = [(int(row.start), int(row.end), row.label) for row in own.itertuples()]
+        tree = ConstituencyTree(parse.words, parse.tags, spans)
+        assert tree.with_wrapper("TOP") == parse.constituency
+        for row in own.itertuples():
+            assert parse.words[row.head - 1] == row.head_word
+            # Only the head word's own head is outside.
+            inside = range(row.start + 1, row.end + 1)
+            assert [m for m in inside if parse.dependencies.heads[m - 1] not in inside] == [row.head]
+
+
+def test_parent_and_depth_say_what_is_around(parser: Parser) -> None:
+    own = to_dataframe(parser("Ada sees the old tree of Kurt."), "constituents")
+    assert own.loc[0, ["parent", "depth"]].tolist() == [-1, 0]
+    for row in own.iloc[1:].itertuples():
+        parent = own.loc[row.parent]
+        assert parent["start"] <= row.start and row.end <= parent["end"]
+        assert row.depth == parent["depth"] + 1
+
+
+def test_words_have_no_offsets_where_there_was_no_text(parser: Parser) -> None:
+    frame = to_dataframe(parser.parse(["Ada", "sees", "Kurt"]))
+    assert frame["start"].isna().all()
+
+
+def test_no_parse_is_an_empty_table_with_its_columns() -> None:
+    assert isinstance(to_dataframe([]), pd.DataFrame)
+    assert "word" in to_dataframe([]).columns
+    assert "label" in to_dataframe([], "constituents").columns
+
+
+def test_another_table_is_refused(parser: Parser) -> None:
+    with pytest.raises(ArcspanError, match="constituents"):
+        to_dataframe([], "arcs")  # type: ignore[arg-type]
