@@ -14,8 +14,8 @@ registers while j runs, and both operands are read along contiguous memory; comb
 mirrored triangle would read two values for each addition, this reads five for four.
 
 Layout. Heads stand in blocks of eight lanes (see `vectors`), and the chart is one plane a block: in plane
-h // 8 the spans (i, j), i < j only, follow each other row by row, eight floats each. A tile's ends lie in one
-block of heads because tiles begin at multiples of four. Lanes that a span has no use for yet hold sums that
+h // 8 the spans (i, j), i < j only, follow each other row by row, eight floats each. A tile ends before a multiple
+of four, so its ends lie in one block of heads. Lanes that a span has no use for yet hold sums that
 nobody reads: inside lanes are computed by blocks, and hooking then writes the lanes outside. Lane 0, the root,
 is never hooked: the root arc is added once, to the whole sentence.
 """
