@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="pyarrow is not installed (arcspan[ray])")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arcspan.errors import FileError
+from arcspan.integrations.parquet import ROWS, SCHEMA, parse_column, parse_contents, to_table
+from arcspan.parser import Parser
+
+TEXTS = ["Ada sees the tree. Kurt plays here.", None, "", "Logic plays a role."]
+
+
+def parsed(parser: Parser, folder: Path, table: Any, column: str = "text") -> Any:
+    pq.write_table(table, folder / "in.parquet")
+    counts = parse_column(parser, str(folder / "in.parquet"), str(folder / "out.parquet"), column)
+    found = pq.read_table(folder / "out.parquet")
+    assert counts == (found.num_rows, 0)
+    return found
+
+
+def test_a_row_a_sentence_with_the_other_columns_beside_it(parser: Parser, tmp_path: Path) -> None:
+    rows = parsed(parser, tmp_path, pa.table({"id": [10, 11, 12, 13], "text": TEXTS})).to_pylist()
+    assert [(row["id"], row["row"], row["sentence"]) for row in rows] == [(10, 0, 0), (10, 0, 1), (13, 3, 0)]
+    expected = [*parser(TEXTS[0] or ""), *parser(TEXTS[3] or "")]
+    for row, parse in zip(rows, expected, strict=True):
+        assert row["brackets"] == parse.brackets()
+        assert tuple(row["words"]) == parse.words
+        assert tuple(row["heads"]) == parse.dependencies.heads
+        assert tuple(row["relations"]) == parse.dependencies.relations
+        assert [(one["start"], one["end"]) for one in row["offsets"]] == list(parse.offsets or ())
+        spans = [(one["start"], one["end"], one["label"]) for one in row["constituents"]]
+        assert tuple(spans) == parse.constituency.spans[1:]
+        assert row["error"] is None
+
+
+def test_lists_of_words_are_not_split(parser: Parser, tmp_path: Path) -> None:
+    table = pa.table({"words of it": [["Ada", "sees", "Kurt.", "Ada"], ["Kurt"]]})
+    rows = parsed(parser, tmp_path, table, "words of it").to_pylist()
+    assert [row["words"] for row in rows] == [["Ada", "sees", "Kurt.", "Ada"], ["Kurt"]]
+    assert rows[0]["offsets"] is None
+
+
+def test_rows_are_counted_through_many_batches(parser: Parser, tmp_path: Path) -> None:
+    count = ROWS + 5
+    table = parsed(parser, tmp_path, pa.table({"text": ["Ada plays."] * count, "id": list(range(count))}))
+    assert table.column("row").to_pylist() == table.column("id").to_pylist() == list(range(count))
+
+
+def test_no_rows_make_a_file_without_rows(parser: Parser, tmp_path: Path) -> None:
+    assert parsed(parser, tmp_path, pa.table({"text": pa.array([], pa.string())})).num_rows == 0
+    assert parse_contents(parser, [], str(tmp_path / "none.parquet")) == (0, 0)
+    assert pq.read_schema(tmp_path / "none.parquet").names == SCHEMA.names
+
+
+def test_texts_from_elsewhere_are_rows_too(parser: Parser, tmp_path: Path) -> None:
+    texts = ["Ada plays. Kurt plays.", "Ada sees Kurt."]
+    assert parse_contents(parser, texts, str(tmp_path / "out.parquet")) == (3, 0)
+    assert pq.read_table(tmp_path / "out.parquet") == to_table(parser.stream(texts))
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (pa.table({"body": ["a"]}), "no column 'text'.*body"),
+        (pa.table({"text": [1]}), "int64"),
+        (pa.table({"text": ["a"], "heads": [1]}), "heads.*rename"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_named_with_the_reason(
+    parser: Parser, tmp_path: Path, table: Any, reason: str
+) -> None:
+    with pytest.raises(FileError, match=f"in.parquet: .*{reason}"):
+        parsed(parser, tmp_path, table)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_file_that_is_no_parquet_is_named(parser: Parser, tmp_path: Path) -> None:
+    (tmp_path / "in.parquet").write_text("text")
+    with pytest.raises(FileError, match=r"in.parquet: not a Parquet file"):
+        parse_column(parser, str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet"))

@@ -1,0 +1,155 @@
+"""Ray on this machine: a cluster of two workers, started once for all tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ray", reason="Ray is not installed (arcspan[ray])")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import ray
+
+from arcspan.cli import run
+from arcspan.cli.parse import write_items
+from arcspan.cli.reading import Item, items_of, lines_of
+from arcspan.integrations.parquet import parse_column
+from arcspan.integrations.ray import ParseBatches, run_shards
+from arcspan.integrations.shards import Done, Shard, find_shards, sweep
+from arcspan.parser import Parser
+from tests.toy import toy_pairs
+
+SENTENCES = [" ".join(pair.constituency.words[:-1]).capitalize() + "." for pair in toy_pairs(60)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_workers() -> Iterator[None]:
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR", log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for k in range(4):
+        sentences = SENTENCES[15 * k : 15 * k + 15]
+        text = "\n\n".join(" ".join(sentences[m : m + 3]) for m in range(0, 15, 3))
+        (folder / f"part-{k}.txt").write_text(text + "\n", encoding="utf-8")
+    return folder
+
+
+def test_two_workers_write_what_one_process_writes_and_go_on_where_a_run_stopped(
+    corpus: Path, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    call = ["parse", "--engine", "ray", "--workers", "2", "-m", str(bundle), "-f", "json", "-o", str(out)]
+    (corpus / "part-9.txt").write_bytes(b"Ada plays.\n\xff\n")
+    assert run([*call, str(corpus)]) == 2
+    assert "part-9.txt:2: byte 0xff is not UTF-8" in capsys.readouterr().err
+    written = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix == ".jsonl"}
+    plain = {}
+    for path in sorted(corpus.glob("part-[0-8].txt")):
+        one = tmp_path / f"{path.stem}.jsonl"
+        assert run(["parse", "-m", str(bundle), str(path), "-o", str(one)]) == 0
+        plain[one.name] = one.read_bytes()
+    assert written == plain
+
+    (corpus / "part-9.txt").write_bytes(b"Ada plays.\n")
+    (out / "part-2.jsonl").unlink()
+    kept = (out / "part-1.jsonl").stat()
+    assert run([*call, str(corpus)]) == 0
+    assert "3 of 5 shards are done already" in capsys.readouterr().err
+    assert (out / "part-1.jsonl").stat() == kept
+    assert (out / "part-2.jsonl").read_bytes() == plain["part-2.jsonl"]
+    assert (out / "part-9.jsonl").read_bytes().count(b"\n") == 1
+
+
+def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
+    for number, item in enumerate(items):
+        if number == count:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield item
+
+
+def dies_once(parser: Parser, shard: Shard, *, victim: str, mark: Path) -> Done:
+    """Parse a shard; the worker that gets the victim first is killed when it has written some of it."""
+    items = items_of(lines_of(shard.source), False)
+    if os.path.basename(shard.source) == victim and not mark.exists():
+        mark.touch()
+        items = killed_after(items, 700)
+    return Done(shard, *write_items(parser, items, "conllu", shard.target))
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing(
+    corpus: Path, bundle: Path, parser: Parser, tmp_path: Path
+) -> None:
+    (corpus / "part-1.txt").write_text("\n\n".join(SENTENCES[k % 60] for k in range(720)), encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    shards = find_shards(str(corpus), out, ".conllu")
+    work = partial(dies_once, victim="part-1.txt", mark=tmp_path / "killed")
+    done = list(run_shards(work, shards, workers=2, path=str(bundle)))
+    assert (tmp_path / "killed").exists()
+    left = list(out.glob(".part-1.conllu.*.part"))
+    assert len(left) == 1 and left[0].stat().st_size > 0
+    sweep(shards)
+    assert sorted(path.name for path in out.iterdir()) == [f"part-{k}.conllu" for k in range(4)]
+    assert {one.shard: one.sentences for one in done} == dict(zip(shards, [15, 720, 15, 15], strict=True))
+    for shard in shards:
+        again = tmp_path / "again.conllu"
+        write_items(parser, items_of(lines_of(shard.source), False), "conllu", str(again))
+        assert again.read_bytes() == Path(shard.target).read_bytes()
+
+
+def test_parquet_goes_in_and_out_byte_for_byte(bundle: Path, parser: Parser, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for k in range(2):
+        table = pa.table({"id": [f"{k}-{m}" for m in range(10)], "body": SENTENCES[10 * k : 10 * k + 10]})
+        pq.write_table(table, tmp_path / "in" / f"part-{k}.parquet")
+    source, out = str(tmp_path / "in"), tmp_path / "out"
+    call = ["parse", "--engine", "ray", "--workers", "2", "--column", "body", "-m", str(bundle)]
+    assert run([*call, source, "-o", str(out)]) == 0
+    for k in range(2):
+        alone = tmp_path / f"alone-{k}.parquet"
+        parse_column(parser, f"{source}/part-{k}.parquet", str(alone), "body")
+        assert (out / f"part-{k}.parquet").read_bytes() == alone.read_bytes()
+
+
+def test_a_dataset_of_ones_own_is_mapped_by_batches(bundle: Path, parser: Parser) -> None:
+    dataset = ray.data.from_items([{"text": sentence} for sentence in SENTENCES[:20]])
+    parsed = dataset.map_batches(
+        ParseBatches,
+        fn_constructor_kwargs={"path": str(bundle)},
+        batch_size=5,
+        compute=ray.data.ActorPoolStrategy(size=2),
+    )
+    found: list[Any] = parsed.take_all()
+    assert sorted(row["brackets"] for row in found) == sorted(
+        parse.brackets() for parse in parser.pipe(SENTENCES[:20])
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (["-", "-o", "out"], "reads files"),
+        (["in"], "name a folder"),
+        (["in", "-o", "out", "-f", "svg"], "not svg"),
+        (["in", "-o", "out", "--resume"], "always goes on"),
+        (["nowhere", "-o", "out"], "no file"),
+    ],
+)
+def test_calls_that_make_no_sense_are_told_why(
+    call: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["parse", "--engine", "ray", *call]) == 2
+    assert reason in capsys.readouterr().err
