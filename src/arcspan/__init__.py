@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from arcspan._version import __version__
 
 if TYPE_CHECKING:
-    from arcspan.parser import Parse, Parser, load
+    from arcspan.parser import Arc, Confidence, Head, Parse, Parser, Root, Span, load
 
-__all__ = ["Parse", "Parser", "__version__", "load"]
+__all__ = ["Arc", "Confidence", "Head", "Parse", "Parser", "Root", "Span", "__version__", "load"]
 
 
 def __getattr__(name: str) -> Any:
     # Imported when named: `import arcspan` alone, and commands that parse nothing, stay quick.
-    if name in ("Parse", "Parser", "load"):
+    if name in __all__:
         from arcspan import parser
 
         return getattr(parser, name)

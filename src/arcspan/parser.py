@@ -12,12 +12,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from arcspan.errors import ArcspanError, BundleError
+from arcspan.runtime.confidence import Confidence
+from arcspan.runtime.constraints import Arc, Constraint, Head, Root, Span, read_constraints
+from arcspan.runtime.evidence import Evidence
 from arcspan.runtime.predictor import MEMORY_LIMIT, Inventories, Pending, Prediction, Predictor
-from arcspan.runtime.text import split_text
+from arcspan.runtime.text import Sentence, split_text
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, compatible
+
+__all__ = [
+    "Arc",
+    "Confidence",
+    "Content",
+    "Head",
+    "Input",
+    "Offsets",
+    "Parse",
+    "Parser",
+    "Root",
+    "Span",
+    "Words",
+    "load",
+]
 
 Offsets = tuple[int, int]
 Words = Sequence[str]
@@ -32,9 +50,11 @@ def load(
     *,
     threads: int | None = None,
     memory_limit: int = MEMORY_LIMIT,
+    decode: str = "best",
+    labelling: bool | None = None,
 ) -> Parser:
     """The parser of a model bundle; without a path, the English one inside the package."""
-    return Parser(path, threads=threads, memory_limit=memory_limit)
+    return Parser(path, threads=threads, memory_limit=memory_limit, decode=decode, labelling=labelling)
 
 
 class Parser:
@@ -45,6 +65,10 @@ class Parser:
     memory_limit  bytes that charts and their scores may take, all threads together; a sentence that needs
                   more is parsed in pieces, and its `Parse` is marked `approximate`
     verify        compare the bundle's files with their checksums
+    decode        "best": the best tree; "mbr": the tree with the greatest expected number of right spans and
+                  arcs (minimum Bayes risk), which takes a few times longer
+    labelling     whether labels and relations are chosen together, by rules of the treebank; None: as the
+                  bundle says
 
     A parser may be used by several threads at once, and in forked processes; pickled, it is its path and
     settings.
@@ -57,14 +81,22 @@ class Parser:
         threads: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
         verify: bool = True,
+        decode: str = "best",
+        labelling: bool | None = None,
     ) -> None:
         self.path = Path(path) if path is not None else MODELS / "en"
         if path is None and not self.path.is_dir():
             raise BundleError(
                 "this installation has no English model inside: name a model bundle (arcspan export makes one)"
             )
-        self._settings = {"threads": threads, "memory_limit": memory_limit, "verify": verify}
-        self.predictor = Predictor(self.path, threads=threads, memory_limit=memory_limit, verify=verify)
+        self._settings: dict[str, Any] = {
+            "threads": threads,
+            "memory_limit": memory_limit,
+            "verify": verify,
+            "decode": decode,
+            "labelling": labelling,
+        }
+        self.predictor = Predictor(self.path, **self._settings)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -86,20 +118,92 @@ class Parser:
         (found,) = self.stream([text])
         return found
 
-    def parse(self, words: Words, *, tags: Sequence[str] | None = None) -> Parse:
+    @overload
+    def parse(
+        self,
+        words: Words,
+        *,
+        k: None = None,
+        tags: Sequence[str] | None = None,
+        require: Iterable[Any] = (),
+        forbid: Iterable[Any] = (),
+        confidence: bool = False,
+    ) -> Parse: ...
+
+    @overload
+    def parse(
+        self,
+        words: Words,
+        *,
+        k: int,
+        tags: Sequence[str] | None = None,
+        require: Iterable[Any] = (),
+        forbid: Iterable[Any] = (),
+        confidence: bool = False,
+    ) -> list[Parse]: ...
+
+    def parse(
+        self,
+        words: Words,
+        *,
+        k: int | None = None,
+        tags: Sequence[str] | None = None,
+        require: Iterable[Any] = (),
+        forbid: Iterable[Any] = (),
+        confidence: bool = False,
+    ) -> Parse | list[Parse]:
         """Parse one sentence that is already in words; they are never split.
 
-        `tags` are part-of-speech tags, for a model that was trained to read them.
+        k           give a list of the k best parses, best first: distinct pairs of trees, exactly the k best
+        tags        part-of-speech tags, for a model that was trained to read them
+        require     constituents, arcs, heads and the root that the trees must have: `Span(i, j)`,
+                    `Span(i, j, label)`, `Arc(head, modifier)`, `Head(i, j, head)`, `Root(word)`. A tuple (i, j, label)
+                    is a span, and so is (i, j) with i < j; (h, m) with h > m is an arc; ("arc", h, m) says it
+        forbid      the same that they must not have
+        confidence  compute `Parse.confidence` at once, in less time than later
+
+        Constraints that contradict each other are named in the error.
         """
-        sentence = _Sentence(_checked(words))
-        if tags is not None and len(tags) != len(sentence.words):
-            raise ArcspanError(f"{len(sentence.words)} words, but {len(tags)} tags: there must be one a word")
+        sentence = _Sentence(_checked(words), tags=None if tags is None else tuple(tags))
+        if sentence.tags is not None and len(sentence.tags) != len(sentence.words):
+            raise ArcspanError(
+                f"{len(sentence.words)} words, but {len(sentence.tags)} tags: there must be one a word"
+            )
+        required, forbidden = read_constraints(require), read_constraints(forbid)
+        if k is not None and k < 1:
+            raise ArcspanError(f"k must be at least 1, not {k}")
+        if sentence.words and "" not in sentence.words and (k or required or forbidden or confidence):
+            return self._parse_beyond(sentence, k, required, forbidden, confidence)
+        if required or forbidden:
+            raise ArcspanError("a sentence without words meets no constraints")
         (prediction,) = self.predictor.predict([sentence.words], [tags])
         if prediction.error is not None:
             raise ArcspanError(prediction.error)
-        return sentence.parse(prediction, self.inventories)
+        parse = sentence.parse(prediction, self.predictor)
+        return parse if k is None else [parse.ranked(1)]
 
-    def pipe(self, items: Iterable[Input], batch_size: int = 64) -> Iterator[Parse]:
+    def _parse_beyond(
+        self,
+        sentence: _Sentence,
+        k: int | None,
+        require: Sequence[Constraint],
+        forbid: Sequence[Constraint],
+        confidence: bool,
+    ) -> Parse | list[Parse]:
+        """What takes all the scores of a sentence."""
+        evidence = Evidence(self.predictor, sentence.words, sentence.tags, require=require, forbid=forbid)
+        predictions = [evidence.best()] if k is None else evidence.kbest(k)
+        parses = [sentence.parse(prediction, self.predictor, evidence) for prediction in predictions]
+        if confidence:
+            for parse in parses:
+                _ = parse.confidence
+        return parses[0] if k is None else [parse.ranked(rank) for rank, parse in enumerate(parses, 1)]
+
+    def split(self, text: str) -> list[Sentence]:
+        """Split raw text into sentences and words with their offsets, by the model's language; parse nothing."""
+        return split_text(text, language=self.language or "en")
+
+    def pipe(self, items: Iterable[Input], batch_size: int = 256) -> Iterator[Parse]:
         """Parse a stream of texts or lists of words; parses come in order, a text gives one a sentence.
 
         `batch_size` items are read ahead, and as many again while those are worked on. A sentence that
@@ -108,7 +212,7 @@ class Parser:
         for parses in self.stream(items, batch_size):
             yield from parses
 
-    def stream(self, items: Iterable[Input], batch_size: int = 64) -> Iterator[list[Parse]]:
+    def stream(self, items: Iterable[Input], batch_size: int = 256) -> Iterator[list[Parse]]:
         """Like `pipe`, but one list of parses for each item."""
         if batch_size < 1:
             raise ArcspanError(f"batch_size must be at least 1, not {batch_size}")
@@ -142,7 +246,7 @@ class Parser:
         for count in counts:
             end = begin + count
             yield [
-                sentence.parse(prediction, self.inventories)
+                sentence.parse(prediction, self.predictor)
                 for sentence, prediction in zip(sentences[begin:end], predictions[begin:end], strict=True)
             ]
             begin = end
@@ -151,7 +255,7 @@ class Parser:
         if not isinstance(item, str):
             return [_Sentence(_checked(item))]
         found = []
-        for sentence in split_text(item, language=self.language or "en"):
+        for sentence in self.split(item):
             glued = sentence.end < len(item) and not item[sentence.end].isspace()
             text = item[sentence.start : sentence.end]
             found.append(_Sentence(sentence.words, text, sentence.offsets, glued))
@@ -187,11 +291,13 @@ class _Sentence(NamedTuple):
     text: str | None = None
     offsets: tuple[Offsets, ...] | None = None
     glued: bool = False  # no space follows it in the text
+    tags: tuple[str, ...] | None = None
 
-    def parse(self, prediction: Prediction, inventories: Inventories) -> Parse:
+    def parse(self, prediction: Prediction, predictor: Predictor, evidence: Evidence | None = None) -> Parse:
         return Parse(
             self.words,
-            (prediction, inventories),
+            (prediction, predictor.inventories),
+            confidence=_Unknown(prediction, predictor, self.words, self.tags, evidence),
             text=self.text,
             offsets=self.offsets,
             glued=self.glued,
@@ -199,6 +305,29 @@ class _Sentence(NamedTuple):
             approximate=prediction.approximate,
             error=prediction.error,
         )
+
+
+class _Unknown:
+    """The confidence of a parse, until somebody asks for it. The k best parses of a sentence share its evidence."""
+
+    def __init__(
+        self,
+        prediction: Prediction,
+        predictor: Predictor,
+        words: tuple[str, ...],
+        tags: tuple[str, ...] | None,
+        evidence: Evidence | None,
+    ) -> None:
+        self._prediction, self._predictor = prediction, predictor
+        self._words, self._tags, self._evidence = words, tags, evidence
+
+    def find(self) -> Confidence | None:
+        if self._prediction.error is not None or self._prediction.approximate:
+            return None
+        if not self._words:
+            return Confidence({}, {}, (), (), 1.0)
+        evidence = self._evidence or Evidence(self._predictor, self._words, self._tags)
+        return evidence.confidence(self._prediction)
 
 
 class Content(NamedTuple):
@@ -247,6 +376,7 @@ class Parse:
     score        of the best pair of trees, in the model's own unit
     approximate  whether the sentence was too long for the exact search and was parsed in pieces
     error        why this sentence could not be parsed: its trees are flat then and say nothing; None otherwise
+    rank         1 for the best, 2 for the second ... where several parses were asked for; None otherwise
     """
 
     words: tuple[str, ...]
@@ -255,6 +385,7 @@ class Parse:
     score: float
     approximate: bool
     error: str | None
+    rank: int | None
 
     def __init__(
         self,
@@ -267,6 +398,8 @@ class Parse:
         score: float = 0.0,
         approximate: bool = False,
         error: str | None = None,
+        rank: int | None = None,
+        confidence: Confidence | _Unknown | None = None,
     ) -> None:
         self.__dict__.update(
             words=words,
@@ -275,9 +408,35 @@ class Parse:
             score=score,
             approximate=approximate,
             error=error,
+            rank=rank,
             _given=content,
+            _confidence=confidence,
             _glued=glued,
         )
+
+    def located(self, text: str, offsets: tuple[Offsets, ...], *, glued: bool = False) -> Parse:
+        """The same parse as a sentence of a text: its words' offsets there, and whether no white space follows."""
+        found = Parse.__new__(Parse)
+        found.__dict__.update(self.__dict__, text=text, offsets=offsets, _glued=glued)
+        return found
+
+    def ranked(self, rank: int) -> Parse:
+        """The same parse as one of several of its sentence."""
+        found = Parse.__new__(Parse)
+        found.__dict__.update(self.__dict__, rank=rank)
+        return found
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """Probabilities of every constituent, arc, label and relation, and of the whole.
+
+        They are computed when they are first asked for, which takes about as long as parsing did. None where the
+        parse is approximate or an error, and where it was pickled before anybody asked.
+        """
+        known = self.__dict__["_confidence"]
+        if isinstance(known, _Unknown):
+            known = self.__dict__["_confidence"] = known.find()
+        return known  # type: ignore[no-any-return]
 
     @cached_property
     def content(self) -> Content:
@@ -334,6 +493,8 @@ class Parse:
             lines.append(f"# error = {' '.join(self.error.split())}")
         if self.approximate:
             lines.append("# approximate = yes")
+        if self.rank is not None:
+            lines += [f"# rank = {self.rank}", f"# score = {self.score:.6g}"]
         spaces = self._spaces_after()
         for m, word in enumerate(self.words):
             columns = (
@@ -379,6 +540,8 @@ class Parse:
             "score": self.score,
             "approximate": self.approximate,
         }
+        if self.rank is not None:
+            found["rank"] = self.rank
         if self.error is not None:
             found["error"] = self.error
         return found
@@ -469,8 +632,10 @@ class Parse:
     __delattr__ = __setattr__  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("text", "offsets", "score", "approximate", "error")
+        names = ("text", "offsets", "score", "approximate", "error", "rank")
         options = {name: getattr(self, name) for name in names}
+        known = self.__dict__["_confidence"]
+        options["confidence"] = known if isinstance(known, Confidence) else None
         return _restore_parse, (
             self.words,
             tuple(self.content),

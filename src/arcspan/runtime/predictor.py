@@ -9,6 +9,7 @@ where the padding leaves the order of additions in a matrix product as it is (`_
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import weakref
@@ -22,14 +23,17 @@ import numpy as np
 
 from arcspan import decoding
 from arcspan.decoding.batch import available_threads
-from arcspan.errors import BundleError
+from arcspan.errors import ArcspanError, BundleError
 from arcspan.runtime import long
 from arcspan.runtime.bundle import read_bundle
+from arcspan.runtime.confidence import Calibration
 from arcspan.runtime.inputs import inputs_from_json
+from arcspan.runtime.labelling import Labelling, RuleTable
 from arcspan.runtime.session import Scores, Session
 
 MEMORY_LIMIT = 2 << 30
-BATCH_CELLS = 512  # positions of a batch that the encoder reads, padding included
+# Measured with `benchmarks/throughput.py`: on a CPU larger batches only cost cache misses and padding.
+BATCH_CELLS = 256  # positions of a batch that the encoder reads, padding included
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,11 @@ class Predictor:
         threads: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
         verify: bool = True,
+        decode: str = "best",
+        labelling: bool | None = None,
     ) -> None:
+        if decode not in ("best", "mbr"):
+            raise ArcspanError(f"decode={decode!r}: choose best (the best tree) or mbr (minimum Bayes risk)")
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
         self.folder = Path(folder)
@@ -105,9 +113,31 @@ class Predictor:
             raise BundleError(
                 f"{self.folder / 'config.json'}: damaged: {type(error).__name__}: {error}"
             ) from None
+        self.decode = decode
+        self.calibration = Calibration.from_config(self.config)
+        self.labelling = self._read_labelling(labelling)
         self._tag_ids = {tag: number for number, tag in enumerate(self.inventories.tags, 1)}
         self.forget()
         _alive.add(self)
+
+    def _read_labelling(self, wanted: bool | None) -> Labelling | None:
+        """How labels and relations are chosen together: as the bundle says, unless the caller says otherwise."""
+        settings = self.config.get("labelling")
+        if wanted and not settings:
+            raise ArcspanError(
+                f"{self.folder}: labelling=True, but this bundle has no rules (arcspan export --labelling)"
+            )
+        if not settings or not (settings.get("on") if wanted is None else wanted):
+            return None
+        try:
+            data = json.loads((self.folder / settings["rules"]).read_text(encoding="utf-8"))
+            known = self.inventories
+            table = RuleTable(data["rules"], known.labels, known.tags, known.relations)
+            return Labelling(table, settings["weight"], settings.get("candidates", 5))
+        except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise BundleError(
+                f"{self.folder}: labelling rules are damaged: {type(error).__name__}: {error}"
+            ) from None
 
     def forget(self) -> None:
         """Begin anew in a forked process, which has none of its parent's threads."""
@@ -230,7 +260,7 @@ class Predictor:
     def _predict_batch(self, items: Sequence[Item]) -> list[Prediction]:
         """A batch from words to labels. A failure is the failing sentence's alone."""
         try:
-            if len(items) == 1 and self._is_too_long(items[0]):
+            if len(items) == 1 and self.is_too_long(items[0]):
                 return [long.predict_long(self, items[0])]
             longest = max(item.length for item in items)
             with self._memory.take(self.chart_bytes(longest) * len(items)):
@@ -243,7 +273,8 @@ class Predictor:
             return [Prediction(error=f"{type(error).__name__}: {error}")]
         return parts[0] if len(parts) == 1 else [merge(*both) for both in zip(*parts, strict=True)]
 
-    def _is_too_long(self, item: Item) -> bool:
+    def is_too_long(self, item: Item) -> bool:
+        """Whether a sentence must be parsed in pieces."""
         return item.length > 1 and (
             self.chart_bytes(item.length) > self.memory_limit or item.cost > long.BLOCK_COST
         )
@@ -272,9 +303,13 @@ class Predictor:
             arrays["gold_tags"] = given
         return arrays
 
-    @staticmethod
-    def search(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
-        """The best structure: Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner."""
+    def search(self, scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
+        """The best structure: Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner.
+
+        With decode="mbr", the one with the greatest expected number of right spans and arcs.
+        """
+        if self.decode == "mbr":
+            scores = expected(scores, lengths, self.calibration)
         if scores.span is not None and scores.arc is not None:
             return decoding.eisner_satta(scores.span, scores.arc, lengths, headed=scores.headed, threads=1)
         if scores.span is not None:
@@ -288,30 +323,53 @@ class Predictor:
         """Label what the search found: all sentences of a batch at once."""
         b, m = word_places(lengths)
         rows, words = [_NOWHERE] * 3, [_NOWHERE] * 3
-        found: np.ndarray | None = None
         if decoded.spans is not None:
             found = np.concatenate(decoded.spans)
             rows = [np.repeat(np.arange(len(lengths)), 2 * lengths - 1), found[:, 0], found[:, 1]]
         if decoded.heads is not None:
             words = [b, m, decoded.heads[b, m]]
         labels, relations = session.label(scores.hidden, rows, words)
-        nodes = heads = relation_ids = tags = upos = None
-        if labels is not None and found is not None:
+        if labels is not None:
             # A sentence of several words has a constituent over all of them, whatever its label.
             own = lengths[rows[0]]
             labels[(rows[1] == 0) & (rows[2] == own) & (own > 1), 0] = -np.inf
+        tags = None if scores.tag is None else scores.tag.argmax(2)[b, m]
+        upos = None if scores.upos is None else scores.upos.argmax(2)[b, m]
+        return self.assemble(decoded, lengths, labels, relations, tags, upos)
+
+    def assemble(
+        self,
+        decoded: decoding.Decoded,
+        lengths: np.ndarray,
+        labels: np.ndarray | None,
+        relations: np.ndarray | None,
+        tags: np.ndarray | None,
+        upos: np.ndarray | None,
+    ) -> list[Prediction]:
+        """Predictions from the structures of a batch, scores of labels at their nodes and of relations at their
+        words, and tags; all sentences in one array, one after the other.
+        """
+        b, m = word_places(lengths)
+        nodes = heads = relation_ids = None
+        if labels is not None and decoded.spans is not None:
+            found = np.concatenate(decoded.spans)
             nodes = np.zeros((len(found), 4), dtype=np.int64)
             nodes[:, : found.shape[1]] = found
             nodes[:, 3] = labels.argmax(1)
-        if relations is not None:
-            heads, relation_ids = words[2], relations.argmax(1)
-        if scores.tag is not None:
-            tags = scores.tag.argmax(2)[b, m]
-        if scores.upos is not None:
-            upos = scores.upos.argmax(2)[b, m]
+        if relations is not None and decoded.heads is not None:
+            heads, relation_ids = decoded.heads[b, m], relations.argmax(1)
         out, word, node = [], 0, 0
         for n, score in zip(lengths.tolist(), decoded.scores.tolist(), strict=True):
             mine, below = slice(word, word + n), slice(node, node + 2 * n - 1)
+            if self.labelling is not None and nodes is not None and relation_ids is not None:
+                assert labels is not None and relations is not None and heads is not None
+                nodes[below, 3], relation_ids[mine] = self.labelling.choose(
+                    nodes[below],
+                    heads[mine],
+                    labels[below],
+                    relations[mine],
+                    None if tags is None else tags[mine],
+                )
             out.append(
                 Prediction(
                     None if nodes is None else nodes[below],
@@ -399,6 +457,47 @@ def word_places(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     b = np.repeat(np.arange(len(lengths)), lengths)
     begins = np.cumsum(lengths) - lengths
     return b, np.arange(len(b)) - begins[b] + 1
+
+
+def expected(scores: Scores, lengths: np.ndarray, calibration: Calibration) -> Scores:
+    """Calibrated marginals of spans and arcs in place of their scores; what is forbidden stays so."""
+    spans, arcs = marginals(scores, lengths, calibration)
+    if spans is not None and scores.span is not None:
+        spans = np.where(np.isneginf(scores.span), -np.inf, spans).astype(np.float32)
+    if arcs is not None and scores.arc is not None:
+        arcs = np.where(np.isneginf(scores.arc), -np.inf, arcs).astype(np.float32)
+    headed = None
+    if scores.headed is not None and np.isneginf(scores.headed).any():
+        headed = np.where(np.isneginf(scores.headed), -np.inf, 0).astype(np.float32)
+    return scores._replace(span=spans, arc=arcs, headed=headed)
+
+
+def marginals(
+    scores: Scores, lengths: np.ndarray, calibration: Calibration
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Probabilities of spans [B, n+1, n+1] and arcs [B, n+1, n+1], each at its own temperature."""
+    if scores.span is None or scores.arc is None:
+        spans = scores.span is not None
+        alone = calibration.span_temperature if spans else calibration.arc_temperature
+        found = marginals_at(scores, lengths, alone)
+        return found.spans, found.arcs
+    first = marginals_at(scores, lengths, calibration.span_temperature)
+    if calibration.arc_temperature == calibration.span_temperature:
+        return first.spans, first.arcs
+    return first.spans, marginals_at(scores, lengths, calibration.arc_temperature).arcs
+
+
+def divided(scores: Scores, temperature: float) -> tuple[np.ndarray | None, ...]:
+    """Scores of spans, arcs and headed spans, divided by a temperature."""
+    with np.errstate(all="ignore"):  # cells of `headed` that mean nothing hold anything
+        parts = (scores.span, scores.arc, scores.headed)
+        return tuple(None if part is None else part / np.float32(temperature) for part in parts)
+
+
+def marginals_at(scores: Scores, lengths: np.ndarray, temperature: float) -> decoding.Marginals:
+    """Marginals of all scores divided by a temperature."""
+    span, arc, headed = divided(scores, temperature)
+    return decoding.marginals(span, arc, lengths, headed, with_headed=False, threads=1)
 
 
 def merge(first: Prediction, second: Prediction) -> Prediction:
