@@ -21,14 +21,55 @@ from arcspan.errors import MissingExtraError
     help="How weights are kept.",
 )
 @click.option("--name", help="Name of the model; default: the bundle's folder.")
-def command(checkpoint: str, bundle: str, precision: str, name: str | None) -> None:
+@click.option(
+    "--calibrate",
+    nargs=2,
+    multiple=True,
+    metavar="BRACKETS CONLL",
+    help="Fit the temperatures of probabilities on this held-out treebank (once for each).",
+)
+@click.option(
+    "--labelling",
+    nargs=2,
+    multiple=True,
+    metavar="BRACKETS CONLL",
+    help="Count rules of labels and relations in this training treebank (once for each); "
+    "their weight is tuned on the treebanks of --calibrate.",
+)
+def command(
+    checkpoint: str,
+    bundle: str,
+    precision: str,
+    name: str | None,
+    calibrate: tuple[tuple[str, str], ...],
+    labelling: tuple[tuple[str, str], ...],
+) -> None:
     """Turn the best model of the run in CHECKPOINT into the model bundle BUNDLE.
 
     The bundle runs with the base install: arcspan parse --model BUNDLE ...
     """
+    if labelling and not calibrate:
+        raise click.UsageError("--labelling is tuned on held-out sentences: name them with --calibrate")
     if not all(find_spec(needed) for needed in ("torch", "onnx", "onnxscript")):
         raise MissingExtraError("export", "train")
     from arcspan.training.export import export
 
     export(checkpoint, bundle, precision=precision, name=name)
+    if calibrate:
+        _fit(bundle, calibrate, labelling)
     note(f"wrote {bundle}")
+
+
+def _fit(bundle: str, held_out: tuple[tuple[str, str], ...], training: tuple[tuple[str, str], ...]) -> None:
+    """Fit on held-out sentences what no training does; labels first, since their choice is then what is sure."""
+    from arcspan.training.calibration import calibrate
+    from arcspan.training.labelling import add_labelling
+    from arcspan.treebanks import read_pairs
+
+    dev = [pair for files in held_out for pair in read_pairs(*files)]
+    if training:
+        train = (pair for files in training for pair in read_pairs(*files))
+        found = add_labelling(bundle, train, dev)
+        note(f"labels and relations together: weight {found['weight']:g}, {'on' if found['on'] else 'off'}")
+    fitted = calibrate(bundle, dev)
+    note("temperatures: " + ", ".join(f"{name} {value:g}" for name, value in fitted.to_json().items()))

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,19 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
     if target.exists():
         shutil.rmtree(target)
     os.replace(work, target)
+
+
+def update_bundle(folder: Path, changes: dict[str, Any], texts: dict[str, str] | None = None) -> None:
+    """Change fields of a bundle's configuration and add text files; the old bundle stays until all is done."""
+    config = read_bundle(folder)
+    work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        for file in folder.iterdir():
+            if file.name not in ("config.json", "checksums.json"):
+                shutil.copy2(file, work / file.name)
+        write_bundle(work, folder, {**config, **changes}, texts or {})
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[str, Any]:

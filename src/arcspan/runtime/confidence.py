@@ -22,7 +22,8 @@ class Calibration:
 
     span, arc        for the marginal probabilities of spans and arcs
     label, relation  for labels given their spans, relations given their arcs
-    sentence         for the probability of the whole
+    sentence         for the log-probability of the whole: errors come together, so that the product of the
+                     probabilities of all parts is mostly too small
     """
 
     span_temperature: float = 1.0

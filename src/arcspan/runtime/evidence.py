@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,10 +20,18 @@ from arcspan.decoding.constraints import Masks
 from arcspan.errors import ArcspanError
 from arcspan.runtime.confidence import Confidence, log_softmax
 from arcspan.runtime.constraints import Arc, Constraint, Head, Span, allowed_labels, structure_masks
-from arcspan.runtime.predictor import Item, Prediction, Predictor, divided, marginals, merge
+from arcspan.runtime.predictor import Item, Prediction, Predictor, divided, marginals, marginals_at, merge
 from arcspan.runtime.session import Scores, Session
 
 _ROWS = 1024  # nodes that are labelled in one run: a biaffine labeller takes memory for each
+
+
+class Measured(NamedTuple):
+    """Probabilities of spans and arcs [n+1, n+1], and the log-probability of a parse's structure."""
+
+    spans: np.ndarray | None
+    arcs: np.ndarray | None
+    structure: float
 
 
 class Evidence:
@@ -45,6 +54,7 @@ class Evidence:
         (ready,) = predictor.inputs.prepare([words])
         self._item = Item(words, ready, self.n, predictor.inputs.cost(ready), tags)
         self._lengths = np.asarray([self.n])
+        self._partitions: dict[float, float] = {}
         if predictor.is_too_long(self._item):
             self._refuse_length(predictor.chart_bytes(self.n))
         self._check(require, forbid)
@@ -169,19 +179,27 @@ class Evidence:
         )[1]
         return found
 
+    def relations(self, heads: np.ndarray) -> np.ndarray:
+        """Scores of relations [n, relations] at the arcs to these heads, one a word."""
+        for session, scores in self._scored:
+            if "relation" in session.outputs:
+                found = self._relations(session, scores, heads)
+                assert found is not None
+                return found
+        raise ArcspanError("this model predicts no relations")
+
+    def at(self, temperature: float, prediction: Prediction) -> Measured:
+        """Marginal probabilities, and the log-probability of a parse's structure, at a temperature."""
+        found = [marginals_at(scores, self._lengths, temperature) for _, scores in self._scored]
+        spans = next((one.spans[0] for one in found if one.spans is not None), None)
+        arcs = next((one.arcs[0] for one in found if one.arcs is not None), None)
+        return Measured(spans, arcs, self._structure(prediction, temperature))
+
     @cached_property
     def _marginals(self) -> tuple[np.ndarray | None, np.ndarray | None]:
         found = [marginals(scores, self._lengths, self.predictor.calibration) for _, scores in self._scored]
         spans = next((span[0] for span, _ in found if span is not None), None)
         return spans, next((arc[0] for _, arc in found if arc is not None), None)
-
-    @cached_property
-    def _partition(self) -> float:
-        return sum(self._log_partition(scores) for _, scores in self._scored)
-
-    def _log_partition(self, scores: Scores) -> float:
-        span, arc, headed = divided(scores, self.predictor.calibration.sentence_temperature)
-        return float(decoding.log_partition(span, arc, self._lengths, headed, threads=1)[0])
 
     def confidence(self, prediction: Prediction) -> Confidence:
         """The probabilities of a parse of this sentence."""
@@ -189,7 +207,7 @@ class Evidence:
         calibration = self.predictor.calibration
         sure: dict[tuple[int, int], float] = {}
         names: dict[tuple[int, int], float] = {}
-        right = self._structure(prediction)
+        right = self._structure(prediction, calibration.arc_temperature)
         if prediction.nodes is not None and spans is not None and self.labels is not None:
             i, j, _, label = prediction.nodes.T
             chances = log_softmax(self.labels[i, j], calibration.label_temperature)
@@ -207,37 +225,50 @@ class Evidence:
         relations: tuple[float, ...] = ()
         if prediction.heads is not None and arcs is not None:
             heads = _probabilities(arcs[np.arange(1, self.n + 1), prediction.heads])
-            own = next(
-                self._relations(session, scores, prediction.heads)
-                for session, scores in self._scored
-                if "relation" in session.outputs
-            )
-            if own is not None and prediction.relations is not None:
-                chances = log_softmax(own, calibration.relation_temperature)
+            if prediction.relations is not None:
+                chances = log_softmax(self.relations(prediction.heads), calibration.relation_temperature)
                 chances = chances[np.arange(self.n), prediction.relations]
                 relations, right = _probabilities(np.exp(chances)), right + chances.sum()
-        return Confidence(sure, names, heads, relations, _probabilities(np.exp([right]))[0])
+        return Confidence(
+            sure,
+            names,
+            heads,
+            relations,
+            _probabilities(np.exp([right / calibration.sentence_temperature]))[0],
+        )
 
-    def _structure(self, prediction: Prediction) -> float:
+    def _structure(self, prediction: Prediction, temperature: float) -> float:
         """The log-probability of all trees that look like the parse: its arcs, its constituents and no others."""
-        total = 0.0
-        for _, scores in self._scored:
-            span, arc = scores.span, scores.arc
-            if arc is not None and prediction.heads is not None:
-                m = np.arange(1, self.n + 1)
-                kept = np.full_like(arc, -np.inf)
-                kept[0, m, prediction.heads] = arc[0, m, prediction.heads]
-                arc = kept
-            if span is not None and prediction.nodes is not None:
-                span = span.copy()
-                others = self.visible.copy()
-                for i, j, _, label in prediction.nodes.tolist():
-                    if label:
-                        others[i, j] = False
-                        span[0, :i, i + 1 : j] = span[0, i + 1 : j, j + 1 :] = -np.inf  # what crosses it
-                span[0, others] = -np.inf
-            total += self._log_partition(scores._replace(span=span, arc=arc))
-        return min(0.0, total - self._partition)
+        if temperature not in self._partitions:
+            self._partitions[temperature] = sum(
+                self._log_partition(scores, temperature) for _, scores in self._scored
+            )
+        total = sum(
+            self._log_partition(self._only(prediction, scores), temperature) for _, scores in self._scored
+        )
+        return min(0.0, total - self._partitions[temperature])
+
+    def _log_partition(self, scores: Scores, temperature: float) -> float:
+        span, arc, headed = divided(scores, temperature)
+        return float(decoding.log_partition(span, arc, self._lengths, headed, threads=1)[0])
+
+    def _only(self, prediction: Prediction, scores: Scores) -> Scores:
+        """Scores that forbid every tree that does not look like the parse."""
+        span, arc = scores.span, scores.arc
+        if arc is not None and prediction.heads is not None:
+            m = np.arange(1, self.n + 1)
+            kept = np.full_like(arc, -np.inf)
+            kept[0, m, prediction.heads] = arc[0, m, prediction.heads]
+            arc = kept
+        if span is not None and prediction.nodes is not None:
+            span = span.copy()
+            others = self.visible.copy()
+            for i, j, _, label in prediction.nodes.tolist():
+                if label:
+                    others[i, j] = False
+                    span[0, :i, i + 1 : j] = span[0, i + 1 : j, j + 1 :] = -np.inf  # what crosses it
+            span[0, others] = -np.inf
+        return scores._replace(span=span, arc=arc)
 
 
 _FIRST = np.zeros(1, dtype=np.int64)

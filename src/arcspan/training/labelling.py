@@ -1,0 +1,163 @@
+"""Rules for choosing labels and relations together (`arcspan.runtime.labelling`): counted, tuned, kept in a bundle.
+
+Rules are counted in the training treebank by `learn_rules`; the weight of their log-probabilities is the one
+with the greatest LAS + F1 on held-out sentences. They are switched on only where that is more than without.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arcspan.errors import ArcspanError
+from arcspan.evaluation import Report, evaluate
+from arcspan.runtime.bundle import update_bundle
+from arcspan.runtime.evidence import Evidence
+from arcspan.runtime.labelling import Labelling, RuleTable
+from arcspan.runtime.predictor import Prediction, Predictor
+from arcspan.training.calibration import sample
+from arcspan.training.instances import to_pair
+from arcspan.treebanks import Pair
+from arcspan.trees import ConstituencyTree, learn_rules
+
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+FILE = "labelling.json"
+
+
+def count_rules(pairs: Iterable[Pair], *, tags: bool = True) -> dict[str, dict[str, int]]:
+    """Relations by "parent sibling child", with counts, as `LearntRules.seen_relations` has them.
+
+    Without `tags`, for a model that predicts none, all bare words are alike.
+
+    >>> from tests.toy import toy_pairs  # doctest: +SKIP
+    >>> count_rules(toy_pairs(20))["S VP NP"]  # doctest: +SKIP
+    {'nsubj': 20}
+    """
+    learnt = learn_rules(pairs if tags else _without_tags(pairs))
+    level = learnt.relations.contexts.index(("parent", "head", "child"))
+    counts = learnt.relations.counts[level]
+    return {rule: dict(counts[rule]) for rule in sorted(counts)}
+
+
+def _without_tags(pairs: Iterable[Pair]) -> Iterator[Pair]:
+    for c, d in pairs:
+        yield Pair(ConstituencyTree(c.words, [""] * len(c.words), c.spans), d)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A sentence whose structure was found: all that choosing labels and relations needs, and the gold trees."""
+
+    gold: Pair
+    prediction: Prediction
+    labels: np.ndarray
+    relations: np.ndarray
+
+    def pair(self, predictor: Predictor, labelling: Labelling | None) -> Pair:
+        """Both trees, with labels and relations chosen one by one, or by `labelling` together."""
+        known, found = predictor.inventories, self.prediction
+        assert found.nodes is not None and found.heads is not None and found.relations is not None
+        labels, relations = found.nodes[:, 3], found.relations
+        if labelling is not None:
+            labels, relations = labelling.choose(
+                found.nodes, found.heads, self.labels, self.relations, found.tags
+            )
+        spans = found.nodes[:, :2].tolist()
+        words = self.gold.dependencies.words
+        empty = ("",) * len(words)
+        return to_pair(
+            words,
+            empty if found.tags is None else [known.tags[tag] for tag in found.tags],
+            empty if found.upos is None else [known.upos[tag] for tag in found.upos],
+            [(i, j, known.labels[label]) for (i, j), label in zip(spans, labels.tolist(), strict=True)],
+            found.heads.tolist(),
+            [known.relations[relation] for relation in relations.tolist()],
+        )
+
+
+def prepare(predictor: Predictor, pairs: Iterable[Pair]) -> list[Ready]:
+    """Parse gold sentences with a joint model; those that are too long are left out."""
+    plain = predictor.labelling
+    predictor.labelling = None
+    found = []
+    try:
+        for pair in pairs:
+            try:
+                evidence = Evidence(predictor, pair.dependencies.words, pair.constituency.tags)
+            except ArcspanError:
+                continue
+            if not evidence.joint or evidence.labels is None:
+                raise ArcspanError(
+                    "labels and relations are chosen together only where one model finds both trees"
+                )
+            best = evidence.best()
+            assert best.nodes is not None and best.heads is not None
+            labels = evidence.labels[best.nodes[:, 0], best.nodes[:, 1]]
+            found.append(Ready(pair, best, labels, evidence.relations(best.heads)))
+    finally:
+        predictor.labelling = plain
+    return found
+
+
+def score(
+    ready: Sequence[Ready], predictor: Predictor, labelling: Labelling | None, **scoring: Any
+) -> Report:
+    """How good the trees of prepared sentences are with this labelling."""
+    return evaluate([one.gold for one in ready], [one.pair(predictor, labelling) for one in ready], **scoring)
+
+
+def tune(
+    ready: Sequence[Ready], predictor: Predictor, table: RuleTable, **scoring: Any
+) -> dict[float, float]:
+    """LAS + F1 on prepared sentences for each weight."""
+    found = {}
+    for weight in WEIGHTS:
+        report = score(ready, predictor, Labelling(table, weight) if weight else None, **scoring)
+        found[weight] = report.las + report.f1
+    return found
+
+
+def make_table(predictor: Predictor, rules: Mapping[str, Mapping[str, int]]) -> RuleTable:
+    """Counted rules for a model's inventories."""
+    known = predictor.inventories
+    return RuleTable(rules, known.labels, known.tags, known.relations)
+
+
+def add_labelling(
+    bundle: str | os.PathLike[str], train: Iterable[Pair], dev: Sequence[Pair], *, limit: int = 2000
+) -> dict[str, Any]:
+    """Count rules in training pairs, tune their weight on held-out pairs, and keep both in the bundle.
+
+    Returns what the bundle's configuration says of it: on where it helps on the held-out pairs.
+    """
+    predictor = Predictor(bundle, labelling=False)
+    rules = count_rules(train, tags=bool(predictor.inventories.tags))
+    ready = prepare(predictor, sample(dev, limit))
+    if not ready:
+        raise ArcspanError("no sentence to tune labelling on")
+    found = tune(ready, predictor, make_table(predictor, rules))
+    weight = max(found, key=lambda one: (found[one], -one))
+    settings = {
+        "rules": FILE,
+        "weight": weight or WEIGHTS[1],
+        "on": weight > 0,
+        "candidates": 5,
+        "dev": {str(one): round(value, 3) for one, value in found.items()},
+    }
+    update_bundle(Path(bundle), {"labelling": settings}, {FILE: _text(rules)})
+    return settings
+
+
+def _text(rules: Mapping[str, Mapping[str, int]]) -> str:
+    """JSON with a rule a line."""
+    lines = (
+        f"{json.dumps(rule, ensure_ascii=False)}: {json.dumps(rules[rule], ensure_ascii=False)}"
+        for rule in rules
+    )
+    return '{"rules": {\n' + ",\n".join(lines) + "\n}}\n"
