@@ -6,6 +6,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,18 +64,32 @@ def test_the_k_best_come_in_order_and_differ(server: Running, parser: Parser) ->
     assert scores == sorted(scores, reverse=True)
     (best,) = parser("Logic plays a maximal role here.")
     assert sentence["brackets"] == best.brackets()
-    assert sentence["conllu"] == best.conllu()
+    assert sentence["heads"] == list(best.dependencies.heads)
+    assert "# rank = 1\n" in sentence["conllu"]
 
 
 def test_confidence_is_a_probability_for_every_span_and_arc(server: Running) -> None:
     (sentence,) = server.parse(text="Logic plays a maximal role here.", confidence=True).json()["sentences"]
     sure = sentence["confidence"]
-    assert sure["spans"][0][:2] == [0, 7]
-    assert {(i, j) for i, j, _ in sure["spans"]} == {(i, j) for i, j, _ in sentence["constituents"]}
-    values = [*(p for _, _, p in sure["spans"]), *sure["arcs"], sure["sentence"]]
-    assert all(0 <= value <= 1.000001 for value in values)
-    assert len(sure["arcs"]) == len(sentence["words"])
-    assert sure["spans"][0][2] == pytest.approx(1)
+    assert {(i, j) for i, j, *_ in sure["spans"]} == {(i, j) for i, j, _ in sentence["constituents"]}
+    assert len(sure["arcs"]) == len(sure["relations"]) == len(sentence["words"])
+    spans = [p for _, _, *both in sure["spans"] for p in both]
+    assert all(0 <= p <= 1.000001 for p in [*spans, *sure["arcs"], *sure["relations"], sure["sentence"]])
+    whole = next(p for i, j, p, _ in sure["spans"] if (i, j) == (0, 7))
+    assert whole == pytest.approx(1)
+    assert "rank" not in sentence["conllu"]
+
+
+def test_a_sentence_too_long_for_the_exact_search_gets_its_best_tree_only(
+    start: Start, toy_bundle: Path
+) -> None:
+    server = start(Parser(toy_bundle, threads=1, memory_limit=1 << 20))
+    words = list(PAIRS[0].constituency.words) * 12
+    (sentence,) = server.parse(words=words, k=3, confidence=True, svg=["tall"]).json()["sentences"]
+    assert sentence["approximate"] is True
+    assert sentence["confidence"] is None
+    assert "alternatives" not in sentence
+    assert sentence["words"] == words
 
 
 def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:

@@ -12,9 +12,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
+from arcspan.errors import ArcspanError
 from arcspan.parser import Parse, Parser
 from arcspan.serving import problems
 from arcspan.serving.metrics import Metrics
@@ -36,6 +38,11 @@ class Wanted(NamedTuple):
 
     k: int = 1
     confidence: bool = False
+
+    @property
+    def cost(self) -> int:
+        """About how many times the work of the best tree alone."""
+        return 1 if self == Wanted() else 4
 
 
 class Job:
@@ -83,6 +90,7 @@ class Batcher:
         self._taken = 0  # jobs without an answer
         self._closing = False
         self._changed = threading.Condition()
+        self._pool = ThreadPoolExecutor(parser.predictor.threads, thread_name_prefix="arcspan-special")
         self._thread = threading.Thread(target=self._work, name="arcspan-batcher", daemon=True)
         self._thread.start()
 
@@ -115,6 +123,7 @@ class Batcher:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
+        self._pool.shutdown()
 
     def _give_back(self, _: Future[list[list[Parse]]]) -> None:
         with self._changed:
@@ -140,7 +149,7 @@ class Batcher:
                     if job.over:
                         continue
                     batch.append((job, job.next))
-                    words += len(job.sources[job.next].words)
+                    words += len(job.sources[job.next].words) * job.wanted.cost
                     job.next += 1
                     if job.next < len(job.sources):
                         self._jobs.append(job)
@@ -157,15 +166,16 @@ class Batcher:
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
             log.exception("a batch of %d sentences failed; its sentences are parsed one by one", len(plain))
             for place in plain:
-                self._attempt(place, lambda place: self._parse_plain([place]))
-        for place in special:
-            if not place[0].over:
-                self._attempt(place, self._parse_special)
+                self._attempt(place, partial(self._parse_plain, [place]))
+        # Results come back to this thread, the only one that changes jobs.
+        working = [(place, self._pool.submit(self._parse_special, place)) for place in special]
+        for place, parses in working:
+            self._attempt(place, parses.result)
 
-    def _attempt(self, place: Place, parse: Callable[[Place], list[Parse]]) -> None:
+    def _attempt(self, place: Place, parse: Callable[[], list[Parse]]) -> None:
         job, position = place
         try:
-            _deliver(place, parse(place))
+            _deliver(place, parse())
         except Exception:
             log.exception("a sentence of %d words failed", len(job.sources[position].words))
             if not job.over and job.future.set_running_or_notify_cancel():
@@ -177,9 +187,19 @@ class Batcher:
         return [_located(parse, source) for parse, source in zip(parses, sources, strict=True)]
 
     def _parse_special(self, place: Place) -> list[Parse]:
+        """The k best, or the best with its confidence; only the best of a sentence too long for more."""
         job, position = place
-        source = job.sources[position]
-        return [_located(parse, source) for parse in self.parser.parse(source.words, k=job.wanted.k)]
+        source, (k, confidence) = job.sources[position], job.wanted
+        if job.over:
+            return []
+        try:
+            if k > 1:
+                parses = self.parser.parse(source.words, k=k, confidence=confidence)
+            else:
+                parses = [self.parser.parse(source.words, confidence=confidence)]
+        except ArcspanError:
+            return self._parse_plain([place])
+        return [_located(parse, source) for parse in parses]
 
 
 def _located(parse: Parse, source: Source) -> Parse:

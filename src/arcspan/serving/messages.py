@@ -66,11 +66,12 @@ class ParseRequest(BaseModel):
 class Confidences(BaseModel):
     """Probabilities under the model's own scores."""
 
-    sentence: float | None = Field(description="Of this pair of trees as a whole.")
-    spans: list[tuple[int, int, float]] = Field(
-        description="i, j and the probability of each constituent's span."
+    sentence: float = Field(description="That all of it is right: both trees with all labels and relations.")
+    spans: list[tuple[int, int, float, float]] = Field(
+        description="i, j; that these words are a constituent; that it then has its labels."
     )
-    arcs: list[float] = Field(description="Of each word's arc.")
+    arcs: list[float] = Field(description="For each word, that its head is right.")
+    relations: list[float] = Field(description="For each word, that its relation is right if its head is.")
 
 
 class TreesAnswer(BaseModel):
@@ -159,26 +160,13 @@ def _trees(parse: Parse, confidence: bool, layouts: list[Layout]) -> dict[str, A
         "score": _finite(parse.score),
     }
     if confidence:
-        found["confidence"] = (
-            None
-            if sure is None
-            else {
-                "sentence": _finite(sure.sentence),
-                "spans": [(i, j, _finite(sure.spans.get((i, j)))) for i, j in _spans(parse)],
-                "arcs": [_finite(value) for value in sure.arcs],
-            }
-        )
+        found["confidence"] = None if sure is None else sure.to_dict()
     if layouts:
         found["svg"] = {
             layout: parse.to_svg(layout=layout, **({} if sure is None else {"confidence": sure}))
             for layout in layouts
         }
     return found
-
-
-def _spans(parse: Parse) -> list[tuple[int, int]]:
-    """Each span once, top-down."""
-    return list(dict.fromkeys((i, j) for i, j, _ in parse.constituency.spans))
 
 
 def _finite(value: Any) -> float | None:

@@ -170,7 +170,7 @@ class Card {
       const {spans, arcs} = this.changes();
       details.textContent = `Differs from tree 1 in ${count(spans.size, "constituent")} and ${count(arcs.size, "arc")}.`;
     } else {
-      details.textContent = "Point at a word, a constituent or an arc; from the keyboard, Tab here and use the arrow keys, H for the head.";
+      details.textContent = matchMedia("(pointer: coarse)").matches ? "Tap a word, a constituent or an arc." : "Point at a word, a constituent or an arc; from the keyboard, Tab here and use the arrow keys, H for the head.";
     }
   }
 
@@ -212,6 +212,7 @@ class Picture {
     this.words = this.all(".word");
     this.constituents = this.all(".constituent");
     svg.setAttribute("role", "group");
+    svg.setAttribute("tabindex", "-1");  // Chromium lets the Tab key stop at anything that listens for focus
     svg.setAttribute("aria-label", "Both trees");
     svg.querySelector("title").remove();  // the heading says it; as a tooltip it would be in the way
     this.prepare();
@@ -360,17 +361,18 @@ function describe(part, card) {
     const inside = words.slice(i, j);
     found.push(pair("span", `“${(inside.length > 12 ? [...inside.slice(0, 6), "…", ...inside.slice(-5)] : inside).join(" ")}”`));
     found.push(part.dataset.head ? pair("head", words[part.dataset.head - 1]) : ["no single head"]);
-    const sure = tree.confidence?.spans.find(([a, b]) => a === i && b === j)?.[2];
-    if (sure != null) found.push(pair("confidence", percent(sure)));
+    const sure = tree.confidence?.spans.find(([a, b]) => a === i && b === j);
+    if (sure) found.push(pair("confidence", percent(sure[2])), pair("in the label", percent(sure[3])));
     return found;
   }
   const m = +part.dataset.word;
-  const [head, relation, sure] = [tree.heads[m - 1], tree.relations[m - 1], tree.confidence?.arcs[m - 1]];
+  const [head, relation] = [tree.heads[m - 1], tree.relations[m - 1]];
   found.push([part.matches(".arc") ? `${head ? words[head - 1] : "root"} → ${words[m - 1]}` : words[m - 1]]);
   if (part.matches(".word")) found.push(pair("word", m), ...[tree.tags[m - 1], tree.upos[m - 1]].filter(Boolean).map(tag => pair("tag", tag)));
   found.push(head ? pair("head", words[head - 1]) : ["root of the sentence"]);
   if (relation) found.push(pair("relation", relation));
-  if (sure != null) found.push(pair("confidence", percent(sure)));
+  const sure = tree.confidence;
+  if (sure) found.push(pair("confidence", percent(sure.arcs[m - 1])), pair("in the relation", percent(sure.relations[m - 1])));
   return found;
 }
 

@@ -1,0 +1,261 @@
+"""The page in a real browser: Chromium without a screen, driven by chromedriver."""
+
+from __future__ import annotations
+
+import shutil
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arcspan.parser import Parser
+from arcspan.treebanks import read_brackets, read_conll
+from tests.serving.conftest import Running, Start
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+
+from selenium.webdriver import ActionChains, Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)"
+)
+
+SENTENCE = "Logic plays a maximal role here."
+
+
+class Page:
+    """The page, by what a user does with it."""
+
+    def __init__(self, driver: Any, server: Running, downloads: Path) -> None:
+        self.driver = driver
+        self.server = server
+        self.downloads = downloads
+
+    def open(self, path: str = "/", *, width: int = 1280, dark: bool = False) -> None:
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        self.driver.get(self.server.url + path)
+
+    def find(self, selector: str) -> Any:
+        return self.driver.find_element("css selector", selector)
+
+    def all(self, selector: str) -> list[Any]:
+        found: list[Any] = self.driver.find_elements("css selector", selector)
+        return found
+
+    def wait(self, met: Callable[[], Any]) -> Any:
+        return WebDriverWait(self.driver, 20, poll_frequency=0.02).until(lambda _: met())
+
+    def parse(self, text: str) -> None:
+        """Type a text, press Enter, and wait for the pictures of its answer."""
+        before = self.all("#results > article")
+        field = self.find("#text")
+        field.clear()
+        field.send_keys(text, Keys.ENTER)
+        self.wait(lambda: self.all("svg.arcspan") and self.all("#results > article") != before)
+
+    def point_at(self, selector: str) -> str:
+        ActionChains(self.driver).move_to_element(self.find(selector)).perform()
+        return self.details
+
+    @property
+    def details(self) -> str:
+        text: str = self.find(".details").text
+        return text
+
+    def press(self, *keys: str) -> None:
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def saved(self, name: str) -> str:
+        """The content of a download, when it is there."""
+        path = self.downloads / name
+        self.wait(lambda: path.exists() and path.stat().st_size)
+        content = path.read_text(encoding="utf-8")
+        path.unlink()
+        return content
+
+    def complaints(self) -> list[str]:
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+@pytest.fixture(scope="module")
+def page(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    downloads = tmp_path_factory.mktemp("downloads")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
+        options.add_argument(argument)
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    try:
+        yield Page(driver, start(), downloads)
+    finally:
+        driver.quit()
+
+
+def test_a_typed_sentence_appears_with_both_trees(page: Page, parser: Parser) -> None:
+    page.open()
+    page.parse(SENTENCE)
+    (parse,) = parser(SENTENCE)
+    assert [word.text for word in page.all(".word .form")] == list(parse.words)
+    labels = [label.text for label in page.all(".constituent .label")]
+    assert labels == [label for _, _, label in parse.constituency.without_wrapper().spans]
+    arcs = {arc.get_attribute("data-word"): arc.get_attribute("data-head") for arc in page.all(".arc")}
+    assert arcs == {str(m): str(head) for m, head in enumerate(parse.dependencies.heads, 1)}
+    assert "1 sentence, 7 words" in page.find("#status").text
+    assert page.complaints() == []
+
+
+def test_pointing_shows_head_span_and_confidence_and_dims_the_rest(page: Page) -> None:
+    page.open()
+    page.parse(SENTENCE)
+    word = page.point_at('.word[data-word="4"]')
+    for said in ("maximal", "head role", "relation amod", "tag JJ", "confidence"):
+        assert said in word
+    assert "focus" in page.find("svg.arcspan").get_attribute("class")
+    assert "governor" in page.find('.word[data-word="5"]').get_attribute("class")
+    assert "on" not in page.find('.word[data-word="1"]').get_attribute("class").split()
+    constituent = page.point_at('.constituent[data-span="2,5"]')
+    for said in ("NP", "words 3–5", "“a maximal role”", "head role", "confidence", "%"):
+        assert said in constituent
+    arc = page.point_at('.arc[data-word="1"] text')
+    assert "plays → Logic" in arc
+    assert "relation nsubj" in arc
+    page.point_at("#text")
+    assert "focus" not in page.find("svg.arcspan").get_attribute("class")
+
+
+def test_everything_can_be_reached_from_the_keyboard(page: Page) -> None:
+    page.open()
+    page.parse(SENTENCE)
+    page.find(".sentence [data-save=brackets]").send_keys(Keys.TAB)
+    assert page.details.startswith("Logic")
+    page.press(Keys.ARROW_RIGHT)
+    assert page.details.startswith("plays")
+    page.press(Keys.ARROW_UP)
+    assert page.details.startswith("VP")
+    page.press(Keys.ARROW_UP)
+    assert page.details.startswith("S")
+    page.press(Keys.ARROW_DOWN)
+    assert page.details.startswith("NP")
+    page.press(Keys.END)
+    assert page.details.startswith(".")
+    page.press("h")
+    assert page.details.startswith("plays")
+    page.press(Keys.ARROW_DOWN)
+    assert page.details.startswith("root → plays")
+    page.press(Keys.ESCAPE)
+    assert "Point at a word" in page.details
+
+
+def test_one_switches_among_the_k_best(page: Page) -> None:
+    page.open()
+    page.parse(SENTENCE)
+    ranks = page.all(".ranks input")
+    assert len(ranks) == 5
+    best = page.find("svg.arcspan").get_attribute("innerHTML")
+    ranks[1].click()
+    assert "Differs from tree 1 in" in page.details
+    assert page.find("svg.arcspan").get_attribute("innerHTML") != best
+    assert page.all(".changed")
+    ranks[1].send_keys(Keys.ARROW_LEFT)
+    assert page.all(".changed") == []
+    assert page.find(".word .form").text == "Logic"
+
+
+def test_downloads_hold_what_is_shown(page: Page, parser: Parser, tmp_path: Path) -> None:
+    page.open()
+    page.parse(SENTENCE)
+    (parse,) = parser(SENTENCE)
+    for kind in ("svg", "conllu", "brackets"):
+        page.find(f".sentence [data-save={kind}]").click()
+    picture = ET.fromstring(page.saved("sentence-1.svg"))
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    (tmp_path / "a.conllu").write_text(page.saved("sentence-1.conllu"), encoding="utf-8")
+    assert [tree.heads for tree in read_conll(tmp_path / "a.conllu")] == [parse.dependencies.heads]
+    (tmp_path / "a.ptb").write_text(page.saved("sentence-1.ptb"), encoding="utf-8")
+    assert list(read_brackets(tmp_path / "a.ptb")) == [parse.constituency]
+    page.all(".ranks input")[1].click()
+    page.find(".sentence [data-save=brackets]").click()
+    assert page.saved("sentence-1-tree-2.ptb").startswith("(TOP ")
+
+
+def test_several_sentences_are_saved_together(page: Page, parser: Parser) -> None:
+    text = "Logic plays a role here. The old dog sees every tree."
+    page.open()
+    page.parse(text)
+    assert len(page.all("#results > article")) == 2
+    page.find("#all [data-save=conllu]").click()
+    saved = page.saved("sentences.conllu").splitlines(keepends=True)
+    without_ranks = [line for line in saved if not line.startswith(("# rank", "# score"))]
+    assert "".join(without_ranks) == "".join(parse.conllu() for parse in parser(text))
+
+
+def test_a_script_in_the_text_is_shown_as_text(page: Page) -> None:
+    page.open()
+    page.parse("Ada sees <script>document.title='evil'</script> <img src=x onerror=document.title='evil'>")
+    shown = "".join(word.text for word in page.all(".word .form"))
+    assert "<script>" in shown
+    assert "onerror" in shown
+    assert "<script>" in page.find(".sentence h2").text
+    for word in page.all(".word"):
+        page.driver.execute_script(
+            "arguments[0].dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))", word
+        )
+    assert page.driver.title == "arcspan"
+    assert page.all("#results script, #results img") == []
+    assert page.complaints() == []
+
+
+def test_words_that_are_split_already_are_kept(page: Page) -> None:
+    page.open()
+    page.find("#spaced").click()
+    field = page.find("#text")
+    field.send_keys("Ada sees e.g. didn't", Keys.ENTER, "Kurt plays", Keys.CONTROL, Keys.ENTER)
+    page.wait(lambda: len(page.all("#results > article")) == 2)
+    words = [word.text for word in page.all(".word .form")]
+    assert words == ["Ada", "sees", "e.g.", "didn't", "Kurt", "plays"]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page, dark: bool) -> None:
+    page.open(width=360, dark=dark)
+    page.parse("In a tree, the old dog with Ada sees every parser of this word here.")
+    assert page.find(".layouts input[value=tall]").is_selected()
+    assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 360
+    page.point_at('.word[data-word="7"]')
+    assert page.details.startswith("dog")
+    paper = page.driver.execute_script(
+        "return getComputedStyle(document.querySelector('.arcspan .paper')).fill"
+    )
+    assert paper == ("rgb(23, 26, 31)" if dark else "rgb(255, 255, 255)")
+
+
+def test_a_refusal_is_told_and_a_token_can_be_given(page: Page, start: Start) -> None:
+    open_server, page.server = page.server, start(token="s3cret", max_k=1)
+    try:
+        page.open()
+        page.wait(lambda: page.find("#token-row").is_displayed())
+        page.find("#text").send_keys("Logic plays.", Keys.ENTER)
+        page.wait(lambda: "asks for a token" in page.find("#status").text)
+        page.find("#token").send_keys("s3cret", Keys.ENTER)
+        page.wait(lambda: page.all("svg.arcspan"))
+        assert not page.find(".ranks").is_displayed()
+    finally:
+        page.server = open_server
+        page.complaints()
+
+
+def test_the_documentation_page_works_offline(page: Page) -> None:
+    page.open("/docs")
+    page.wait(lambda: len(page.all("#paths .card")) == 3)
+    assert "POST /parse" in page.find("#paths").text
+    assert page.complaints() == []
