@@ -49,7 +49,7 @@ def pictures() -> dict[str, str]:
 
 
 def binary(tree: LexicalTree) -> ConstituencyTree:
-    """The binary nodes of an l-tree as a c-tree; a node that binarization made is called after the one it is part of."""
+    """The binary nodes of an l-tree as a c-tree; binarization's own are called after what they are part of."""
     spans: list[tuple[int, int, str]] = []
     around: list[tuple[int, str]] = []
     for i, j, _, chain in tree.nodes:

@@ -1,0 +1,47 @@
+"""The tables of the README and the model card are made from measured results, and only from them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ENTRY = {"sentences": 1575, "las": 86.123, "uas": 88.0, "f1": 85.5, "tag_accuracy": 95.5, "lcm_both": 40.0}
+RESULTS: dict[str, Any] = {
+    "model": {"name": "en", "system": "joint2o", "precision": "fp16"},
+    "treebanks": {"gum dev": {**ENTRY, "genres": {"news": {**ENTRY, "sentences": 64}}}},
+}
+
+
+@pytest.fixture
+def figures() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("readme_figures", ROOT / "studies" / "readme_figures.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_pages_have_the_figures_of_the_results_file(figures: ModuleType) -> None:
+    for page, content in figures.pages().items():
+        assert page.read_text(encoding="utf-8") == content, "run studies/readme_figures.py"
+
+
+def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(RESULTS), encoding="utf-8")
+    readme, card = figures.pages(path).values()
+    assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 95.5 |" in readme
+    assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 95.5 | 40.0 | - | - |" in card
+    assert "| news | 64 | 86.1 |" in card
+    assert figures.filled(readme, "") == figures.pages(tmp_path / "none.json")[ROOT / "README.md"]
+
+
+def test_without_results_there_are_no_figures(figures: ModuleType, tmp_path: Path) -> None:
+    for content in figures.pages(tmp_path / "none.json").values():
+        assert "<!-- figures: begin -->\n<!-- figures: end -->" in content
