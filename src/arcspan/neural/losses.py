@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from arcspan.errors import TreeError
-from arcspan.neural.model import Model, ScoreArrays, Scores, as_arrays, flatten, search
+from arcspan.neural.model import Model, Scores, flatten, search, unpack
 from arcspan.neural.scorers import fenceposts
 
 IGNORE = -100  # cross_entropy passes over this class
@@ -115,7 +115,7 @@ def sum_parts(scores: Scores, parts: Parts, batch: int) -> Tensor:
 class StructureLoss:
     """The loss over trees of one of the four systems; `seconds` adds up what search and bookkeeping took."""
 
-    def __init__(self, system: str, loss: str, threads: int | None = None) -> None:
+    def __init__(self, system: str, loss: str) -> None:
         self.joint = system.startswith("joint")
         self.crf = loss == "crf"
         self.seconds = 0.0
@@ -123,7 +123,6 @@ class StructureLoss:
     def __call__(self, scores: Scores, gold: Gold) -> Tensor:
         """The sum over the sentences of the batch."""
         started = time.perf_counter()
-        arrays = None if self.crf else as_arrays(scores)
         total: Tensor | None = None
         for spans, arcs, chosen in self._tasks(scores, gold):
             if len(chosen):
@@ -133,18 +132,7 @@ class StructureLoss:
                     _rows(scores.arc, chosen) if arcs else None,
                     _rows(scores.headed, chosen) if spans and arcs else None,
                 )
-                if self.crf:
-                    value = self._likelihood(part, subset)
-                else:
-                    assert arrays is not None
-                    numbers = ScoreArrays(
-                        arrays.span[chosen] if spans and arrays.span is not None else None,
-                        arrays.arc[chosen] if arcs and arrays.arc is not None else None,
-                        arrays.headed[chosen]
-                        if part.headed is not None and arrays.headed is not None
-                        else None,
-                    )
-                    value = self._margin(part, numbers, subset)
+                value = self._likelihood(part, subset) if self.crf else self._margin(part, subset)
                 total = value if total is None else total + value
         crossing = np.flatnonzero(~gold.projective)
         if len(crossing) and scores.arc is not None:
@@ -177,17 +165,13 @@ class StructureLoss:
             scores.headed is not None,
         )
 
-    def _margin(self, scores: Scores, arrays: ScoreArrays, gold: Gold) -> Tensor:
-        """Max over trees of score + cost, less the gold tree's score; cost counts wrong spans and arcs."""
+    def _margin(self, scores: Scores, gold: Gold) -> Tensor:
+        """The greatest score + cost of all trees, less the gold tree's score; cost counts wrong spans and arcs."""
         wanted = self._gold_parts(scores, gold)
-        span = arc = None
-        if arrays.span is not None and wanted.spans is not None:
-            span = arrays.span + np.float32(1)
-            span[wanted.spans] -= np.float32(1)
-        if arrays.arc is not None and wanted.arcs is not None:
-            arc = arrays.arc + np.float32(1)
-            arc[wanted.arcs] -= np.float32(1)
-        decoded = search(ScoreArrays(span, arc, arrays.headed), gold.lengths)
+        augmented = Scores(
+            _with_cost(scores.span, wanted.spans), _with_cost(scores.arc, wanted.arcs), scores.headed
+        )
+        decoded = search(augmented, gold.lengths)
         node_b, nodes = flatten(decoded.spans) if decoded.spans is not None else (None, None)
         arcs = None
         if decoded.heads is not None:
@@ -196,7 +180,7 @@ class StructureLoss:
         batch = len(gold.lengths)
         cost = np.zeros(batch, dtype=np.float32)
         if found.spans is not None and wanted.spans is not None:
-            right = np.zeros(arrays.span.shape, dtype=bool)  # type: ignore[union-attr]
+            right = np.zeros(tuple(scores.span.shape), dtype=bool)  # type: ignore[union-attr]
             right[wanted.spans] = True
             np.add.at(cost, found.spans[0], ~right[found.spans])
         if found.arcs is not None and wanted.arcs is not None:
@@ -219,12 +203,7 @@ class StructureLoss:
         from arcspan.neural.crf import log_partition
 
         batch = len(gold.lengths)
-        headed = None
-        if scores.headed is not None:
-            positions = scores.headed.shape[2]
-            i, j = torch.triu_indices(positions, positions, 1, device=scores.headed.device)
-            headed = scores.headed.new_zeros(batch, positions, positions, positions)
-            headed[:, i, j] = scores.headed
+        headed = None if scores.headed is None else unpack(scores.headed)
         logs = log_partition(scores.span, scores.arc, gold.lengths, headed)
         return (logs - sum_parts(scores, self._gold_parts(scores, gold), batch)).sum()
 
@@ -263,6 +242,15 @@ def losses(
     if model.upos is not None:
         tag = tag + _cross_entropy(model.upos(hidden)[b, m], gold.upos)
     return Losses(structure(scores, gold), label, relation, tag)
+
+
+def _with_cost(scores: Tensor | None, gold: tuple[np.ndarray, ...] | None) -> Tensor | None:
+    """Scores plus one wherever the gold tree has nothing."""
+    if scores is None or gold is None:
+        return None
+    out = scores.detach() + 1
+    out[tuple(_index(axis, out) for axis in gold)] -= 1
+    return out
 
 
 def _cross_entropy(logits: Tensor, classes: np.ndarray) -> Tensor:

@@ -115,7 +115,7 @@ class Model(nn.Module):
 
     def search(self, scores: Scores, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
         """The best structure of every sentence; with `apart`, spans and arcs are searched each alone."""
-        return search(as_arrays(scores), lengths, apart)
+        return search(scores, lengths, apart)
 
     @torch.no_grad()
     def predict(
@@ -173,45 +173,45 @@ class Model(nn.Module):
         return np.split(logits.argmax(-1).cpu().numpy(), np.cumsum(lengths)[:-1])
 
 
-class ScoreArrays(NamedTuple):
-    """`Scores` outside torch, headed as the full cube [B, n+1, n+1, n+1] that the search reads."""
+def search(scores: Scores, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
+    """The best structures: Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner.
 
-    span: np.ndarray | None
-    arc: np.ndarray | None
-    headed: np.ndarray | None
-
-
-def as_arrays(scores: Scores) -> ScoreArrays:
-    """Copy scores out of torch, in float32 on the CPU.
-
-    The search always runs in the compiled kernels on the CPU, also for scores made on an accelerator: one
-    CPU thread decodes thousands of sentences a second (`arcspan benchmark decode`), which is more than an
-    accelerator encodes, and the copy is small beside either. `decoding.batched` stays for callers who want
-    the whole batch searched where the scores are.
+    With `apart`, spans and arcs are searched each alone. Where it runs is one rule, `decoding.batched.pays`:
+    scores on the CPU always go to the compiled kernels, and so do scores on an accelerator, copied to the
+    host, unless the batch is large and its sentences long enough for `decoding.batched` to be faster there.
     """
-    span = None if scores.span is None else scores.span.detach().float().cpu().numpy()
-    arc = None if scores.arc is None else scores.arc.detach().float().cpu().numpy()
-    headed = None
-    if scores.headed is not None:
-        packed = scores.headed.detach().float().cpu().numpy()
-        batch, _, positions = packed.shape
-        headed = np.zeros((batch, positions, positions, positions), dtype=np.float32)
-        i, j = np.triu_indices(positions, 1)
-        headed[:, i, j] = packed
-    return ScoreArrays(span, arc, headed)
-
-
-def search(scores: ScoreArrays, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
-    """Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner; `apart` runs those two."""
-    if scores.span is not None and scores.arc is not None and not apart:
-        return decoding.eisner_satta(scores.span, scores.arc, lengths, headed=scores.headed)
-    spans = None if scores.span is None else decoding.cky(scores.span, lengths)
-    arcs = None if scores.arc is None else decoding.eisner(scores.arc, lengths)
+    span, arc, headed = scores.span, scores.arc, None
+    some = span if span is not None else arc
+    assert some is not None
+    if span is not None and arc is not None and not apart:
+        headed = None if scores.headed is None else unpack(scores.headed.detach())
+        if some.device.type != "cpu" and decoding.batched.pays(lengths.tolist(), some.device):
+            where = torch.as_tensor(lengths, device=some.device)
+            found: decoding.Decoded = decoding.batched.eisner_satta(
+                span.detach(), arc.detach(), where, headed
+            )
+            return found
+        return decoding.eisner_satta(_array(span), _array(arc), lengths, headed=_array(headed))
+    spans = None if span is None else decoding.cky(_array(span), lengths)
+    arcs = None if arc is None else decoding.eisner(_array(arc), lengths)
     if spans is None or arcs is None:
-        found = spans if spans is not None else arcs
-        assert found is not None
-        return found
+        one = spans if spans is not None else arcs
+        assert one is not None
+        return one
     return decoding.Decoded(heads=arcs.heads, spans=spans.spans, scores=spans.scores + arcs.scores)
+
+
+def unpack(headed: Tensor) -> Tensor:
+    """The cube [B, n+1, n+1, n+1] of headed[B, pairs, n+1], zero where there is no pair i < j."""
+    batch, _, positions = headed.shape
+    cube = headed.new_zeros(batch, positions, positions, positions)
+    i, j = pairs(positions - 1, headed.device)
+    cube[:, i, j] = headed
+    return cube
+
+
+def _array(scores: Tensor | None) -> np.ndarray | None:
+    return None if scores is None else scores.detach().float().cpu().numpy()
 
 
 def flatten(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
