@@ -199,6 +199,16 @@ class Parser:
                 _ = parse.confidence
         return parses[0] if k is None else [parse.ranked(rank) for rank, parse in enumerate(parses, 1)]
 
+    def _kbest(self, sentence: _Sentence, k: int) -> list[Parse]:
+        """The k best parses of a sentence of a stream, where a failure is the failing sentence's alone."""
+        try:
+            found = self.parse(sentence.words, k=k)
+        except ArcspanError as error:
+            return [sentence.parse(Prediction(error=str(error)), self.predictor).ranked(1)]
+        if sentence.text is None or sentence.offsets is None:
+            return found
+        return [parse.located(sentence.text, sentence.offsets, glued=sentence.glued) for parse in found]
+
     def split(self, text: str) -> list[Sentence]:
         """Split raw text into sentences and words with their offsets, by the model's language; parse nothing."""
         return split_text(text, language=self.language or "en")
@@ -212,10 +222,16 @@ class Parser:
         for parses in self.stream(items, batch_size):
             yield from parses
 
-    def stream(self, items: Iterable[Input], batch_size: int = 256) -> Iterator[list[Parse]]:
-        """Like `pipe`, but one list of parses for each item."""
+    def stream(
+        self, items: Iterable[Input], batch_size: int = 256, *, k: int | None = None
+    ) -> Iterator[list[Parse]]:
+        """Like `pipe`, but one list of parses for each item; with k, the k best parses of each sentence."""
         if batch_size < 1:
             raise ArcspanError(f"batch_size must be at least 1, not {batch_size}")
+        if k is not None:
+            for item in items:
+                yield [parse for sentence in self._sentences(item) for parse in self._kbest(sentence, k)]
+            return
         source = iter(items)
         waiting: deque[tuple[list[int], list[_Sentence], Pending]] = deque()
         try:

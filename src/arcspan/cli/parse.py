@@ -62,6 +62,15 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
 )
 @click.option("-m", "--model", type=click.Path(), help="A model bundle. Default: the English model inside.")
 @click.option(
+    "-k", type=click.IntRange(1), metavar="N", help="The N best parses of each sentence, best first."
+)
+@click.option(
+    "--confidence", is_flag=True, help="With --format json: the probability of every constituent and arc."
+)
+@click.option(
+    "--mbr", is_flag=True, help="The parse with most spans and arcs expected right, not the best one."
+)
+@click.option(
     "-o", "--output", type=click.Path(), metavar="OUT", help="Write to this file, whole or not at all."
 )
 @click.option("--resume", is_flag=True, help="Go on with OUT where an interrupted run stopped.")
@@ -90,6 +99,9 @@ def command(
     is_text: bool,
     form: str | None,
     model: str | None,
+    k: int | None,
+    confidence: bool,
+    mbr: bool,
     output: str | None,
     resume: bool,
     threads: int | None,
@@ -110,6 +122,8 @@ def command(
             raise click.UsageError(
                 "--engine ray takes no --text, no --threads (say --workers), and no --resume: it always goes on"
             )
+        if k or confidence or mbr:
+            raise click.UsageError("--engine ray takes no -k, --confidence and --mbr")
         return parse_shards(
             source,
             output,
@@ -125,6 +139,8 @@ def command(
     form = form or _BY_SUFFIX.get(
         Path((output or "").removesuffix(".gz").removesuffix(".xz")).suffix, "pretty"
     )
+    if confidence and form != "json":
+        raise click.UsageError("--confidence needs --format json")
     if resume and (output is None or form in ("svg", "html") or output.endswith((".gz", ".xz"))):
         raise click.UsageError(
             "--resume goes on with a plain file: it needs -o OUT, and no svg, html, gz or xz"
@@ -135,9 +151,10 @@ def command(
         return 0
     from arcspan.parser import load
 
-    parser = load(model, threads=threads, memory_limit=memory)
+    parser = load(model, threads=threads, memory_limit=memory, decode="mbr" if mbr else "best")
     settings = {"format": form, "words": words, "model": parser.config.get("name"), "memory": memory}
-    return _Run(parser, form, path, source or "", words).write(output, settings, resume)
+    settings |= {"k": k, "confidence": confidence, "mbr": mbr}
+    return _Run(parser, form, path, source or "", words, k, confidence).write(output, settings, resume)
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:
@@ -171,8 +188,18 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
 class _Run:
     """One call of the command: items in, texts out."""
 
-    def __init__(self, parser: Parser, form: str, path: str | None, text: str, words: bool) -> None:
+    def __init__(
+        self,
+        parser: Parser,
+        form: str,
+        path: str | None,
+        text: str,
+        words: bool,
+        k: int | None = None,
+        confidence: bool = False,
+    ) -> None:
         self.parser, self.form, self.path, self.text, self.words = parser, form, path, text, words
+        self.k, self.confidence = k, confidence
         self.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         self.sentences = self.failures = 0
 
@@ -256,19 +283,19 @@ class _Run:
         """What is to be written for each item, and how many sentences that is."""
         write = self._writer()
         for item, parses in self._parses(items, bar):
-            yield item, "".join(write(item, parse) for parse in parses), len(parses)
+            yield item, "".join(write(item, parse) for parse in parses), _sentences(parses)
 
     def _parses(self, items: Iterator[Item], bar: bool = False) -> Iterator[tuple[Item, list[Parse]]]:
         shown: Any = progress(unit="sentence") if bar else contextlib.nullcontext()
         with shown as display:
             for item, parses in self._stream(items):
                 for parse in parses:
-                    self.sentences += 1
+                    self.sentences += _sentences([parse])
                     if parse.error is not None:
                         self.failures += 1
                         note(f"sentence {self.sentences}: {parse.error}")
                 if bar:
-                    display.update(len(parses))
+                    display.update(_sentences(parses))
                 yield item, parses
 
     def _stream(self, items: Iterator[Item]) -> Iterator[tuple[Item, list[Parse]]]:
@@ -277,7 +304,7 @@ class _Run:
             from arcspan.cli.reading import as_they_come
 
             for arrived in as_they_come(items, READ_AHEAD):
-                found = self.parser.stream([item.content for item in arrived], READ_AHEAD)
+                found = self.parser.stream([item.content for item in arrived], READ_AHEAD, k=self.k)
                 yield from zip(arrived, found, strict=True)
             return
         under_way: list[Item] = []
@@ -287,7 +314,7 @@ class _Run:
                 under_way.append(item)
                 yield item.content
 
-        for parses in self.parser.stream(contents(), READ_AHEAD):
+        for parses in self.parser.stream(contents(), READ_AHEAD, k=self.k):
             yield under_way.pop(0), parses
 
     def _writer(self) -> Callable[[Item, Parse], str]:
@@ -297,15 +324,26 @@ class _Run:
             return lambda item, parse: parse.conllu()
         if self.form == "json":
             return self._json
-        return lambda item, parse: parse.draw(colour=self.colour) + "\n\n"
+        return self._drawn
 
-    @staticmethod
-    def _json(item: Item, parse: Parse) -> str:
+    def _drawn(self, item: Item, parse: Parse) -> str:
+        rank = "" if parse.rank is None else f"{parse.rank}. score {parse.score:.4f}\n"
+        return rank + parse.draw(colour=self.colour) + "\n\n"
+
+    def _json(self, item: Item, parse: Parse) -> str:
         found = parse.to_dict()
+        if self.confidence:
+            sure = parse.confidence
+            found["confidence"] = None if sure is None else sure.to_dict()
         if found["offsets"] is not None:
             # Offsets count from the beginning of the input, not of the paragraph.
             found["offsets"] = [[start + item.start, end + item.start] for start, end in found["offsets"]]
         return json.dumps(found, ensure_ascii=False) + "\n"
+
+
+def _sentences(parses: Iterable[Parse]) -> int:
+    """How many sentences these parses are of."""
+    return sum(parse.rank in (None, 1) for parse in parses)
 
 
 def write_items(parser: Parser, items: Iterator[Item], form: str, output: str) -> tuple[int, int]:
