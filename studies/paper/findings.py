@@ -1,0 +1,168 @@
+"""The paper's claims, held against our numbers by a rule fixed beforehand.
+
+A claim is about the difference between two rows in one figure. p is the larger of the p-values of both tests. That
+two rows do not differ is confirmed only where the whole 95% interval of the difference lies within half a point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from arcspan.evaluation import METRICS
+from studies.paper.plan import SYSTEM_TITLES
+from studies.paper.results import Results, read_json
+from studies.paper.tables import PAPER, difference, markdown, p_value
+
+LEVEL = 0.05
+SAME = 0.5
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Row `a` beats row `b` in a figure by at least `least`; or, with `none`, they do not differ."""
+
+    text: str
+    a: str
+    b: str
+    metric: str
+    table: str
+    least: float = 0.0
+    none: bool = False
+
+    def verdict(self, one: dict[str, Any]) -> str:
+        """What our difference says.
+
+        >>> claim = Claim("", "joint2o", "sep", "lcm_both", "table8", least=2)
+        >>> tests = {"interval": [0.9, 3.9], "p_bootstrap": 0.001, "p_randomization": 0.002}
+        >>> claim.verdict({"difference": 2.5, **tests}), claim.verdict({"difference": 1.5, **tests})
+        ('confirmed', 'same direction, below 2 points')
+        """
+        gain, p = one["difference"], p_value(one)
+        if self.none:
+            low, high = one["interval"]
+            if low >= -SAME and high <= SAME:
+                return "confirmed"
+            return "refuted" if p < LEVEL else "undecided"
+        if gain <= 0:
+            return "refuted" if p < LEVEL else "not confirmed"
+        if p >= LEVEL:
+            return "same direction, not significant"
+        return "confirmed" if gain >= self.least else f"same direction, below {self.least:g} points"
+
+    def in_paper(self, column: str) -> float | None:
+        """The paper's own difference for its treebank of that language."""
+        rows = PAPER[self.table].get(column, {})
+        if self.a in rows and self.b in rows:
+            return float(rows[self.a][self.metric] - rows[self.b][self.metric])
+        return None
+
+
+CLAIMS = (
+    Claim("Searching jointly helps dependencies", "mtl", "sep", "las", "table2"),
+    Claim("Searching jointly hardly changes constituents", "mtl", "sep", "f1", "table2", none=True),
+    Claim(
+        "First order: training jointly adds nothing for dependencies",
+        "joint1o",
+        "mtl",
+        "las",
+        "table2",
+        none=True,
+    ),
+    Claim(
+        "First order: training jointly adds nothing for constituents",
+        "joint1o",
+        "mtl",
+        "f1",
+        "table2",
+        none=True,
+    ),
+    Claim("The second order helps dependencies a little", "joint2o", "joint1o", "las", "table2"),
+    Claim("The second order helps constituents a little", "joint2o", "joint1o", "f1", "table2"),
+    Claim(
+        "Joint search: both trees right in 2 points more sentences",
+        "mtl",
+        "sep",
+        "lcm_both",
+        "table8",
+        least=2,
+    ),
+    Claim(
+        "Joint1o: both trees right in 2 points more sentences",
+        "joint1o",
+        "sep",
+        "lcm_both",
+        "table8",
+        least=2,
+    ),
+    Claim(
+        "Joint2o: both trees right in 2 points more sentences",
+        "joint2o",
+        "sep",
+        "lcm_both",
+        "table8",
+        least=2,
+    ),
+    Claim("Joint2o finds better heads than the pipeline", "joint2o", "pipeline", "uas", "table6"),
+    Claim("Joint2o finds better dependencies than the pipeline", "joint2o", "pipeline", "las", "table6"),
+    Claim("Gold tags help dependencies", "joint2o-gold-tags", "joint2o", "las", "table4"),
+    Claim("Gold tags help constituents", "joint2o-gold-tags", "joint2o", "f1", "table4"),
+)
+
+
+def judge(results: Results) -> list[dict[str, Any]]:
+    """Every claim on every treebank that has the rows for it."""
+    out = []
+    for claim in CLAIMS:
+        for name, treebank in results.plan.treebanks.items():
+            data = results.significance(name, claim.a, claim.b)
+            if data is not None:
+                one = data["figures"][claim.metric]
+                out.append(
+                    {
+                        "claim": claim.text,
+                        "treebank": treebank.title,
+                        "metric": METRICS[claim.metric].title,
+                        "rows": f"{_title(claim.a)} − {_title(claim.b)}",
+                        "shown": difference(one),
+                        "paper": claim.in_paper(treebank.paper),
+                        "verdict": claim.verdict(one),
+                    }
+                )
+    return out
+
+
+def _title(name: str) -> str:
+    return SYSTEM_TITLES.get(name, name)
+
+
+def table(judged: list[dict[str, Any]]) -> str:
+    """The judgements as Markdown."""
+    rows = [
+        [
+            one["claim"],
+            one["treebank"],
+            one["metric"],
+            "–" if one["paper"] is None else f"{one['paper']:+.2f}".replace("-", "−"),
+            one["shown"],
+            one["verdict"],
+        ]
+        for one in judged
+    ]
+    return markdown(["claim", "treebank", "figure", "in the paper", "here", "verdict"], rows, left=3)
+
+
+def tally(judged: list[dict[str, Any]]) -> dict[str, int]:
+    """How many verdicts begin with each word or two."""
+    heads = ("confirmed", "same direction", "undecided", "not confirmed", "refuted")
+    return {head: sum(one["verdict"].startswith(head) for one in judged) for head in heads}
+
+
+def speed_ratios(results: Results) -> dict[str, float]:
+    """How many times faster than the O(n^5) search Eisner-Satta is: alone, from words to trees, in the paper."""
+    out = {"paper": PAPER["table7"]["eisner_satta"] / PAPER["table7"]["naive"]}
+    for kind in ("decoding", "parsing"):
+        rates = (read_json(results.folder / f"speed-{kind}.json") or {}).get("sentences_per_second")
+        if rates:
+            out[kind] = rates["eisner_satta"] / rates["naive"]
+    return out

@@ -1,0 +1,184 @@
+"""What the study runs: treebanks, rows (a system with its settings and seed) and what is compared with what."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.resources
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from arcspan.errors import ConfigError
+from arcspan.training.config import Config, read_config
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+SYSTEM_TITLES = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
+KINDS = ("train", "apart", "convert")
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """A treebank, how its models are trained, and the column of the paper that stands beside it."""
+
+    name: str
+    title: str
+    recipe: str
+    settings: tuple[str, ...]
+    paper: str
+    minutes: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table for one seed: a model that is trained, or trees made from those of another row."""
+
+    treebank: Treebank
+    name: str
+    title: str
+    seed: int
+    system: str
+    settings: tuple[str, ...] = ()
+    kind: str = "train"
+    source: Row | None = None
+
+    @property
+    def id(self) -> str:
+        """Also the path of its files, under the folders of runs and of results."""
+        return f"{self.treebank.name}/{self.name}-{self.seed}"
+
+    @property
+    def trained(self) -> Row:
+        """The row whose model this one uses."""
+        return self.source or self
+
+    @property
+    def models(self) -> int:
+        """How many models are trained for it."""
+        return 0 if self.kind != "train" else 2 if self.system == "sep" else 1
+
+    def overrides(self) -> list[str]:
+        """What is set on top of the recipe, as `arcspan train --set` takes it."""
+        own = self.trained
+        return [*own.treebank.settings, *own.settings, f"model.system={own.system}", f"seed={own.seed}"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan file, read and checked."""
+
+    path: Path
+    title: str
+    note: str
+    results: Path
+    page: Path
+    samples: int
+    treebanks: dict[str, Treebank]
+    rows: tuple[Row, ...]
+    comparisons: tuple[tuple[str, str], ...]
+    figure: tuple[str, ...]
+    speed: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Plan:
+        """Read a plan; paths in it are relative to its folder."""
+        path = Path(path).absolute()
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        treebanks = {
+            name: Treebank(
+                name,
+                one["title"],
+                one["recipe"],
+                tuple(one.get("settings", ())),
+                one["paper"],
+                one["minutes"],
+            )
+            for name, one in data["treebanks"].items()
+        }
+        rows = list(_rows(data, treebanks))
+        rows += [row for entry in data.get("derived", ()) for row in _derived(entry, rows)]
+        names = {row.id for row in rows}
+        if len(names) < len(rows):
+            raise ConfigError(f"{path}: two rows with one name: give a variant a name of its own")
+        return cls(
+            path=path,
+            title=data["title"],
+            note=data.get("note", "").strip(),
+            results=path.parent / data["results"],
+            page=path.parent / data["page"],
+            samples=data["samples"],
+            treebanks=treebanks,
+            rows=tuple(rows),
+            comparisons=tuple((a, b) for a, b in data["comparisons"]["pairs"]),
+            figure=tuple(data["figure"]["rows"]),
+            speed=data["speed"],
+        )
+
+    def recipe(self, row: Row) -> str:
+        """The name of an included recipe, or the path of a file beside the plan."""
+        own = self.path.parent / row.treebank.recipe
+        return str(own) if own.is_file() else row.treebank.recipe
+
+    def config(self, row: Row, output: Path) -> Config:
+        """The configuration of a row's model; the treebank's files must be there."""
+        return read_config(self.recipe(row), [*row.overrides(), f"output={json.dumps(str(output))}"])
+
+    def fingerprint(self, row: Row) -> str:
+        """Changes when a row's meaning does: recipe (without comments), settings, system, seed, kind."""
+        text = json.dumps([row.kind, _recipe(self.recipe(row)), row.overrides()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def command(self, row: Row) -> str:
+        """The command that trains the row's model by itself."""
+        recipe = row.treebank.recipe
+        return " ".join(["arcspan train", recipe, *(f"--set {one}" for one in row.overrides())])
+
+
+@functools.lru_cache
+def _recipe(name: str) -> dict[str, Any]:
+    path = Path(name)
+    if not path.is_file():
+        path = Path(str(importlib.resources.files("arcspan.training") / "recipes" / f"{name}.toml"))
+    data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    data.pop("output", None)
+    return data
+
+
+def _rows(data: dict[str, Any], treebanks: dict[str, Treebank]) -> Iterator[Row]:
+    for entry in data["rows"]:
+        for treebank in entry["treebanks"]:
+            for seed in entry["seeds"]:
+                for system in entry["systems"]:
+                    yield Row(
+                        treebanks[treebank],
+                        entry.get("name", system),
+                        entry.get("title", SYSTEM_TITLES[system]),
+                        seed,
+                        system,
+                        tuple(entry.get("settings", ())),
+                    )
+
+
+def _derived(entry: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
+    if entry["kind"] not in KINDS[1:]:
+        raise ConfigError(
+            f"derived row {entry['name']}: kind {entry['kind']!r}: choose {', '.join(KINDS[1:])}"
+        )
+    for source in rows:
+        if source.name == entry["from"]:
+            yield Row(
+                source.treebank,
+                entry["name"],
+                entry["title"],
+                source.seed,
+                source.system,
+                kind=entry["kind"],
+                source=source,
+            )

@@ -1,0 +1,230 @@
+"""The results folder: small JSON files, from which every table and sentence of the report is made.
+
+rows/TREEBANK/ROW-SEED.json      figures, signatures, curves and provenance of one row and seed
+counts/TREEBANK/ROW-SEED.npz     what was counted in each sentence, for significance tests
+significance/TREEBANK-A-B.json   tests of A against B, the seeds of both added up sentence by sentence
+treebanks/NAME.json              sizes
+speed-decoding.json, speed-parsing.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import platform
+import statistics
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arcspan import __version__
+from arcspan.evaluation import COLLINS, Breakdown, Report, Tally
+from arcspan.evaluation.breakdown import CURVES
+from arcspan.evaluation.report import COLUMNS, figures
+from arcspan.files import atomic_write
+from studies.paper.plan import Plan, Row
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The object in a file, or None where there is no file."""
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return data
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    """One line for each entry of the first and second level: readable, and small."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parts = []
+    for name, value in data.items():
+        if isinstance(value, dict) and value:
+            inner = ",\n".join(
+                f"  {json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items()
+            )
+            parts.append(f" {json.dumps(name)}: {{\n{inner}\n }}")
+        else:
+            parts.append(f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}")
+    with atomic_write(path) as file:
+        file.write("{\n" + ",\n".join(parts) + "\n}\n")
+
+
+def checksum(path: Path) -> str:
+    """SHA-256 of a file, shortened."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what a number was made."""
+    import torch
+
+    return {
+        "arcspan": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+    }
+
+
+def describe(found: Breakdown) -> dict[str, Any]:
+    """A breakdown as JSON: figures, signatures, totals, curves; a tally is [gold, predicted, found, right]."""
+    report = found.report
+    return {
+        "figures": report.figures(),
+        "signatures": {name: report.signature(name) for name in report.figures()},
+        "totals": report.totals,
+        "scoring": {"punctuation": report.punctuation, "subtypes": report.subtypes, "tags": report.tags},
+        "relations": {name: list(tally) for name, tally in report.relations.items()},
+        "labels": {name: list(tally) for name, tally in report.labels.items()},
+        **{curve: {place: list(tally) for place, tally in found.curves[curve].items()} for curve in CURVES},
+    }
+
+
+def report_of(counts: np.ndarray, scoring: dict[str, Any], known: Iterable[str]) -> Report:
+    """A report from counts a sentence, as significance tests read it; `known` names the figures it has."""
+    totals = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
+    known = set(known)
+    values: dict[str, Any] = {
+        name: float(value) if name in known else math.nan for name, value in figures(totals).items()
+    }
+    return Report(**values, counts=counts, relations={}, labels={}, rules=COLLINS, **scoring)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line of a table: the results of a row's seeds."""
+
+    name: str
+    title: str
+    files: list[dict[str, Any]]
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that were run."""
+        return [file["seed"] for file in self.files]
+
+    def values(self, metric: str) -> list[float]:
+        """A figure, seed by seed."""
+        return [file["figures"][metric] for file in self.files if metric in file["figures"]]
+
+    def mean(self, metric: str) -> float | None:
+        """The mean over the seeds; None where the row has no such figure."""
+        values = self.values(metric)
+        return statistics.fmean(values) if values else None
+
+    def shown(self, metric: str) -> str:
+        """The mean, with the standard deviation where there are several seeds."""
+        values = self.values(metric)
+        if not values:
+            return "–"
+        digits = f"{statistics.fmean(values):.2f}"
+        return f"{digits} ± {statistics.stdev(values):.2f}" if len(values) > 1 else digits
+
+
+class Results:
+    """Reads and writes the results folder of a plan. Results of an older plan are as good as none."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.folder = plan, plan.results
+
+    def row_path(self, row: Row) -> Path:
+        """Where a row's figures are."""
+        return self.folder / "rows" / f"{row.id}.json"
+
+    def counts_path(self, row: Row) -> Path:
+        """Where a row's counts a sentence are."""
+        return self.folder / "counts" / f"{row.id}.npz"
+
+    def row(self, row: Row) -> dict[str, Any] | None:
+        """A row's figures, if they were made as the plan now says."""
+        data = read_json(self.row_path(row))
+        if data is None or data["fingerprint"] != self.plan.fingerprint(row):
+            return None
+        return data if self.counts_path(row).is_file() else None
+
+    def save_row(self, row: Row, found: Breakdown, provenance: dict[str, Any]) -> None:
+        """Write a row's counts, then its figures, whose presence says that both are there."""
+        path = self.counts_path(row)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        counts = found.report.counts
+        with atomic_write(path, "wb") as file:
+            np.savez_compressed(file, counts=counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
+        head = {
+            "treebank": row.treebank.name,
+            "row": row.name,
+            "seed": row.seed,
+            "kind": row.kind,
+            "fingerprint": self.plan.fingerprint(row),
+            "train_command": self.plan.command(row),
+        }
+        write_json(self.row_path(row), {**head, **provenance, **describe(found)})
+
+    def counts(self, row: Row) -> np.ndarray:
+        """What was counted in each sentence [sentences, len(COLUMNS)]."""
+        with np.load(self.counts_path(row), allow_pickle=False) as file:
+            counts: np.ndarray = file["counts"].astype(np.int64)
+        return counts
+
+    def rows(self, treebank: str, name: str) -> list[Row]:
+        """The plan's rows of this name that have results."""
+        return [
+            row
+            for row in self.plan.rows
+            if row.treebank.name == treebank and row.name == name and self.row(row) is not None
+        ]
+
+    def summary(self, treebank: str, name: str) -> Summary | None:
+        """The seeds of a row together; None where none was run."""
+        rows = self.rows(treebank, name)
+        files = [data for row in rows if (data := self.row(row)) is not None]
+        return Summary(name, rows[0].title, files) if files else None
+
+    def summaries(self, treebank: str) -> list[Summary]:
+        """All rows of a treebank that have results, in the plan's order."""
+        names = dict.fromkeys(row.name for row in self.plan.rows if row.treebank.name == treebank)
+        return [found for name in names if (found := self.summary(treebank, name)) is not None]
+
+    def shared(self, treebank: str, a: str, b: str) -> list[tuple[Row, Row]]:
+        """Rows a and b of the same seeds."""
+        others = {row.seed: row for row in self.rows(treebank, b)}
+        return [(row, others[row.seed]) for row in self.rows(treebank, a) if row.seed in others]
+
+    def pooled(self, rows: list[Row]) -> Report:
+        """The report on several seeds: their counts added up sentence by sentence."""
+        first = self.row(rows[0])
+        assert first is not None
+        counts = sum((self.counts(row) for row in rows[1:]), self.counts(rows[0]))
+        return report_of(counts, first["scoring"], first["figures"])
+
+    def significance_path(self, treebank: str, a: str, b: str) -> Path:
+        """Where the tests of a against b are."""
+        return self.folder / "significance" / f"{treebank}-{a}-{b}.json"
+
+    def significance_inputs(self, pairs: list[tuple[Row, Row]]) -> dict[str, Any]:
+        """What the tests depend on."""
+        sums = {row.id: checksum(self.counts_path(row)) for pair in pairs for row in pair}
+        return {"samples": self.plan.samples, **sums}
+
+    def significance(self, treebank: str, a: str, b: str) -> dict[str, Any] | None:
+        """The tests of a against b, if they were made from the present results."""
+        data = read_json(self.significance_path(treebank, a, b))
+        pairs = self.shared(treebank, a, b)
+        if data is None or not pairs or data["inputs"] != self.significance_inputs(pairs):
+            return None
+        return data
+
+    def breakdown(self, row: Row) -> Breakdown:
+        """The curves of a row, ready to be drawn."""
+        data = self.row(row)
+        assert data is not None
+        curves = {curve: {place: Tally(*tally) for place, tally in data[curve].items()} for curve in CURVES}
+        report = report_of(self.counts(row), data["scoring"], data["figures"])
+        return Breakdown(report, curves, Counter(), Counter(), Counter())

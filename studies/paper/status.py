@@ -1,0 +1,79 @@
+"""What is done, what is left, and how long that may take."""
+
+from __future__ import annotations
+
+import statistics
+
+from arcspan.evaluation.tables import columns
+from studies.paper.plan import Row, Treebank
+from studies.paper.results import read_json
+from studies.paper.steps import Study, epochs_done
+
+
+def minutes_per_model(study: Study, treebank: Treebank) -> float:
+    """Measured in finished rows of the treebank; before there is one, the plan's guess."""
+    found = [
+        data["training"]["minutes"] / row.models
+        for row in study.plan.rows
+        if row.treebank == treebank and row.models and (data := study.results.row(row)) is not None
+    ]
+    return statistics.fmean(found) if found else treebank.minutes
+
+
+def trained_share(study: Study, row: Row) -> float:
+    """How much of the row's training is done, by epochs."""
+    if study.is_trained(row) or not study.is_wanted(row):
+        return 1.0
+    folder = study.folder(row)
+    config = read_json(folder / "config.json")
+    if config is None or not row.models:
+        return 0.0
+    share: float = epochs_done(folder) / (config["training"]["epochs"] * row.models)
+    return min(1.0, share)
+
+
+def minutes_left(study: Study, row: Row) -> float:
+    """Training that is left, and a minute for parsing and scoring."""
+    if study.is_evaluated(row):
+        return 0.0
+    left = (1 - trained_share(study, row)) * row.models
+    return left * minutes_per_model(study, row.treebank) + 1
+
+
+def status_text(study: Study) -> str:
+    """A line for each row, then the sum."""
+    lines = [["row", "train", "predict", "evaluate", "minutes left"]]
+    whole = 0.0
+    for row in study.plan.rows:
+        left = minutes_left(study, row)
+        whole += left
+        share = trained_share(study, row)
+        evaluated = study.is_evaluated(row)
+        lines.append(
+            [
+                row.id,
+                "-" if not row.models else "done" if share == 1 else f"{share:.0%}",
+                "done" if evaluated or study.is_predicted(row) else "",
+                "done" if evaluated else "",
+                f"{left:.0f}" if left else "",
+            ]
+        )
+    tests = sum(
+        bool(study.results.shared(name, a, b)) and study.results.significance(name, a, b) is None
+        for name in study.plan.treebanks
+        for a, b in study.plan.comparisons
+    )
+    speeds = [
+        f"{kind}: {'measured' if (study.results.folder / f'speed-{kind}.json').is_file() else 'not measured'}"
+        for kind in ("decoding", "parsing")
+    ]
+    done = sum(study.is_evaluated(row) for row in study.plan.rows)
+    return "\n".join(
+        [
+            columns(lines),
+            "",
+            f"{done} of {len(study.plan.rows)} rows have results; {tests} comparisons to make; speed of "
+            + ", ".join(speeds),
+            f"left: about {whole / 60:.1f} hours" if whole else "nothing is left to run",
+        ]
+    )

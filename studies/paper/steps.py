@@ -1,0 +1,260 @@
+"""The steps of the study. Each looks first whether its product is there, made from the present inputs.
+
+A run's folder is RUNS/TREEBANK/ROW-SEED: what training leaves there, the predicted trees of the test set
+(test.ptb.xz, test.conllu.xz), and two marks: study.json after the last epoch, predicted.json after the trees.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from arcspan.evaluation import COLLINS, Scoring, breakdown, compare
+from arcspan.files import atomic_write
+from arcspan.training import predict_pairs, train
+from arcspan.training.config import Config, DataSettings
+from arcspan.training.instances import read_gold, read_training
+from arcspan.treebanks import Pair, read_pairs, stats, write_pairs
+from arcspan.trees import DependencyTree, convert, learn_rules
+from studies.paper import speed
+from studies.paper.plan import Plan, Row
+from studies.paper.results import Results, checksum, machine, read_json, write_json
+
+PREDICTED = ("test.ptb.xz", "test.conllu.xz")
+Say = Callable[[str], None]
+
+
+class Study:
+    """A plan, the folder of its runs and that of its results."""
+
+    def __init__(self, plan: Plan, runs: Path, say: Say = print) -> None:
+        self.plan, self.runs, self.results, self.say = plan, runs.absolute(), Results(plan), say
+        # The test set of the treebank at hand; plans go treebank by treebank, more or less.
+        self.gold = functools.lru_cache(maxsize=1)(self._gold)
+
+    def folder(self, row: Row) -> Path:
+        """A row's own folder."""
+        return self.runs / row.id
+
+    def config(self, row: Row) -> Config:
+        """The configuration of the row's model."""
+        return self.plan.config(row, self.folder(row.trained))
+
+    def _gold(self, treebank: str) -> list[Pair]:
+        row = next(row for row in self.plan.rows if row.treebank.name == treebank)
+        return read_gold(self.config(row).data.test)
+
+    # ---- what is done
+
+    def is_trained(self, row: Row) -> bool:
+        """Whether the row's model is complete, and trained as the plan now says."""
+        done = read_json(self.folder(row.trained) / "study.json")
+        return done == {"fingerprint": self.plan.fingerprint(row.trained)}
+
+    def is_wanted(self, row: Row) -> bool:
+        """Whether the row, or one that is made from it, is still to be scored."""
+        return any(not self.is_evaluated(one) for one in self.plan.rows if row in (one, one.trained))
+
+    def is_predicted(self, row: Row) -> bool:
+        """Whether the row's trees are there, whole, from the present model."""
+        made = read_json(self.folder(row) / "predicted.json")
+        if made is None:
+            return False
+        files = {name: self.folder(row) / name for name in PREDICTED}
+        return (
+            made["fingerprint"] == self.plan.fingerprint(row)
+            and all(path.is_file() for path in files.values())
+            and made["files"] == {name: checksum(path) for name, path in files.items()}
+        )
+
+    def is_evaluated(self, row: Row) -> bool:
+        """Whether the row has results, and its present trees, if they are there, are those that were scored."""
+        data = self.results.row(row)
+        if data is None:
+            return False
+        made = read_json(self.folder(row) / "predicted.json")
+        return made is None or made["files"] == data["predicted"]
+
+    # ---- one row
+
+    def train(self, row: Row) -> None:
+        """Train the row's model, or go on where it was left."""
+        if row.kind != "train" or self.is_trained(row) or not self.is_wanted(row):
+            return
+        self.say(f"train {row.id}")
+        config = self.config(row)
+        # The test set is parsed once, by the next step, which keeps the trees.
+        config = dataclasses.replace(config, data=dataclasses.replace(config.data, test=[]))
+        # A run that was begun with other settings is refused here; one that needs no more epochs returns at once.
+        train(config, resume=True, say=lambda line: self.say(f"  {line}"))
+        write_json(self.folder(row) / "study.json", {"fingerprint": self.plan.fingerprint(row)})
+
+    def predict(self, row: Row) -> None:
+        """Parse the test set and keep the trees."""
+        if not self.is_trained(row) or self.is_predicted(row) or not self.is_wanted(row):
+            return
+        if row.kind == "convert" and not self.is_predicted(row.trained):
+            return
+        self.say(f"predict {row.id}")
+        begin = time.perf_counter()
+        pairs = self._converted(row) if row.kind == "convert" else self._parsed(row)
+        seconds = time.perf_counter() - begin
+        folder = self.folder(row)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_pairs(pairs, *(folder / name for name in PREDICTED))
+        made = {
+            "fingerprint": self.plan.fingerprint(row),
+            "files": {name: checksum(folder / name) for name in PREDICTED},
+            "seconds": round(seconds, 2),
+        }
+        with atomic_write(folder / "predicted.json") as file:
+            json.dump(made, file)
+
+    def _parsed(self, row: Row) -> list[Pair]:
+        gold = self.gold(row.treebank.name)
+        return predict_pairs(self.folder(row.trained), gold, apart=row.kind == "apart")
+
+    def _converted(self, row: Row) -> list[Pair]:
+        """The constituents of another row, their dependencies by rules learnt from what it was trained on."""
+        rules = learn_rules(training_pairs(self.config(row).data))
+        out = []
+        for constituents, own in read_pairs(*(self.folder(row.trained) / name for name in PREDICTED)):
+            made = convert(constituents, rules)
+            tree = DependencyTree(made.heads, made.relations, own.words, own.tags, own.upos)
+            out.append(Pair(constituents, tree))
+        return out
+
+    def evaluate(self, row: Row) -> None:
+        """Score the row's trees: every figure, its curves, and the counts of every sentence."""
+        if self.is_evaluated(row) or not self.is_predicted(row):
+            return
+        self.say(f"evaluate {row.id}")
+        config, folder = self.config(row), self.folder(row)
+        scoring = Scoring(config.training.punctuation, COLLINS, config.training.subtypes, "gold")  # type: ignore[arg-type]
+        found = breakdown(
+            self.gold(row.treebank.name), read_pairs(*(folder / name for name in PREDICTED)), scoring
+        )
+        made = read_json(folder / "predicted.json")
+        assert made is not None
+        provenance: dict[str, Any] = {
+            "predicted": made["files"],
+            "gold": {
+                Path(path).name: checksum(Path(path))
+                for one in config.data.test
+                for path in (one.brackets, one.conll)
+            },
+            "predict_seconds": made["seconds"],
+            "machine": machine(),
+        }
+        if row.kind == "train":
+            provenance["training"] = training_record(folder)
+            provenance["dev"] = (read_json(folder / "result.json") or {})["dev"]
+        self.results.save_row(row, found, provenance)
+
+    # ---- across rows
+
+    def describe_treebanks(self) -> None:
+        """Sizes of the training subset as used, of dev and of test."""
+        for name in self.plan.treebanks:
+            path = self.results.folder / "treebanks" / f"{name}.json"
+            row = next((row for row in self.plan.rows if row.treebank.name == name), None)
+            if row is None or not any(self.results.summaries(name)):
+                continue
+            inputs = {"fingerprint": self.plan.fingerprint(row)}
+            if (read_json(path) or {}).get("inputs") == inputs:
+                continue
+            self.say(f"count {name}")
+            data = self.config(row).data
+            _, intake = read_training(data)
+            parts: dict[str, Any] = {"train": _size(training_pairs(data)) | {"used": intake.sentences}}
+            for part in ("dev", "test"):
+                parts[part] = _size(read_gold(getattr(data, part)))
+            write_json(path, {"inputs": inputs, **parts})
+
+    def compare(self) -> None:
+        """Significance tests between the rows that the plan pairs up."""
+        for name in self.plan.treebanks:
+            for a, b in self.plan.comparisons:
+                pairs = self.results.shared(name, a, b)
+                if not pairs or self.results.significance(name, a, b) is not None:
+                    continue
+                self.say(f"compare {name}: {a} with {b}")
+                one, other = (self.results.pooled([pair[k] for pair in pairs]) for k in (0, 1))
+                found = compare(one, other, samples=self.plan.samples, names=(a, b)).to_dict()
+                inputs = self.results.significance_inputs(pairs)
+                seeds = [row.seed for row, _ in pairs]
+                path = self.results.significance_path(name, a, b)
+                write_json(path, {"inputs": inputs, "treebank": name, "seeds": seeds, **found})
+
+    def measure_speed(self) -> None:
+        """Table 7: the searches alone, and models from words to trees."""
+        settings = self.plan.speed
+        path = self.results.folder / "speed-decoding.json"
+        if (read_json(path) or {}).get("settings") != settings:
+            self.say("speed of decoding alone")
+            alone = speed.decoding_rates(settings["sentences"], settings["batch"], settings["seconds"])
+            write_json(path, {"settings": settings, "machine": machine(), "sentences_per_second": alone})
+        path = self.results.folder / "speed-parsing.json"
+        rows = {row.name: row for row in self.plan.rows if row.treebank.name == settings["treebank"]}
+        rows = {
+            name: rows[name] for name in ("mtl", "joint2o") if name in rows and self.is_trained(rows[name])
+        }
+        folders = {name: self.folder(row) for name, row in rows.items()}
+        inputs = {"settings": settings, "models": sorted(folders)}
+        done = read_json(path) or {}
+        if len(folders) < 2 or all(done.get(name) == value for name, value in inputs.items()):
+            return
+        self.say("speed of parsing")
+        gold = self.gold(settings["treebank"])[: settings["parsed"]]
+        rates = speed.parsing_rates(folders, [pair.dependencies.words for pair in gold], settings["rounds"])
+        write_json(path, {**inputs, "machine": machine(), "sentences_per_second": rates})
+
+
+def training_pairs(data: DataSettings) -> list[Pair]:
+    """The gold trees of the training sentences that the settings choose, incompatible ones included."""
+    out: list[Pair] = []
+    for source in data.train:
+        for place, pair in enumerate(read_pairs(source.brackets, source.conll, mismatch=data.mismatch)):  # type: ignore[arg-type]
+            n = len(pair.constituency.words)
+            if place % data.every == 0 and n and not (data.max_words and n > data.max_words):
+                out.append(pair)
+            if data.limit and len(out) >= data.limit:
+                return out
+    return out
+
+
+def training_record(folder: Path) -> dict[str, Any]:
+    """What the logs of a run say: time, share of structure in it, and the epoch that was best on dev."""
+    parts = [folder] if (folder / "log.jsonl").is_file() else [folder / "constituency", folder / "dependency"]
+    epochs = [
+        record
+        for part in parts
+        for line in (part / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        if (record := json.loads(line))["kind"] == "epoch"
+    ]
+    seconds = sum(record["seconds"] for record in epochs)
+    structure = sum(record["seconds"] * record["structure_share"] for record in epochs)
+    best = [(read_json(part / "best.json") or {})["state"]["epoch"] for part in parts]
+    return {"minutes": seconds / 60, "structure_share": structure / max(seconds, 1e-9), "best_epoch": best}
+
+
+def epochs_done(folder: Path) -> int:
+    """How many epochs a run, of one model or two, has finished so far."""
+    parts = (folder, folder / "constituency", folder / "dependency")
+    return sum((read_json(part / "last.json") or {"state": {"epoch": 0}})["state"]["epoch"] for part in parts)
+
+
+def _size(pairs: list[Pair]) -> dict[str, Any]:
+    found = stats(pairs)
+    return {
+        "sentences": found.sentences,
+        "words": found.words,
+        "compatible": round(found.compatible_percent, 1),
+        "labels": len(found.labels),
+        "relations": len(found.relations),
+    }

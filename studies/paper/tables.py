@@ -1,0 +1,235 @@
+"""The tables as Markdown, each "" where none of its rows was run; the paper's figures stand beside ours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from arcspan.evaluation import METRICS
+from studies.paper.results import Results, Summary, read_json
+
+PAPER: dict[str, Any] = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
+SYSTEMS = ("sep", "mtl", "joint1o", "joint2o")
+SEARCHES = {
+    "naive": "O(n⁵) search of Zhou and Zhao (HPSG in the paper)",
+    "cky + eisner": "CKY + Eisner",
+    "eisner_satta": "Eisner-Satta",
+    "naive 2nd order": "O(n⁵) search, second order",
+    "eisner_satta 2nd order": "Eisner-Satta, second order",
+    "batched cky + eisner": "CKY + Eisner, batched (torch)",
+    "batched eisner_satta": "Eisner-Satta, batched (torch)",
+    "batched eisner_satta 2nd order": "Eisner-Satta, second order, batched (torch)",
+}
+
+
+def all_tables(results: Results) -> dict[str, str]:
+    """Every table by its name."""
+    return {
+        "treebanks": treebanks(results),
+        "table2": with_paper(results, "table2", SYSTEMS, ("las", "f1")),
+        "table6": with_paper(results, "table6", ("pipeline", "joint2o"), ("uas", "las")),
+        "table7": table7(results),
+        "table8": with_paper(results, "table8", SYSTEMS, ("lcm_con", "lcm_dep", "lcm_both")),
+        "gold_tags": with_paper(results, "table4", ("joint2o", "joint2o-gold-tags"), ("uas", "las", "f1")),
+        "loss": variants(results, "joint2o-crf", "joint2o"),
+        "incompatible": variants(results, "joint2o-separate", "joint2o"),
+        "apart": variants(results, "mtl-apart", "mtl"),
+        "significance": significance(results),
+        "everything": everything(results),
+        "signatures": signatures(results),
+        "provenance": provenance(results),
+    }
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 2) -> str:
+    """A Markdown table, "" without rows; the first `left` columns start left.
+
+    >>> print(markdown(["", "LAS"], [["SEP", "95.55"]], left=1))
+    |  | LAS |
+    |---|--:|
+    | SEP | 95.55 |
+    """
+    if not rows:
+        return ""
+    rule = "|" + "|".join("---" if place < left else "--:" for place in range(len(header))) + "|"
+    return "\n".join([_line(header), rule, *map(_line, rows)])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _complete(results: Results, names: Sequence[str]) -> Iterator[tuple[str, list[Summary]]]:
+    """Treebanks with all of these rows, or for the four systems, with some."""
+    for treebank in results.plan.treebanks:
+        found = [one for name in names if (one := results.summary(treebank, name)) is not None]
+        if found and (names == SYSTEMS or len(found) == len(names)):
+            yield treebank, found
+
+
+def with_paper(results: Results, table: str, names: Sequence[str], metrics: Sequence[str]) -> str:
+    """Rows by treebank: our figures, then the paper's for its treebank of that language."""
+    titles = [METRICS[metric].title for metric in metrics]
+    rows = []
+    for treebank, found in _complete(results, names):
+        column = results.plan.treebanks[treebank].paper
+        for one in found:
+            theirs = PAPER[table].get(column, {}).get(one.name, {})
+            shown = [f"{theirs[metric]:.2f}" if metric in theirs else "–" for metric in metrics]
+            rows.append(
+                [
+                    results.plan.treebanks[treebank].title,
+                    _name(one),
+                    *map(one.shown, metrics),
+                    f"{PAPER['treebanks'][column]} {column}" if theirs else "–",
+                    *shown,
+                ]
+            )
+    return markdown(["treebank", "system", *titles, "in the paper", *titles], rows)
+
+
+def variants(results: Results, *names: str) -> str:
+    """Rows to be looked at together, on the treebanks that have all of them."""
+    metrics = ("uas", "las", "f1", "lcm_both", "compatible")
+    rows = [
+        [results.plan.treebanks[treebank].title, _name(one), *map(one.shown, metrics)]
+        for treebank, found in _complete(results, names)
+        for one in found
+    ]
+    return markdown(["treebank", "system", *(METRICS[metric].title for metric in metrics)], rows)
+
+
+def _name(one: Summary) -> str:
+    return one.title if len(one.seeds) == 1 else f"{one.title} ({len(one.seeds)} seeds)"
+
+
+def treebanks(results: Results) -> str:
+    """Sizes of what was trained on and scored."""
+    rows = []
+    for name, treebank in results.plan.treebanks.items():
+        data = read_json(results.folder / "treebanks" / f"{name}.json")
+        if data is None or not results.summaries(name):
+            continue
+        train, dev, test = (data[part] for part in ("train", "dev", "test"))
+        sizes = [f"{part['sentences']:,}" for part in (train, dev, test)]
+        rows.append(
+            [
+                treebank.title,
+                *sizes,
+                f"{train['words']:,}",
+                f"{train['compatible']:.1f}",
+                f"{train['used']:,}",
+                f"{train['labels']} / {train['relations']}",
+            ]
+        )
+    header = [
+        "treebank",
+        "train",
+        "dev",
+        "test",
+        "train words",
+        "% compatible",
+        "trained on",
+        "labels / relations",
+    ]
+    return markdown(header, rows, left=1)
+
+
+def significance(results: Results) -> str:
+    """Every comparison that was made: difference, 95% interval, the larger of both tests' p-values."""
+    metrics = ("las", "f1", "lcm_both")
+    rows = []
+    for treebank in results.plan.treebanks:
+        for a, b in results.plan.comparisons:
+            data = results.significance(treebank, a, b)
+            if data is not None:
+                titles = [found.title for name in (a, b) if (found := results.summary(treebank, name))]
+                cells = [difference(data["figures"][metric]) for metric in metrics]
+                rows.append([results.plan.treebanks[treebank].title, " − ".join(titles), *cells])
+    return markdown(["treebank", "difference", *(METRICS[metric].title for metric in metrics)], rows)
+
+
+def p_value(one: dict[str, Any]) -> float:
+    """The larger of the two tests' p-values."""
+    return float(max(one["p_bootstrap"], one["p_randomization"]))
+
+
+def difference(one: dict[str, Any]) -> str:
+    """A difference as text.
+
+    >>> tests = {"p_bootstrap": 0.2, "p_randomization": 0.1}
+    >>> difference({"difference": 0.5, "interval": [-0.1, 1.1], **tests})
+    '+0.50 [−0.10, +1.10], p = 0.2'
+    """
+    low, high = one["interval"]
+    p = p_value(one)
+    shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return f"{one['difference']:+.2f} [{low:+.2f}, {high:+.2f}], {shown}".replace("-", "−")
+
+
+def table7(results: Results) -> str:
+    """Sentences a second: the search alone, from words to trees, and in the paper."""
+    decoding, parsing = (
+        (read_json(results.folder / f"speed-{kind}.json") or {}).get("sentences_per_second", {})
+        for kind in ("decoding", "parsing")
+    )
+    rows = []
+    for name, title in SEARCHES.items():
+        ours = [one.get(name) for one in (decoding, parsing)]
+        if any(ours):
+            rows.append([title, *map(_rate, ours), _rate(PAPER["table7"].get(name))])
+    return markdown(
+        ["search", "search alone", "from words to trees", "paper, from words to trees"], rows, left=1
+    )
+
+
+def _rate(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def everything(results: Results) -> str:
+    """All rows, the main figures of each."""
+    metrics = [
+        "uas",
+        "las",
+        "precision",
+        "recall",
+        "f1",
+        "lcm_con",
+        "lcm_dep",
+        "lcm_both",
+        "compatible",
+        "tag_accuracy",
+    ]
+    rows = [
+        [treebank.title, _name(one), *map(one.shown, metrics)]
+        for name, treebank in results.plan.treebanks.items()
+        for one in results.summaries(name)
+    ]
+    titles = [METRICS[metric].title.replace(", all words", "") for metric in metrics]
+    return markdown(["treebank", "system", *titles], rows)
+
+
+def signatures(results: Results) -> str:
+    """How the figures of each treebank were made, as a list."""
+    lines = []
+    for name, treebank in results.plan.treebanks.items():
+        for metric in ("las", "f1", "lcm_both"):
+            texts = {file["signatures"][metric] for one in results.summaries(name) for file in one.files}
+            lines += [f"- {treebank.title}: `{text}`" for text in sorted(texts)]
+    return "\n".join(lines)
+
+
+def provenance(results: Results) -> str:
+    """Each row's file of results, how long it was trained, and the command for its model."""
+    rows = []
+    for name in results.plan.treebanks:
+        for one in results.summaries(name):
+            for file in one.files:
+                training = file.get("training")
+                minutes = f"{training['minutes']:.0f}" if training else "–"
+                path = f"rows/{name}/{one.name}-{file['seed']}.json"
+                rows.append([f"`{path}`", f"`{file['train_command']}`", minutes])
+    return markdown(["file in the results", "command that trains the model", "minutes"], rows)

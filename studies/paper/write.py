@@ -1,0 +1,101 @@
+"""From the results to what people read: tables/*.md beside the results, Figure 4, and the page of the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from arcspan.evaluation.plots import draw_curves
+from arcspan.files import atomic_write
+from studies.paper import findings, tables
+from studies.paper.results import Results, read_json
+
+TEMPLATE = Path(__file__).parent / "report.md"
+
+
+def write_report(results: Results) -> list[Path]:
+    """Write everything; the paths of what was written."""
+    made = tables.all_tables(results)
+    judged = findings.judge(results)
+    made["findings"] = findings.table(judged)
+    figures = draw_figures(results)
+    context = {
+        "title": results.plan.title,
+        "plan": results.plan,
+        "paper": tables.PAPER,
+        "tables": made,
+        "judged": judged,
+        "tally": findings.tally(judged),
+        "level": findings.LEVEL,
+        "same": findings.SAME,
+        "figures": {name: f"pictures/{path.name}" for name, path in figures.items()},
+        "speed": findings.speed_ratios(results),
+        "treebanks": [_treebank(results, name) for name in results.plan.treebanks if results.summaries(name)],
+        "machines": _machines(results),
+        "absent": [row.id for row in results.plan.rows if results.row(row) is None],
+    }
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(context)
+    texts = {results.folder / "tables" / f"{name}.md": text + "\n" for name, text in made.items() if text}
+    for old in (results.folder / "tables").glob("*.md"):
+        if old not in texts:
+            old.unlink()
+    texts[results.plan.page] = _tidy(page)
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path) as file:
+            file.write(text)
+    return [*texts, *figures.values()]
+
+
+def draw_figures(results: Results) -> dict[str, Path]:
+    """Figure 4 for every treebank that has at least two of its rows: title -> picture, beside the page."""
+    out = {}
+    for name, treebank in results.plan.treebanks.items():
+        chosen = [found[0] for row in results.plan.figure if (found := results.rows(name, row))]
+        if len(chosen) > 1:
+            path = results.plan.page.parent / "pictures" / f"study-figure4-{name}.svg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(path, "wb") as file:
+                file.write(draw_curves({row.title: results.breakdown(row) for row in chosen}, "svg"))
+            out[treebank.title] = path
+    return out
+
+
+def _treebank(results: Results, name: str) -> dict[str, Any]:
+    """What the prose says of a treebank."""
+    treebank = results.plan.treebanks[name]
+    files = [file for one in results.summaries(name) for file in one.files]
+    shares = [file["training"]["structure_share"] for file in files if "training" in file]
+    return {
+        "name": name,
+        "title": treebank.title,
+        "recipe": treebank.recipe,
+        "settings": treebank.settings,
+        "paper": treebank.paper,
+        "systems": [one.title for one in results.summaries(name) if one.name in tables.SYSTEMS],
+        "seeds": max(len(one.seeds) for one in results.summaries(name)),
+        "structure_share": 100 * max(shares) if shares else None,
+    }
+
+
+def _machines(results: Results) -> list[str]:
+    """The machines and versions that the numbers come from, in words."""
+    paths = [
+        *sorted((results.folder / "rows").glob("*/*.json")),
+        *sorted(results.folder.glob("speed-*.json")),
+    ]
+    found = [data["machine"] for path in paths if (data := read_json(path)) is not None]
+    names = ("Python {python}", "torch {torch}", "arcspan {arcspan}")
+    return sorted({", ".join(["{system}", "{cores} cores", *names]).format(**one) for one in found})
+
+
+def _tidy(text: str) -> str:
+    """At most one empty line in a row, and a line end at the end."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.strip() or (lines and lines[-1]):
+            lines.append(line.rstrip())
+    return "\n".join(lines).strip() + "\n"

@@ -1,0 +1,304 @@
+"""The study of the paper's experiments, from plan to page, on a toy treebank."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from arcspan.errors import ConfigError
+from arcspan.evaluation import evaluate
+from arcspan.treebanks import read_pairs
+from arcspan.trees import LexicalTree
+from studies.paper.findings import Claim
+from studies.paper.plan import Plan
+from studies.paper.results import Results
+from studies.paper.status import status_text
+from studies.paper.steps import Study
+from studies.paper.study import do, finish, main
+from studies.paper.tables import PAPER, SYSTEMS, with_paper
+from studies.paper.write import write_report
+from tests.toy import toy_pairs, write_toy
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = ("train", "predict", "evaluate")
+
+RECIPE = """
+output = "unused"
+[data]
+train = [{ brackets = "train.ptb", conll = "train.conllu" }]
+dev = [{ brackets = "dev.ptb", conll = "dev.conllu" }]
+test = [{ brackets = "test.ptb", conll = "test.conllu" }]
+[encoder]
+kind = "lstm"
+word_size = 8
+character_size = 4
+character_filters = 4
+hidden_size = 12
+depth = 1
+least_count = 1
+[model]
+span_size = 8
+arc_size = 8
+headed_size = 8
+label_size = 8
+relation_size = 8
+tag_size = 8
+labeller = "mlp"
+[training]
+epochs = 1
+batch_pieces = 100
+rate = 5e-3
+"""
+
+PLAN = """
+title = "A toy study"
+results = "results"
+page = "docs/study.md"
+samples = 99
+[treebanks.toy]
+title = "toy (English)"
+recipe = "toy.toml"
+settings = ["data.max_words=11"]
+paper = "English"
+minutes = 1
+[[rows]]
+treebanks = ["toy"]
+systems = ["sep", "mtl", "joint1o", "joint2o"]
+seeds = [1]
+[[rows]]
+treebanks = ["toy"]
+systems = ["mtl"]
+seeds = [2]
+[[derived]]
+name = "mtl-apart"
+title = "MTL, CKY + Eisner"
+kind = "apart"
+from = "mtl"
+[[derived]]
+name = "pipeline"
+title = "Pipeline"
+kind = "convert"
+from = "sep"
+[comparisons]
+pairs = [["mtl", "sep"], ["joint2o", "joint1o"], ["joint2o", "sep"], ["mtl", "mtl-apart"], ["joint2o", "pipeline"]]
+[figure]
+rows = ["sep", "joint2o"]
+[speed]
+sentences = 4
+batch = 4
+seconds = 0.001
+treebank = "toy"
+parsed = 5
+rounds = 1
+"""
+
+
+class Interrupted(Exception):
+    """In the place of a kill."""
+
+
+def write_plan(folder: Path, plan: str = PLAN) -> Path:
+    folder.mkdir(exist_ok=True)
+    for seed, part in enumerate(("train", "dev", "test"), 1):
+        write_toy(folder, part, toy_pairs(25, seed=seed))
+    (folder / "toy.toml").write_text(RECIPE, encoding="utf-8")
+    (folder / "plan.toml").write_text(plan, encoding="utf-8")
+    return folder / "plan.toml"
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A study that was stopped in its third model, and run again to the end; what the second run said."""
+    folder = tmp_path_factory.mktemp("study")
+    plan = Plan.read(write_plan(folder))
+
+    def stop(line: str) -> None:
+        if line.startswith("  epoch 1: dev") and (folder / "runs/toy/joint1o-1/config.json").is_file():
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        do(Study(plan, folder / "runs", say=stop), ALL, ())
+    said: list[str] = []
+    study = Study(plan, folder / "runs", say=said.append)
+    do(study, ALL, ())
+    finish(study)
+    study.measure_speed()
+    write_report(study.results)
+    return folder, said
+
+
+def test_what_was_complete_is_not_done_again_after_a_stop(done: tuple[Path, list[str]]) -> None:
+    _, said = done
+    steps = [line for line in said if not line.startswith(" ")]
+    assert steps[:4] == [
+        "train toy/joint1o-1",
+        "predict toy/joint1o-1",
+        "evaluate toy/joint1o-1",
+        "train toy/joint2o-1",
+    ]
+
+
+def test_every_row_has_results_and_nothing_is_left(done: tuple[Path, list[str]]) -> None:
+    folder, _ = done
+    said: list[str] = []
+    study = Study(Plan.read(folder / "plan.toml"), folder / "runs", say=said.append)
+    assert all(study.is_evaluated(row) for row in study.plan.rows)
+    assert "nothing is left to run" in status_text(study)
+    do(study, ALL, ())
+    finish(study)
+    study.measure_speed()
+    assert said == []
+
+
+def test_the_figures_are_those_of_the_trees_that_are_kept(done: tuple[Path, list[str]]) -> None:
+    folder, _ = done
+    row = json.loads((folder / "results/rows/toy/joint2o-1.json").read_text())
+    run = folder / "runs/toy/joint2o-1"
+    gold = read_pairs(folder / "test.ptb", folder / "test.conllu")
+    report = evaluate(gold, read_pairs(run / "test.ptb.xz", run / "test.conllu.xz"), tags="gold")
+    assert row["figures"]["las"] == report.las
+    assert row["figures"]["f1"] == report.f1
+    assert row["signatures"]["las"] == report.signature("las")
+
+
+def test_joint_rows_and_the_pipeline_are_compatible_throughout(done: tuple[Path, list[str]]) -> None:
+    folder, _ = done
+    for name in ("mtl-1", "joint2o-1", "pipeline-1"):
+        run = folder / "runs/toy" / name
+        pairs = list(read_pairs(run / "test.ptb.xz", run / "test.conllu.xz"))
+        assert len(pairs) == 25
+        assert all(LexicalTree.compatible(*pair) for pair in pairs)
+
+
+def test_the_pipeline_keeps_the_constituents_of_sep(done: tuple[Path, list[str]]) -> None:
+    folder, _ = done
+    files = [folder / "runs/toy" / name / "test.ptb.xz" for name in ("sep-1", "pipeline-1")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_seeds_are_summed_up_and_tested_together(done: tuple[Path, list[str]]) -> None:
+    folder, _ = done
+    results = Results(Plan.read(folder / "plan.toml"))
+    mtl = results.summary("toy", "mtl")
+    assert mtl is not None and mtl.seeds == [1, 2]
+    assert "±" in mtl.shown("las")
+    tests = results.significance("toy", "mtl", "mtl-apart")
+    assert tests is not None and tests["seeds"] == [1, 2]
+    assert tests["figures"]["las"]["a"] == pytest.approx(mtl.mean("las"))
+    alone = results.significance("toy", "mtl", "sep")
+    assert alone is not None and alone["seeds"] == [1]
+
+
+def test_the_report_has_our_figures_beside_the_papers(done: tuple[Path, list[str]]) -> None:
+    folder, _ = done
+    results = Results(Plan.read(folder / "plan.toml"))
+    page = (folder / "docs/study.md").read_text()
+    joint = results.summary("toy", "joint2o")
+    assert joint is not None
+    assert (
+        f"| toy (English) | Joint2o | {joint.shown('las')} | {joint.shown('f1')} | PTB English | 95.64 | 95.80 |"
+        in page
+    )
+    for heading in ("Table 2", "Table 6", "Table 7", "Table 8", "Figure 4", "What agrees with the paper"):
+        assert re.search(f"^## .*{heading}", page, re.MULTILINE), heading
+    for heading in ("Gold tags", "Max-margin"):
+        assert f"## {heading}" not in page, "a row that was not run"
+    assert (folder / "docs/pictures/study-figure4-toy.svg").read_text().lstrip().startswith("<?xml")
+    assert "\n\n\n" not in page
+
+
+def test_the_report_is_the_same_without_the_runs(done: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder, _ = done
+    shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("runs", "docs", "tables"))
+    found = CliRunner().invoke(main, ["report", "--plan", str(tmp_path / "copy/plan.toml"), "--runs", "none"])
+    assert found.exit_code == 0, found.output
+    assert (tmp_path / "copy/docs/study.md").read_text() == (folder / "docs/study.md").read_text()
+
+
+def test_a_changed_plan_makes_its_rows_outdated(done: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder, _ = done
+    shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("docs"))
+    changed = PLAN.replace("data.max_words=11", "data.max_words=10")
+    (tmp_path / "copy/plan.toml").write_text(changed, encoding="utf-8")
+    study = Study(Plan.read(tmp_path / "copy/plan.toml"), tmp_path / "copy/runs", say=lambda line: None)
+    assert not any(study.is_evaluated(row) for row in study.plan.rows)
+    assert "0 of 8 rows have results" in status_text(study)
+    with pytest.raises(ConfigError, match=r"another configuration; changed: .*data\.max_words"):
+        do(study, ALL, ())
+
+
+def test_lost_or_damaged_trees_are_parsed_again_when_they_are_needed(
+    done: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    folder, _ = done
+    shutil.copytree(folder, tmp_path / "copy")
+    said: list[str] = []
+    study = Study(Plan.read(tmp_path / "copy/plan.toml"), tmp_path / "copy/runs", say=said.append)
+    (tmp_path / "copy/runs/toy/sep-1/test.ptb.xz").write_bytes(b"half")
+    (tmp_path / "copy/results/rows/toy/pipeline-1.json").unlink()
+    shutil.rmtree(tmp_path / "copy/runs/toy/pipeline-1")
+    do(study, ALL, ())
+    assert said == ["predict toy/sep-1", "predict toy/pipeline-1", "evaluate toy/pipeline-1"]
+
+
+def test_with_no_result_the_page_says_so_and_status_guesses(tmp_path: Path) -> None:
+    plan = write_plan(tmp_path / "study")
+    found = CliRunner().invoke(main, ["status", "--plan", str(plan), "--runs", str(tmp_path / "runs")])
+    assert found.exit_code == 0, found.output
+    assert "0 of 8 rows have results" in found.output
+    write_report(Results(Plan.read(plan)))
+    page = (tmp_path / "study/docs/study.md").read_text()
+    assert "No row has been run yet." in page
+    assert "##" not in page
+
+
+@pytest.mark.parametrize("name", ["plan.toml", "full.toml"])
+def test_the_plans_of_the_study_can_be_read_and_every_name_in_them_is_known(name: str) -> None:
+    plan = Plan.read(ROOT / "studies/paper" / name)
+    names = {row.name for row in plan.rows}
+    assert {name for pair in plan.comparisons for name in pair} | set(plan.figure) <= names
+    assert set(SYSTEMS) <= {row.name for row in plan.rows if row.treebank.name == plan.speed["treebank"]}
+    assert all(treebank.paper in PAPER["table2"] for treebank in plan.treebanks.values())
+    assert len({plan.fingerprint(row) for row in plan.rows}) == len(plan.rows)
+
+
+@pytest.mark.parametrize("name", ["plan.toml"])
+def test_the_plan_fits_the_shared_treebanks(
+    treebanks: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("ARCSPAN_TREEBANKS", str(treebanks))
+    plan = Plan.read(ROOT / "studies/paper" / name)
+    for row in plan.rows:
+        if row.kind == "train":
+            config = plan.config(row, Path("nowhere"))
+            assert config.model.system == row.system
+            assert config.data.test
+
+
+def outcome(gain: float, p: float, spread: float = 0.1) -> dict[str, object]:
+    interval = [gain - spread, gain + spread]
+    return {"difference": gain, "interval": interval, "p_bootstrap": p, "p_randomization": p / 2}
+
+
+def test_verdicts_follow_the_rule() -> None:
+    better = Claim("", "mtl", "sep", "las", "table2")
+    assert better.verdict(outcome(0.3, 0.01)) == "confirmed"
+    assert better.verdict(outcome(0.3, 0.2)) == "same direction, not significant"
+    assert better.verdict(outcome(-0.3, 0.2)) == "not confirmed"
+    assert better.verdict(outcome(-0.3, 0.01)) == "refuted"
+    same = Claim("", "mtl", "sep", "f1", "table2", none=True)
+    assert same.verdict(outcome(0.1, 0.5)) == "confirmed"
+    assert same.verdict(outcome(0.1, 0.5, spread=2)) == "undecided"
+    assert same.verdict(outcome(0.9, 0.001)) == "refuted"
+    assert better.in_paper("English") == pytest.approx(0.04)
+    assert better.in_paper("Icelandic") is None
+
+
+def test_a_table_without_rows_is_empty(tmp_path: Path) -> None:
+    results = Results(Plan.read(write_plan(tmp_path / "study")))
+    assert with_paper(results, "table2", SYSTEMS, ("las", "f1")) == ""
