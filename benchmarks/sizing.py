@@ -133,7 +133,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     options.add_argument("text")
     options.add_argument("--model")
-    options.add_argument("--cores", type=int, nargs="+", default=sorted({1, len(os.sched_getaffinity(0))}))
+    options.add_argument("--cores", type=int, nargs="+", default=sorted({1, os.cpu_count() or 1}))
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", type=Path)

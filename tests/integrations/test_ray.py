@@ -73,6 +73,24 @@ def test_two_workers_write_what_one_process_writes_and_go_on_where_a_run_stopped
     assert (out / "part-9.jsonl").read_bytes().count(b"\n") == 1
 
 
+def test_a_folder_that_is_no_model_is_told_before_anything_is_written(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = [
+        "parse",
+        "--engine",
+        "ray",
+        str(corpus),
+        "-o",
+        str(tmp_path / "out"),
+        "-m",
+        str(tmp_path / "none"),
+    ]
+    assert run(call) == 2
+    assert str(tmp_path / "none") in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
     for number, item in enumerate(items):
         if number == count:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,17 +38,19 @@ def parse_shards(
         raise click.UsageError("--engine ray writes a file for each it reads: name a folder with -o")
     from arcspan.integrations.ray import run_shards
     from arcspan.integrations.shards import find_shards, prepare, remaining, sweep
+    from arcspan.parser import load
 
     form = form or ("parquet" if _holds_parquet(source) else "conllu")
     if form not in SUFFIXES:
         raise click.UsageError(f"--engine ray writes {', '.join(SUFFIXES)}, not {form}")
     shards = find_shards(source, output, SUFFIXES[form])
+    parser = load(model, threads=1, memory_limit=memory)  # a bad bundle is told before any worker starts
     settings = {
         "format": form,
         "words": words,
         "column": column,
         "memory": memory,
-        "model": _fingerprint(model),
+        "model": json.loads((parser.path / "checksums.json").read_text(encoding="utf-8")),
     }
     prepare(shards, output, settings)
     sweep(shards)
@@ -101,17 +104,3 @@ def _holds_parquet(source: str) -> bool:
 def _absolute(model: str | None) -> str | None:
     """Workers stand in another folder."""
     return None if model is None else os.path.abspath(model)
-
-
-def _fingerprint(model: str | None) -> Any:
-    """What tells one model from another, wherever its bundle is."""
-    from arcspan.parser import MODELS
-
-    path = os.path.join(model if model is not None else MODELS / "en", "checksums.json")
-    try:
-        with open(path, encoding="utf-8") as file:
-            import json
-
-            return json.load(file)
-    except FileNotFoundError:
-        return None

@@ -84,7 +84,7 @@ def cluster(workers: int | None = None) -> Iterator[None]:
                 f"no Ray cluster at RAY_ADDRESS={os.environ['RAY_ADDRESS']}: {error}"
             ) from None
     else:
-        processors = max(workers or 0, len(os.sched_getaffinity(0)))
+        processors = max(workers or 0, os.cpu_count() or 1)
         ray.init(num_cpus=processors, include_dashboard=False, logging_level="WARNING")
     try:
         yield
