@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import socket
 import threading
@@ -17,13 +18,11 @@ def connect(server: Running) -> socket.socket:
 
 
 def read_answer(connection: socket.socket) -> tuple[int, dict[str, dict[str, object]]]:
-    """The status and content of an answer after which the server closes the connection."""
-    received = b""
-    while piece := connection.recv(65536):
-        received += piece
-    head, _, body = received.partition(b"\r\n\r\n")
-    assert b"connection: close" in head.lower()
-    return int(head.split()[1]), json.loads(body)
+    """The status and content of a refusal, after which the server closes the connection."""
+    answer = http.client.HTTPResponse(connection)
+    answer.begin()
+    assert answer.getheader("Connection") == "close"
+    return answer.status, json.loads(answer.read())
 
 
 def wait_until(met: Callable[[], bool]) -> None:

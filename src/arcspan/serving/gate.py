@@ -21,7 +21,7 @@ from arcspan.serving.problems import Problem
 from arcspan.serving.settings import Settings
 
 GUARDED = ("/parse", "/metrics")  # the paths that need the token
-LINGER_SECONDS = 1.0
+LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 << 20
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),

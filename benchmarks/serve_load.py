@@ -1,0 +1,270 @@
+"""`arcspan serve` under load, on loopback only: lost and mixed-up answers, latency, memory, bad clients, SIGTERM.
+
+    python benchmarks/serve_load.py --model BUNDLE          # 2,000 requests, 32 at once
+    python benchmarks/serve_load.py --requests 200 --at-once 8 --json
+
+Starts a server of its own, compares every answer with what a parser in this process says of the same words, and
+ends with exit code 1 where a check fails:
+
+answers    every request is answered 200 with the trees of its own words
+latency    the 95th percentile is under 10 times the median
+memory     the server's resident memory grows by less than 10% (and 32 MB) over the second half of the requests
+bad        meanwhile clients hang, send half a body, send 50 MB: all others are answered as before
+SIGTERM    in the middle of a second, smaller load: every request on a connection that was made is answered, exit code 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import http.client
+import json
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from arcspan import load
+
+SUBJECTS = ["the parser", "a tree", "Logic", "every word of the sentence", "she", "the old man on the hill"]
+VERBS = ["finds", "sees", "heads", "plays", "covers", "does n't like"]
+OBJECTS = ["a maximal role", "the best span", "its head", "arcs and spans at once", "an exact search", "them"]
+TAILS = [
+    "here",
+    "in one search",
+    "with a telescope",
+    "because it must",
+    "and then stops",
+    "although nobody asked",
+]
+HEADERS = {"Content-Type": "application/json"}
+HALF = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{"
+
+
+@dataclass
+class Outcome:
+    """What clients saw."""
+
+    seconds: list[float] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
+
+
+def sentence(number: int) -> list[str]:
+    """Words of the request with this number; the number is one of them, so no two requests are the same."""
+    dice = random.Random(number)
+    clauses = []
+    for _ in range(dice.choice([1, 1, 1, 2, 2, 3])):
+        parts = (dice.choice(kind) for kind in (SUBJECTS, VERBS, OBJECTS, TAILS))
+        clauses.append(" ".join(parts))
+    return [*" , and ".join(clauses).split(), f"#{number}", "."]
+
+
+@contextlib.contextmanager
+def serving(model: str | None) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server in another process, and its port."""
+    command = [
+        sys.executable,
+        "-m",
+        "arcspan",
+        "serve",
+        "--port",
+        "0",
+        *(["--model", model] if model else []),
+    ]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        if "http://127.0.0.1:" not in said:
+            raise SystemExit(f"the server did not start: {said}{process.stderr.read()}")
+        try:
+            yield process, int(said.split("http://127.0.0.1:")[1].split()[0])
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+
+
+def ask(connection: http.client.HTTPConnection, words: list[str]) -> tuple[int, dict[str, Any]]:
+    connection.request("POST", "/parse", json.dumps({"words": words}), HEADERS)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+
+
+def resident(process: subprocess.Popen[str]) -> int:
+    """Bytes of the server's memory (Linux)."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+        line = next(line for line in status if line.startswith("VmRSS"))
+    return int(line.split()[1]) * 1024
+
+
+def run_load(port: int, numbers: list[int], at_once: int, expected: dict[int, str], process: Any) -> Outcome:
+    """All requests, each on one of `at_once` connections that are kept open."""
+    outcome, lock = Outcome(), threading.Lock()
+    waiting = iter(numbers)
+
+    def client() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while True:
+            with lock:
+                number = next(waiting, None)
+            if number is None:
+                return
+            begun = time.perf_counter()
+            status, content = ask(connection, sentence(number))
+            taken = time.perf_counter() - begun
+            problem = check(number, status, content, expected)
+            with lock:
+                outcome.seconds.append(taken)
+                if problem:
+                    outcome.wrong.append(problem)
+                if len(outcome.seconds) % max(1, len(numbers) // 20) == 0:
+                    outcome.memory.append(resident(process))
+
+    with ThreadPoolExecutor(at_once) as clients:
+        for done in [clients.submit(client) for _ in range(at_once)]:
+            done.result()
+    return outcome
+
+
+def check(number: int, status: int, content: dict[str, Any], expected: dict[int, str]) -> str:
+    """What is wrong with an answer, or nothing."""
+    if status != 200:
+        return f"request {number}: status {status}: {content}"
+    (one,) = content["sentences"]
+    if one["words"] != sentence(number):
+        return f"request {number}: the words of another request: {one['words']}"
+    if one["brackets"] + one["conllu"] != expected[number]:
+        return f"request {number}: other trees than the parser's"
+    return ""
+
+
+@contextlib.contextmanager
+def bad_clients(port: int) -> Iterator[list[int]]:
+    """Twenty clients that say nothing, twenty that send half a body, and one that sends 50 MB again and again."""
+    sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+    for half in sockets[20:]:
+        half.sendall(HALF)
+    over, refusals = threading.Event(), []
+
+    def flood() -> None:
+        while not over.is_set():
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            with contextlib.suppress(OSError):
+                connection.request("POST", "/parse", b" " * 50_000_000, HEADERS)
+                refusals.append(connection.getresponse().status)
+            connection.close()
+            over.wait(0.2)
+
+    flooding = threading.Thread(target=flood)
+    flooding.start()
+    try:
+        yield refusals
+    finally:
+        over.set()
+        flooding.join()
+        for one in sockets:
+            one.close()
+
+
+def stop_under_load(
+    process: subprocess.Popen[str], port: int, at_once: int, expected: dict[int, str]
+) -> Outcome:
+    """SIGTERM when 100 requests are answered; clients go on until no connection can be made."""
+    outcome, answered = Outcome(), threading.Semaphore(0)
+    numbers = list(expected)
+
+    def client(first: int) -> None:
+        connection, place = http.client.HTTPConnection("127.0.0.1", port, timeout=60), first
+        while True:
+            if connection.sock is None:
+                try:
+                    connection.connect()
+                except ConnectionRefusedError:
+                    return
+            number = numbers[place % len(numbers)]
+            place += 1
+            begun = time.perf_counter()
+            try:
+                problem = check(number, *ask(connection, sentence(number)), expected)
+            except (OSError, http.client.HTTPException) as error:
+                problem = f"request {number}: {error!r}"
+                connection.close()
+            outcome.seconds.append(time.perf_counter() - begun)
+            if problem:
+                outcome.wrong.append(problem)
+            answered.release()
+
+    with ThreadPoolExecutor(at_once) as clients:
+        running = [clients.submit(client, 50 * place) for place in range(at_once)]
+        for _ in range(100):
+            answered.acquire()
+        process.send_signal(signal.SIGTERM)
+        for one in running:
+            one.result()
+    return outcome
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", help="a bundle; the English model inside the package if none is named")
+    parser.add_argument("--requests", type=int, default=2_000)
+    parser.add_argument("--at-once", type=int, default=32)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    given = parser.parse_args()
+
+    numbers = list(range(given.requests))
+    parses = load(given.model).pipe([sentence(number) for number in numbers])
+    expected = {
+        number: parse.brackets() + parse.conllu() for number, parse in zip(numbers, parses, strict=True)
+    }
+    with serving(given.model) as (process, port):
+        begun = time.perf_counter()
+        with bad_clients(port) as refusals:
+            outcome = run_load(port, numbers, given.at_once, expected, process)
+        seconds = time.perf_counter() - begun
+        last = stop_under_load(process, port, given.at_once, expected)
+        code = process.wait(60)
+
+    median = statistics.median(outcome.seconds)
+    p95 = statistics.quantiles(outcome.seconds, n=20)[18]
+    middle, end = outcome.memory[len(outcome.memory) // 2], outcome.memory[-1]
+    figures = {
+        "requests": len(outcome.seconds),
+        "at once": given.at_once,
+        "requests a second": round(len(outcome.seconds) / seconds, 1),
+        "median ms": round(1000 * median, 1),
+        "p95 ms": round(1000 * p95, 1),
+        "slowest ms": round(1000 * max(outcome.seconds), 1),
+        "memory MB, half way": round(middle / 1e6, 1),
+        "memory MB, at the end": round(end / 1e6, 1),
+        "50 MB bodies refused": len(refusals),
+        "answered around SIGTERM": len(last.seconds),
+        "exit code": code,
+    }
+    failures = {
+        "answers": outcome.wrong[:5] or len(outcome.seconds) != given.requests,
+        "latency": p95 >= 10 * median,
+        "memory": end - middle > max(0.1 * middle, 32e6),
+        "bad clients": not refusals or set(refusals) != {413},
+        "SIGTERM": last.wrong[:5] or code != 0,
+    }
+    if given.json:
+        print(json.dumps({**figures, "failed": {name: what for name, what in failures.items() if what}}))
+    else:
+        for name, value in figures.items():
+            print(f"{name:24}{value:>12}")
+        for name, what in failures.items():
+            print(f"{name:24}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}")
+    return 1 if any(failures.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
