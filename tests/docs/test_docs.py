@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import lzma
 import re
 import subprocess
@@ -121,3 +122,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     loaded = re.findall(r"""(?:src|href)=["'](https?://[^"']+\.(?:js|css|woff2?))""", page)
     assert not loaded, "the site loads nothing from elsewhere"
+    for room in ("trees", "treebanks", "decoding", "evaluation", "rendering", "training"):
+        reference = (tmp_path / "reference" / room / "index.html").read_text(encoding="utf-8")
+        package = importlib.import_module(f"arcspan.{room}")
+        public = {name for name in package.__all__ if callable(getattr(package, name))}
+        assert public <= set(re.findall(rf'id="arcspan\.{room}\.(?:\w+\.)?(\w+)"', reference))
