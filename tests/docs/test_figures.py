@@ -42,6 +42,19 @@ def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
     assert figures.filled(readme, "") == figures.pages(tmp_path / "none.json")[ROOT / "README.md"]
 
 
+def test_the_model_card_is_about_the_model_inside() -> None:
+    path = ROOT / "src" / "arcspan" / "models" / "en" / "config.json"
+    if not path.is_file():
+        pytest.skip("the package has no English model inside")
+    config = json.loads(path.read_text(encoding="utf-8"))
+    card = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
+    systems = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
+    weights = {"fp16": "half precision", "fp32": "single precision"}
+    assert f"| system | {systems[config['system']]}:" in card
+    assert f"| licence | {config['licence']} " in card
+    assert f"weights in {weights[config['precision']]}" in card
+
+
 def test_without_results_there_are_no_figures(figures: ModuleType, tmp_path: Path) -> None:
     for content in figures.pages(tmp_path / "none.json").values():
         assert "<!-- figures: begin -->\n<!-- figures: end -->" in content
