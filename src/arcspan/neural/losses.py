@@ -180,7 +180,8 @@ class StructureLoss:
         batch = len(gold.lengths)
         cost = np.zeros(batch, dtype=np.float32)
         if found.spans is not None and wanted.spans is not None:
-            right = np.zeros(tuple(scores.span.shape), dtype=bool)  # type: ignore[union-attr]
+            positions = int(gold.lengths.max()) + 1
+            right = np.zeros((batch, positions, positions), dtype=np.bool_)
             right[wanted.spans] = True
             np.add.at(cost, found.spans[0], ~right[found.spans])
         if found.arcs is not None and wanted.arcs is not None:

@@ -191,7 +191,8 @@ def search(scores: Scores, lengths: np.ndarray, apart: bool = False) -> decoding
                 span.detach(), arc.detach(), where, headed
             )
             return found
-        return decoding.eisner_satta(_array(span), _array(arc), lengths, headed=_array(headed))
+        cube = None if headed is None else _array(headed)
+        return decoding.eisner_satta(_array(span), _array(arc), lengths, headed=cube)
     spans = None if span is None else decoding.cky(_array(span), lengths)
     arcs = None if arc is None else decoding.eisner(_array(arc), lengths)
     if spans is None or arcs is None:
@@ -210,8 +211,8 @@ def unpack(headed: Tensor) -> Tensor:
     return cube
 
 
-def _array(scores: Tensor | None) -> np.ndarray | None:
-    return None if scores is None else scores.detach().float().cpu().numpy()
+def _array(scores: Tensor) -> np.ndarray:
+    return scores.detach().float().cpu().numpy()
 
 
 def flatten(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
