@@ -20,7 +20,7 @@ from arcspan.training import predict_pairs, train
 from arcspan.training.config import Config, DataSettings
 from arcspan.training.instances import read_gold, read_training
 from arcspan.treebanks import Pair, read_pairs, stats, write_pairs
-from arcspan.trees import DependencyTree, convert, learn_rules
+from arcspan.trees import DependencyTree, LexicalTree, convert, learn_rules
 from studies.paper import speed
 from studies.paper.plan import Plan, Row
 from studies.paper.results import Results, checksum, machine, read_json, write_json
@@ -218,13 +218,16 @@ class Study:
 def training_pairs(data: DataSettings) -> list[Pair]:
     """The gold trees of the training sentences that the settings choose, incompatible ones included."""
     out: list[Pair] = []
+    used = 0
     for source in data.train:
         for place, pair in enumerate(read_pairs(source.brackets, source.conll, mismatch=data.mismatch)):  # type: ignore[arg-type]
             n = len(pair.constituency.words)
             if place % data.every == 0 and n and not (data.max_words and n > data.max_words):
                 out.append(pair)
-            if data.limit and len(out) >= data.limit:
-                return out
+                if data.limit:
+                    used += data.incompatible != "drop" or LexicalTree.compatible(*pair)
+                    if used >= data.limit:
+                        return out
     return out
 
 

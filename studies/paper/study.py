@@ -62,13 +62,28 @@ def make(plan: Path, runs: Path, treebanks: str | None) -> Study:
     return Study(Plan.read(plan), runs, say=lambda line: click.echo(line, err=True))
 
 
-def do(study: Study, steps: tuple[str, ...], only: tuple[str, ...]) -> None:
-    """Model by model, and for each all rows that are made from it, so that what is trained is soon scored."""
+def do(study: Study, steps: tuple[str, ...], only: tuple[str, ...]) -> list[str]:
+    """Model by model, and for each all rows that are made from it, so that what is trained is soon scored.
+
+    A row that fails does not keep the others from being run; what went wrong is returned.
+    """
+    failures = []
     for model in study.plan.rows:
         for row in study.plan.rows:
             if model.kind == "train" and row.trained == model and row.id.startswith(only or ("",)):
-                for step in steps:
-                    getattr(study, step)(row)
+                try:
+                    for step in steps:
+                        getattr(study, step)(row)
+                except ArcspanError as error:
+                    failures.append(f"{row.id}: {error}")
+                    study.say(f"failed: {failures[-1]}")
+    return failures
+
+
+def complain(failures: list[str]) -> None:
+    """Exit with what went wrong, if something did."""
+    if failures:
+        sys.exit("\n".join(["some rows failed:", *failures]))
 
 
 @click.group(help=__doc__)
@@ -81,11 +96,12 @@ def main() -> None:
 def run(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
     """Everything, in the plan's order."""
     study = make(plan, runs, treebanks)
-    do(study, ("train", "predict", "evaluate"), only)
+    failures = do(study, ("train", "predict", "evaluate"), only)
     finish(study)
     study.measure_speed()
     write_report(study.results)
     click.echo(status_text(study))
+    complain(failures)
 
 
 def finish(study: Study) -> None:
@@ -98,7 +114,7 @@ def _step(name: str, text: str) -> None:
     @main.command(name, help=text)
     @options
     def command(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
-        do(make(plan, runs, treebanks), (name,), only)
+        complain(do(make(plan, runs, treebanks), (name,), only))
 
 
 _step("train", "Train the models, each from its last checkpoint.")
