@@ -18,7 +18,7 @@ import numpy as np
 from arcspan import decoding
 from arcspan.decoding.constraints import Masks
 from arcspan.errors import ArcspanError
-from arcspan.runtime.confidence import Confidence, log_softmax
+from arcspan.runtime.confidence import Calibration, Confidence, log_softmax
 from arcspan.runtime.constraints import Arc, Constraint, Head, Span, allowed_labels, structure_masks
 from arcspan.runtime.predictor import Item, Prediction, Predictor, divided, marginals, marginals_at, merge
 from arcspan.runtime.session import Scores, Session
@@ -55,6 +55,7 @@ class Evidence:
         self._item = Item(words, ready, self.n, predictor.inputs.cost(ready), tags)
         self._lengths = np.asarray([self.n])
         self._partitions: dict[float, float] = {}
+        self._probabilities: dict[Calibration, tuple[np.ndarray | None, np.ndarray | None]] = {}
         if predictor.is_too_long(self._item):
             self._refuse_length(predictor.chart_bytes(self.n))
         self._check(require, forbid)
@@ -195,16 +196,19 @@ class Evidence:
         arcs = next((one.arcs[0] for one in found if one.arcs is not None), None)
         return Measured(spans, arcs, self._structure(prediction, temperature))
 
-    @cached_property
-    def _marginals(self) -> tuple[np.ndarray | None, np.ndarray | None]:
-        found = [marginals(scores, self._lengths, self.predictor.calibration) for _, scores in self._scored]
-        spans = next((span[0] for span, _ in found if span is not None), None)
-        return spans, next((arc[0] for _, arc in found if arc is not None), None)
+    def _marginals(self, calibration: Calibration) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Probabilities of spans and arcs [n+1, n+1]; kept, since several parses may be asked about."""
+        if calibration not in self._probabilities:
+            found = [marginals(scores, self._lengths, calibration) for _, scores in self._scored]
+            spans = next((span[0] for span, _ in found if span is not None), None)
+            arcs = next((arc[0] for _, arc in found if arc is not None), None)
+            self._probabilities[calibration] = spans, arcs
+        return self._probabilities[calibration]
 
-    def confidence(self, prediction: Prediction) -> Confidence:
-        """The probabilities of a parse of this sentence."""
-        spans, arcs = self._marginals
-        calibration = self.predictor.calibration
+    def confidence(self, prediction: Prediction, calibration: Calibration | None = None) -> Confidence:
+        """The probabilities of a parse of this sentence, at the bundle's temperatures or others."""
+        calibration = calibration or self.predictor.calibration
+        spans, arcs = self._marginals(calibration)
         sure: dict[tuple[int, int], float] = {}
         names: dict[tuple[int, int], float] = {}
         right = self._structure(prediction, calibration.arc_temperature)

@@ -1,0 +1,170 @@
+"""Are probabilities what they promise? Calibration error of arcs and spans before and after fitting temperatures.
+
+    python studies/calibration/run.py [--bundle BUNDLE] [--treebanks FOLDER] [--limit N] [--write]
+
+Temperatures are fitted on one half of craft-ud's dev sentences and measured on the other, both ways round, so that
+every sentence counts and none is measured with temperatures that it helped to fit. Writes results.json and
+reliability.png beside this file (or in --output). --write fits on all of the dev treebanks and keeps the temperatures
+in the bundle.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arcspan import parser
+from arcspan.evaluation.calibration import expected_calibration_error, log_loss, reliability
+from arcspan.files import atomic_write
+from arcspan.runtime.confidence import Calibration
+from arcspan.runtime.evidence import Evidence
+from arcspan.runtime.predictor import Predictor
+from arcspan.training.calibration import Gold, calibrate, fit, observe, rounded, sample
+from arcspan.treebanks import Pair, read_pairs
+
+KINDS = ("arcs", "spans", "relations", "labels", "sentences")
+Outcomes = dict[str, list[tuple[float, bool]]]
+
+
+def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibration]) -> list[Outcomes]:
+    """For each calibration and kind of part: probability, and whether it came true."""
+    found: list[Outcomes] = [{kind: [] for kind in KINDS} for _ in calibrations]
+    known = predictor.inventories
+    for pair in pairs:
+        gold = Gold(pair)
+        evidence = Evidence(predictor, pair.dependencies.words, pair.constituency.tags)
+        best = evidence.best()
+        assert best.nodes is not None and best.heads is not None and best.relations is not None
+        chains = {(i, j): known.labels[label] for i, j, _, label in best.nodes.tolist() if label}
+        heads = best.heads == gold.heads
+        relations = [known.relations[relation] for relation in best.relations.tolist()]
+        for mine, calibration in zip(found, calibrations, strict=True):
+            sure = evidence.confidence(best, calibration)
+            mine["arcs"] += zip(sure.arcs, heads.tolist(), strict=True)
+            mine["spans"] += [(p, place in gold.chains) for place, p in sure.spans.items()]
+            mine["labels"] += [
+                (p, chains[place] == gold.chains[place])
+                for place, p in sure.labels.items()
+                if place in gold.chains
+            ]
+            mine["relations"] += [
+                (p, relation == wanted)
+                for p, relation, wanted, good in zip(
+                    sure.relations, relations, gold.relations, heads, strict=True
+                )
+                if good
+            ]
+            mine["sentences"].append((sure.sentence, gold.is_met(best, predictor)))
+    return found
+
+
+def measure(results: Outcomes) -> dict[str, Any]:
+    """Figures for each kind of part."""
+    out = {}
+    for kind in KINDS:
+        p, right = (np.asarray(column) for column in zip(*results[kind], strict=True))
+        out[kind] = {
+            "parts": len(p),
+            "right": round(float(right.mean()), 4),
+            "mean_probability": round(float(p.mean()), 4),
+            "ece": round(expected_calibration_error(p, right), 4),
+            "log_loss": round(log_loss(p, right), 4),
+            "bins": [one._asdict() for one in reliability(p, right)],
+        }
+    return out
+
+
+def plot(results: dict[str, Any], path: Path) -> None:
+    """Reliability before and after: on the diagonal, probabilities are what they promise."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 4.4), sharey=True)
+    for axis, kind in zip(axes, ("arcs", "spans"), strict=True):
+        axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        for when, colour, mark in (("before", "#c44e52", "o"), ("after", "#4c72b0", "s")):
+            bins = results[when][kind]["bins"]
+            axis.plot(
+                [one["probability"] for one in bins],
+                [one["right"] for one in bins],
+                color=colour,
+                marker=mark,
+                label=f"{when}: calibration error {100 * results[when][kind]['ece']:.2f}%",
+            )
+        axis.set(xlabel="probability that the parser gives", xlim=(0, 1), ylim=(0, 1), title=kind)
+        axis.legend(loc="upper left", frameon=False)
+    axes[0].set_ylabel("share that is right")
+    figure.suptitle(f"{results['treebank']}, {results['sentences']} sentences, model {results['model']}")
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--bundle", type=Path, default=parser.MODELS / "en")
+    options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
+    options.add_argument("--treebank", default="craft-ud")
+    options.add_argument(
+        "--limit", type=int, default=0, help="take this many sentences, evenly spread; 0: all"
+    )
+    options.add_argument("--output", type=Path, default=Path(__file__).parent)
+    options.add_argument(
+        "--write", action="store_true", help="fit on craft-ud and gum dev, keep in the bundle"
+    )
+    given = options.parse_args()
+    if given.treebanks is None:
+        options.error("name the folder of treebanks: --treebanks, or ARCSPAN_TREEBANKS")
+
+    def dev(name: str) -> list[Pair]:
+        folder = Path(given.treebanks) / name
+        return list(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"))
+
+    predictor = Predictor(given.bundle, threads=1)
+    pairs = [pair for pair in sample(dev(given.treebank), given.limit) if len(pair.dependencies) <= 150]
+    observed = [one for one in (observe(predictor, pair) for pair in pairs) if one is not None]
+    assert len(observed) == len(pairs)
+    before: Outcomes = {kind: [] for kind in KINDS}
+    after: Outcomes = {kind: [] for kind in KINDS}
+    fitted = []
+    for half in (0, 1):
+        calibration = rounded(fit(observed[1 - half :: 2]))
+        fitted.append(calibration.to_json())
+        plain, better = outcomes(predictor, pairs[half::2], [Calibration(), calibration])
+        for kind in KINDS:
+            before[kind] += plain[kind]
+            after[kind] += better[kind]
+    results = {
+        "model": predictor.config.get("name"),
+        "treebank": f"{given.treebank} dev",
+        "sentences": len(pairs),
+        "temperatures": {"halves": fitted, "all": rounded(fit(observed)).to_json()},
+        "before": measure(before),
+        "after": measure(after),
+    }
+    given.output.mkdir(parents=True, exist_ok=True)
+    with atomic_write(given.output / "results.json") as file:
+        file.write(json.dumps(results, indent=1) + "\n")
+    plot(results, given.output / "reliability.png")
+    for kind in KINDS:
+        was, now = results["before"][kind], results["after"][kind]
+        print(
+            f"{kind:10} {was['parts']:7} parts, {100 * was['right']:5.1f}% right; calibration error "
+            f"{100 * was['ece']:5.2f}% -> {100 * now['ece']:5.2f}%, "
+            f"log loss {was['log_loss']:.4f} -> {now['log_loss']:.4f}"
+        )
+    print("temperatures:", json.dumps(results["temperatures"]["all"]))
+    if given.write:
+        print("kept:", calibrate(given.bundle, [*dev("craft-ud"), *dev("gum")]))
+
+
+if __name__ == "__main__":
+    main()
