@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +16,10 @@ from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.serving.settings import Settings, limits
 
-WARM_UP = "Logic plays a maximal role here."
+if TYPE_CHECKING:
+    from arcspan.parser import Parser
+
+WARM_UP = ["Logic", "plays", "a", "maximal", "role", "here", "."]
 
 
 def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -70,7 +75,7 @@ def command(
     settings = Settings(token=_token(token_file), **given)  # type: ignore[arg-type]
     listener = bind(host, port)
     parser = load(model, threads=threads)
-    parser(WARM_UP)  # compile before the first client waits
+    _warm_up(parser)
     address = f"[{host}]" if ":" in host else host
     where = f"http://{address}:{listener.getsockname()[1]}"
     if settings.token is None and not _is_loopback(listener.getsockname()[0]):
@@ -82,6 +87,13 @@ def command(
         access_log=access_log,
         started=lambda: note(f"serving {name} at {where} (Ctrl-C stops)"),
     )
+
+
+def _warm_up(parser: Parser) -> None:
+    """Have everything compiled before the first client waits for it."""
+    parser.parse(WARM_UP)
+    with contextlib.suppress(ArcspanError):  # a model that knows no other trees than the best
+        parser.parse(WARM_UP, k=2, confidence=True)
 
 
 def _token(path: str | None) -> str | None:

@@ -156,21 +156,25 @@ class Card {
   // What differs from the best tree, as the data attributes name it.
   changes() {
     const [best, tree] = [this.trees[0], this.tree];
-    const known = new Set(best.constituents.map(String));
-    const spans = new Set(tree.constituents.filter(span => !known.has(String(span))).map(String));
+    const [known, own] = [best, tree].map(one => new Set(one.constituents.map(String)));
+    const spans = new Set([...own].filter(span => !known.has(span)));
+    const gone = [...known].filter(span => !own.has(span)).length;
     const arcs = new Set(tree.heads.flatMap((head, m) =>
       head !== best.heads[m] || tree.relations[m] !== best.relations[m] ? [m + 1] : []));
-    return {spans, arcs};
+    return {spans, gone, arcs};
   }
 
   // The line below the picture while nothing is pointed at.
   rest() {
     const details = this.find(".details");
     if (this.rank) {
-      const {spans, arcs} = this.changes();
-      details.textContent = `Differs from tree 1 in ${count(spans.size, "constituent")} and ${count(arcs.size, "arc")}.`;
+      const {spans, gone, arcs} = this.changes();
+      details.textContent = `Unlike tree 1: ${[
+        spans.size && `${count(spans.size, "new constituent")}`, gone && `${count(gone, "constituent")} gone`,
+        arcs.size && `${count(arcs.size, "other arc")}`,
+      ].filter(Boolean).join(", ")}.`;
     } else {
-      details.textContent = matchMedia("(pointer: coarse)").matches ? "Tap a word, a constituent or an arc." : "Point at a word, a constituent or an arc; from the keyboard, Tab here and use the arrow keys, H for the head.";
+      details.textContent = matchMedia("(pointer: coarse), (max-width: 40rem)").matches ? "Tap a word, a constituent or an arc." : "Point at a word, a constituent or an arc; from the keyboard, Tab here and use the arrow keys, H for the head.";
     }
   }
 
