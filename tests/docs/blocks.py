@@ -30,6 +30,7 @@ _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+)\s*(?P<info>[^`]*)$")
 _NOT_RUN = re.compile(r"<!-- not run: \S.*-->")
 _LENIENT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _SHELL = ("|", "<", ">", "&&", ";", "$(")
+_ALIASES = {"sh": "bash", "shell": "bash", "py": "python", "pycon": "python"}
 _MODEL_COMMANDS = ("parse", "serve")
 
 
@@ -97,7 +98,7 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(
             page,
             number + 1,
-            info.split()[0] if info else "",
+            _ALIASES.get(language := info.split()[0] if info else "", language),
             title[1] if title else "",
             "\n".join(body) + "\n",
             not _NOT_RUN.search(above),
