@@ -134,8 +134,6 @@ def _infer(
     with_headed: bool | None,
     threads: int | None,
 ) -> Marginals:
-    from arcspan.decoding.kernels import inside_outside as kernels
-
     if lengths is None or (span is None and arc is None):
         raise ScoreError("lengths are needed, and span scores, arc scores or both")
     if (headed is not None or with_headed) and (span is None or arc is None):
@@ -151,39 +149,62 @@ def _infer(
     for name, right in (("arc", shape), ("headed", (*shape, shape[-1]))):
         if name in scores and scores[name].shape != right:
             raise ScoreError(f"{name} must have the shape {list(right)}, not {list(scores[name].shape)}")
-    # Kernels are compiled for C-ordered, writeable arrays of either type.
-    ready = {name: np.require(values, kind, ["C", "W"]) for name, values in scores.items()}
+    # Kernels are compiled for C-ordered, writeable arrays: float64, but for headed scores, the only large ones.
+    ready = {
+        name: np.require(values, kind if name == "headed" else np.float64, ["C", "W"])
+        for name, values in scores.items()
+    }
 
     partition = np.zeros(len(sizes))
     status = np.zeros(len(sizes), np.int64)
     room = shape if wanted else (len(sizes), 0, 0)
-    spans = np.zeros(room, kind) if span is not None else None
-    arcs = np.zeros(room, kind) if arc is not None else None
+    spans = np.zeros(room) if span is not None else None
+    arcs = np.zeros(room) if arc is not None else None
     parts = None
     if with_headed or (with_headed is None and headed is not None):
         parts = np.zeros((*room, room[-1]), kind)
-    if span is not None and arc is not None:
-        inputs = (ready["span"], ready["arc"], ready.get("headed"), sizes)
-
-        def joint(sentences: NDArray[np.int64]) -> None:
-            n = int(sizes[sentences].max())
-            charts = _charts((n + 1) ** 2 * (n + 4))
-            kernels.joint(sentences, *inputs, *charts, partition, spans, arcs, parts, status, wanted)
-
-        run(joint, sizes, 4, threads)
-    elif span is not None:
-        run(
-            lambda b: kernels.spans_only(b, ready["span"], sizes, partition, spans, status, wanted),
-            sizes,
-            3,
-            threads,
-        )
+    if spans is not None and arcs is not None:
+        _run_joint(ready, kind, sizes, partition, spans, arcs, parts, status, wanted, threads)
     else:
-        run(
-            lambda b: kernels.arcs_only(b, ready["arc"], sizes, partition, arcs, status, wanted),
-            sizes,
-            3,
-            threads,
-        )
+        from arcspan.decoding.kernels import inference as kernels
+
+        search, out = (kernels.spans_only, spans) if arcs is None else (kernels.arcs_only, arcs)
+        (only,) = ready.values()
+        run(lambda listed: search(listed, only, sizes, partition, out, status, wanted), sizes, 3, threads)
     complain(status)
+    spans, arcs = (None if part is None else part.astype(kind, copy=False) for part in (spans, arcs))
     return Marginals(partition, spans, arcs, parts)
+
+
+def _run_joint(
+    ready: dict[str, NDArray[Any]],
+    kind: Any,
+    sizes: NDArray[np.int64],
+    partition: NDArray[np.float64],
+    spans: NDArray[Any],
+    arcs: NDArray[Any],
+    parts: NDArray[Any] | None,
+    status: NDArray[np.int64],
+    wanted: bool,
+    threads: int | None,
+) -> None:
+    from arcspan.decoding.kernels import inside_outside as kernels
+
+    absent = np.zeros((0, 0, 0, 0), kind)
+    order = 2 if "headed" in ready else 1
+    inputs = (ready["span"], ready["arc"], ready.get("headed", absent), order, sizes)
+    with_parts = parts is not None
+    results = (partition, spans, arcs, parts if with_parts else absent, with_parts, status, wanted)
+
+    def joint(sentences: NDArray[np.int64]) -> None:
+        n = int(sizes[sentences].max())
+        # A chart: n (n + 1) / 2 spans, heads 0..n in whole blocks.
+        charts = _charts(n * (n + 1) // 2 * kernels.WIDTH * (n // kernels.WIDTH + 1))
+        kernels.joint(sentences, *inputs, *charts, *results)
+
+    run(joint, sizes, 4, threads)
+    unsafe = np.flatnonzero(status == kernels.UNSAFE)
+    if len(unsafe):
+        from arcspan.decoding.kernels.inference import joint_in_logarithms
+
+        run(lambda listed: joint_in_logarithms(unsafe[listed], *inputs, *results), sizes[unsafe], 4, threads)

@@ -33,6 +33,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return numba.njit(function, nogil=True, error_model="numpy", forceinline=True)
 
 
+def called(function: Callable[..., Any]) -> Any:
+    """A large part of a kernel, compiled on its own: nested `inlined` parts are optimised again at every level."""
+    return numba.njit(function, nogil=True, error_model="numpy")
+
+
 def _forgive(cache: Any, verb: str) -> None:
     """Make a failure of the disk a cache miss."""
     method = getattr(cache, verb)

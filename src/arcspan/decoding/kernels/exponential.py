@@ -15,9 +15,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-_LOG2E = 1.0 / math.log(2.0)
-_LN2_HIGH = 6.93145751953125e-1
-_LN2_LOW = 1.42860682030941723212e-6
+# exp(x) = 2**k exp(r) with x = k log(2) + r and |r| <= log(2) / 2; log(2) in two parts, so that r keeps its digits.
+LOG2E = 1.0 / math.log(2.0)
+LN2_HIGH = 6.93145751953125e-1
+LN2_LOW = 1.42860682030941723212e-6
+# The Taylor series of exp to the 13th power, the last coefficient first: what is left off is below 5e-17.
+TAYLOR = tuple(1.0 / math.factorial(power) for power in range(13, -1, -1))
 
 
 def relaxed(function: Callable[..., Any]) -> Any:
@@ -37,22 +40,6 @@ def _as_double(typing_context, bits):
     return types.float64(types.int64), code
 
 
-@intrinsic
-def _as_bits(typing_context, value):
-    """The bits of a double, as an int64."""
-
-    def code(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.int64(types.float64), code
-
-
-@relaxed
-def exponent(value):
-    """The whole number e with 2**e <= value < 2**(e+1), as a double; for value >= 2**-1022."""
-    return types.float64((_as_bits(value) >> 52) - 1023)
-
-
 @relaxed
 def power_of_two(e):
     """2**e for a whole number e up to 1023; zero below -1022."""
@@ -63,22 +50,10 @@ def power_of_two(e):
 def exp_negative(x):
     """exp(x) for x <= 0, to 1 unit in the 15th digit; 0 below -708, where doubles lose precision."""
     clipped = max(x, -708.0)
-    k = math.floor(clipped * _LOG2E + 0.5)
-    r = (clipped - k * _LN2_HIGH) - k * _LN2_LOW
-    # The Taylor series to the 13th power: |r| <= log(2) / 2, so what is left off is below 5e-17.
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    p = p * r + 1.0
+    k = math.floor(clipped * LOG2E + 0.5)
+    r = (clipped - k * LN2_HIGH) - k * LN2_LOW
+    p = TAYLOR[0]
+    for coefficient in TAYLOR[1:]:
+        p = p * r + coefficient
     value = p * power_of_two(k)
     return value if x >= -708.0 else 0.0

@@ -1,22 +1,25 @@
 # mypy: allow-untyped-defs
-"""Inside and outside for Eisner-Satta, O(n^4), in probabilities with one power of two a span.
+"""Inside and outside for Eisner-Satta, O(n^4), with sums of products instead of logarithms.
 
-The chart is the one cube of the 1-best search: X[i, j, h] is headed for h inside (i, j] and hooked for h outside,
-X[j, i] is a copy of X[i, j]. Its values are not logarithms but the sums themselves, divided by 2**scale[i, j], so that
-the inner loops are multiplications and additions that the compiler turns into vector instructions; no exponential is
-taken inside them. Besides,
+The chart, its blocks of eight heads, and the order of the loops are those of the 1-best search (eisner_satta.py):
+x[i, j, h] is headed for h inside (i, j] and hooked for h outside. Its values are the sums over trees themselves,
+scaled, so that the inner loops multiply and add in registers and take no exponential. The scales:
 
-- arc scores are taken relative to the best head of their modifier (every word has one head, so the sum of what was
-  subtracted is a constant), hooked scores relative to the greatest of them (there are n-1 hooked spans), headed scores
-  relative to the greatest of their span;
-- the greatest headed value of a span is kept near 2**TOP: doubles reach from 2**-1022 to 2**1023, and the values that
-  need room lie below the greatest one;
-- whatever could be lost below 2**-1022 is bounded on the way. Where it might matter (more than 2**-50 of some value:
-  scores that differ by many hundreds, or such scores with -inf masks), the kernel gives up and the caller computes the
-  sentence with logarithms instead (log_space.py), which is slower and has no limits.
+- An arc score is taken relative to the best head of its modifier. Every word has one head, so what was subtracted
+  adds up to a constant. Likewise the scores of the n-1 wide spans, and of the n-1 hooked spans, relative to the
+  greatest of them; a headed score relative to the greatest of its span, which goes to the span's score.
+- Every word has a share of the logarithm of the total, and a span is scaled by the shares of its words. Then parts
+  combine without any further factor. The shares come from a bound: spans alone, with two heads to choose from at every
+  split, summed by CKY. Its best splits hand its value out to the words.
+- No value exceeds the bound, so 2**TOP is put where the bound touches. Doubles reach down to 2**-1022.
 
-Outside values are divided by the total and multiplied by 2**scale[i, j], so that inside times outside is a marginal
-probability: at most one. What is lost below 2**-1022 there is below 2**-100 of probability.
+What is lost below that is watched by the least headed value of the whole chart (see `safe`). Where something that
+matters may be lost, the sentence is computed with logarithms instead (log_space.py), slower and without limits.
+
+Outside values g are divided by the total, so that inside times outside is a marginal probability: at most one. Once
+(i, j) is done, g[i, j, h] holds for h inside what its two parts receive: the outside value times the span's own
+scores. It reaches the left part (i, k) along the row of i, gathered in registers, and the right part (k, j) from four
+rows i at a time.
 """
 
 from __future__ import annotations
@@ -26,121 +29,234 @@ import math
 import numpy as np
 
 from arcspan.decoding.kernels import log_space
-from arcspan.decoding.kernels.compile import kernel
-from arcspan.decoding.kernels.exponential import exp_negative, exponent, power_of_two, relaxed
+from arcspan.decoding.kernels.compile import called, inlined, kernel
+from arcspan.decoding.kernels.doubles import (
+    HUGE,
+    WIDTH,
+    add,
+    between,
+    exponential,
+    load,
+    minimum,
+    multiply,
+    multiply_add,
+    smallest,
+    splat,
+    spread,
+    store,
+    subtract,
+    total,
+    where_above,
+)
+from arcspan.decoding.kernels.exponential import exp_negative, relaxed
 
 # What a kernel says of a sentence; the first four as the searches do.
 DONE, NAN, FORBIDDEN, INFINITE, UNSAFE = 0, 1, 2, 3, 4
 
 TOP = 450.0
-# The scale of a span all of whose trees are forbidden.
-NOTHING = -1e15
-# Products of at least 2**SMALL keep all their digits.
-SMALL = -1000.0
-# Scores further below their maximum, or further from zero, than this are left to the kernel with logarithms.
-DEEP, FAR = -600.0, 1e6
+SAFE = -960.0
 LOG2 = math.log(2.0)
-HUGE = 1e308
+# Scores further below the greatest than this are left to the kernel with logarithms.
+DEEP = -600.0
 
 _u = np.uint64
 
 
 @kernel
-def look(span, arc, headed, b, n):
-    """DONE where every score that the search reads is a number or -inf."""
-    nan = False
-    infinite = False
+def joint(
+    sentences,
+    span,
+    arc,
+    headed,
+    order,
+    lengths,
+    x,
+    g,
+    partition,
+    spans,
+    heads,
+    parts,
+    with_parts,
+    status,
+    wanted,
+):
+    """Log-partition and, where wanted, marginals of the listed sentences.
+
+    span, arc   float64 [B, size, size];  headed  [B, size, size, size], float32 or float64, read where order is 2
+    x, g        room for two charts of the longest sentence: n (n + 1) / 2 spans, whole blocks of heads
+    partition, spans, heads, parts, status   [B] and as the scores, out; parts are written where wanted with_parts
+    """
+    for b in sentences:
+        n = lengths[b]
+        partition[b] = 0.0
+        code, masked = look(span, arc, b, n)
+        if order == 2 and code == DONE:
+            code, more = look_headed(headed, b, n)
+            masked |= more
+        if code != DONE or n == 0:
+            status[b] = code
+            continue
+        size = n + 1
+        stride = WIDTH * (n // WIDTH + 1)
+        attach = np.zeros(size * stride)
+        turned = np.zeros(stride * stride)
+        root = np.zeros(stride)
+        leaf = np.empty(size)
+        factor = np.zeros((size, size))
+        shift = np.zeros((size, size))
+        code, height, constant, hook_shift, arc_depth, span_depth = prepare(
+            span, arc, headed, order, b, n, attach, turned, root, leaf, factor, shift
+        )
+        down = 2.0**-height
+        whole = 0.0
+        for attempt in range(3):
+            if code != DONE:
+                break
+            least, second_depth = inside(
+                headed, order, b, n, x, attach, leaf, factor, down, shift, hook_shift, masked
+            )
+            whole = 0.0
+            for m in range(1, size):
+                whole += root[m] * x[m // WIDTH * plane_size(n) + WIDTH * (n - 1) + m % WIDTH]
+            if safe(least, height, arc_depth, span_depth, second_depth, masked):
+                break
+            # Far below the bound: again, with every word's share of the difference.
+            if attempt == 2 or not whole < 2.0**-100:
+                code = UNSAFE
+                break
+            rise = -math.log(whole) if whole > 0.0 else -SAFE * LOG2
+            constant -= rise
+            for j in range(1, size):
+                leaf[j] *= math.exp(rise / n)
+        if code == DONE:
+            if masked and whole == 0.0:
+                code = FORBIDDEN
+            elif not 2.0 ** (SAFE + 60.0) <= whole < HUGE:
+                code = UNSAFE
+        if code == DONE:
+            partition[b] = math.log(whole) + constant
+            if wanted:
+                for m in range(1, size):
+                    root[m] /= whole
+                code = outside(
+                    headed,
+                    order,
+                    b,
+                    n,
+                    x,
+                    g,
+                    turned,
+                    attach,
+                    root,
+                    factor,
+                    down,
+                    shift,
+                    hook_shift,
+                    spans[b],
+                    heads[b],
+                    parts,
+                    with_parts,
+                )
+        status[b] = code
+
+
+@inlined
+def safe(least, height, arc_depth, span_depth, second_depth, masked):
+    """Whether nothing that matters was lost below the range of doubles, by the least headed value of the chart.
+
+    depths are the least differences of scores, in nats. A hooked value is at least `least` times the least arc and
+    second-order factors.
+    """
+    if not min(arc_depth, second_depth) >= DEEP or not least > 0.0:
+        return False
+    hooked = math.log(least) / LOG2 + (arc_depth + second_depth) / LOG2
+    if not masked:
+        # Every value is so large that 2**-1022 from each product is nothing, before it was scaled down as well.
+        return hooked + min(height, 0.0) >= SAFE
+    # No product of positive values and factors can have become zero.
+    return 2.0 * hooked - height + (span_depth + second_depth) / LOG2 >= SAFE and hooked >= SAFE
+
+
+@called
+def look(span, arc, b, n):
+    """DONE where every score that the search reads is a number or -inf, and whether some are -inf.
+
+    Either kind of scores may be None.
+    """
+    nan, infinite, masked = False, False, False
     for i in range(n + 1):
         for j in range(n + 1):
             if span is not None and i < j:
                 nan |= np.isnan(span[b, i, j])
                 infinite |= span[b, i, j] == np.inf
+                masked |= span[b, i, j] == -np.inf
             if arc is not None and i > 0 and i != j:
                 nan |= np.isnan(arc[b, i, j])
                 infinite |= arc[b, i, j] == np.inf
-            if headed is not None and i < j:
-                for h in range(1, n + 1):
-                    nan |= np.isnan(headed[b, i, j, h])
-                    infinite |= headed[b, i, j, h] == np.inf
-    if nan:
-        return NAN
-    return INFINITE if infinite else DONE
+                masked |= arc[b, i, j] == -np.inf
+    return (NAN if nan else INFINITE if infinite else DONE), masked
 
 
-@kernel
-def adds_up(total, expected):
-    """Whether a sum of probabilities is what it must be; false for NaN."""
-    return abs(total - expected) <= 1e-6 * expected
+@called
+def look_headed(headed, b, n):
+    """The same for the scores of headed and hooked spans."""
+    bad, masks = 0, 0
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            row = headed[b, i, j]
+            for h in range(1, n + 1):
+                bad += not row[h] < np.inf
+                masks += row[h] == -np.inf
+    if bad == 0:
+        return DONE, masks > 0
+    for i in range(n):
+        for j in range(i + 1, n + 1):
+            for h in range(1, n + 1):
+                if np.isnan(headed[b, i, j, h]):
+                    return NAN, masks > 0
+    return INFINITE, masks > 0
 
 
-@relaxed
-def combine(acc, begin, begin_step, end, end_step, left, left_row, right, right_row, stride, weights, count):
-    """acc[h] += sum over k < count of weights[k] left[left_row + k, h] right[right_row + k, h], begin <= h < end.
+@called
+def prepare(span, arc, headed, order, b, n, attach, turned, root, leaf, factor, shift):
+    """The scores as factors, and the scales.
 
-    begin and end grow with k by their steps (0 or 1) and are rounded to whole vectors: rows may be read, and acc
-    written, a little beyond. Four k at a time, so that acc is read and written once for four products. Unsigned
-    indices spare the test for negative ones, which would keep the loop from being vectorised.
+    Returns what happened, the height (see prepare_spans), what is to be added to the logarithm of the whole, the
+    greatest hooked score, and the least differences of arc and of span scores.
     """
-    step = _u(stride)
-    a = _u(left_row * stride)
-    b = _u(right_row * stride)
-    k = 0
-    while k + 3 < count:
-        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        a1, a2, a3 = a + step, a + step + step, a + step + step + step
-        b1, b2, b3 = b + step, b + step + step, b + step + step + step
-        for h in range(_u((begin + k * begin_step) & ~3), _u((end + (k + 3) * end_step + 3) & ~3)):
-            acc[h] += (
-                w0 * left[a + h] * right[b + h]
-                + w1 * left[a1 + h] * right[b1 + h]
-                + w2 * left[a2 + h] * right[b2 + h]
-                + w3 * left[a3 + h] * right[b3 + h]
-            )
-        a += step + step + step + step
-        b += step + step + step + step
-        k += 4
-    while k < count:
-        w0 = weights[k]
-        for h in range(_u((begin + k * begin_step) & ~3), _u((end + k * end_step + 3) & ~3)):
-            acc[h] += w0 * left[a + h] * right[b + h]
-        a += step
-        b += step
-        k += 1
+    constant, arc_depth = prepare_arcs(arc, b, n, len(root), attach, turned, root)
+    if constant == -np.inf:
+        return FORBIDDEN, 0.0, 0.0, 0.0, 0.0, 0.0
+    hook_shift = 0.0
+    hook = np.zeros((n + 1, n + 1))
+    if order == 2:
+        hook_shift = prepare_headed(headed, b, n, shift, hook)
+        if hook_shift == -np.inf:
+            return FORBIDDEN, 0.0, 0.0, 0.0, 0.0, 0.0
+        constant += hook_shift * (n - 1)
+    code, height, share, span_depth = prepare_spans(span, order, b, n, shift, hook, hook_shift, leaf, factor)
+    return code, height, constant + share, hook_shift, arc_depth, span_depth
+
+
+@inlined
+def plane_size(n):
+    """The numbers in a plane of the chart: eight heads of every span."""
+    return WIDTH * (n * (n + 1) // 2)
+
+
+@inlined
+def first_of_row(n, i):
+    """Where the row of spans that begin at i stands: span (i, j) is at first_of_row(n, i) + WIDTH * j of a plane."""
+    return WIDTH * (i * n - i * (i + 1) // 2 - 1)
 
 
 @relaxed
-def add_rows(acc, begin, end, table, first, stride, weights, count):
-    """acc[h] += sum over k < count of weights[first + k] table[first + k, h], begin <= h < end."""
-    step = _u(stride)
-    a = _u(first * stride)
-    k = _u(first)
-    last = _u(first + count)
-    while k + _u(3) < last:
-        w0, w1, w2, w3 = weights[k], weights[k + _u(1)], weights[k + _u(2)], weights[k + _u(3)]
-        a1, a2, a3 = a + step, a + step + step, a + step + step + step
-        for h in range(_u(begin), _u(end)):
-            acc[h] += w0 * table[a + h] + w1 * table[a1 + h] + w2 * table[a2 + h] + w3 * table[a3 + h]
-        a += step + step + step + step
-        k += _u(4)
-    while k < last:
-        w0 = weights[k]
-        for h in range(_u(begin), _u(end)):
-            acc[h] += w0 * table[a + h]
-        a += step
-        k += _u(1)
-
-
-@relaxed
-def row_of(cube, index, stride):
-    """One row of a flat cube."""
-    return cube[index * stride : (index + 1) * stride]
-
-
-@relaxed
-def exponentials(row, source, begin, end, shift):
-    """row[h] = exp(source[h] - shift), at most one."""
+def greatest(source, begin, end, least):
+    """The greatest of source[begin:end] and `least`."""
+    best = least
     for h in range(_u(begin), _u(end)):
-        row[h] = exp_negative(min(source[h] - shift, 0.0))
+        best = max(best, np.float64(source[h]))
+    return best
 
 
 @relaxed
@@ -154,436 +270,591 @@ def depth(source, begin, end, shift):
 
 
 @relaxed
-def greatest(source, begin, end, least):
-    """The greatest of source[begin:end] and `least`."""
-    best = least
+def exponentials(row, at, source, begin, end, shift):
+    """row[at + h] = exp(source[h] - shift), at most one."""
+    offset = _u(at)
     for h in range(_u(begin), _u(end)):
-        best = max(best, np.float64(source[h]))
-    return best
+        row[offset + h] = exp_negative(min(source[h] - shift, 0.0))
 
 
 @relaxed
-def prepare_arcs(arc, b, n, stride, arcs, turned, root):
-    """exp of the arc scores relative to the best head of each word, as arcs[m, h], turned[h, m] and root[m].
+def prepare_arcs(arc, b, n, stride, attach, turned, root):
+    """Exponentials of the arc scores relative to the best head of each word: attach[m, h], turned[h, m], root[m].
 
     Returns the sum of what was subtracted, and the least difference.
     """
     total = 0.0
     deepest = 0.0
-    row = np.zeros(stride)
     for m in range(1, n + 1):
         scores = arc[b, m]
-        shift = greatest(scores, m + 1, n + 1, greatest(scores, 0, m, -np.inf))
-        if shift == -np.inf:
+        best = greatest(scores, m + 1, n + 1, greatest(scores, 0, m, -np.inf))
+        if best == -np.inf:
             return -np.inf, 0.0
-        total += shift
-        exponentials(row, scores, 0, n + 1, shift)
-        deepest = min(deepest, depth(scores, 0, m, shift), depth(scores, m + 1, n + 1, shift))
-        row[m] = 0.0
-        root[m] = row[0]
-        row[0] = 0.0
-        for h in range(stride):
-            arcs[m * stride + h] = row[h]
-            if h <= n:
-                turned[h * stride + m] = row[h]
+        total += best
+        exponentials(attach, m * stride, scores, 0, n + 1, best)
+        deepest = min(deepest, depth(scores, 0, m, best), depth(scores, m + 1, n + 1, best))
+        root[m] = attach[m * stride]
+        attach[m * stride] = 0.0
+        attach[m * stride + m] = 0.0
+        for h in range(n + 1):
+            turned[h * stride + m] = attach[m * stride + h]
     return total, deepest
 
 
 @relaxed
-def weigh_splits(i, j, scale, low, weights):
-    """weights[k] of the split k of (i, j) relative to the best one; that one's scale, and the least safe exponent."""
-    scale_i, scale_j, low_i, low_j = scale[i], scale[j], low[i], low[j]
-    best = 2.0 * NOTHING
-    for k in range(_u(i + 1), _u(j)):
-        best = max(best, scale_i[k] + scale_j[k])
-    least = 0.0
-    for k in range(_u(i + 1), _u(j)):
-        e = scale_i[k] + scale_j[k] - best - TOP
-        weights[k] = power_of_two(e)
-        least = min(least, e + low_i[k] + low_j[k] if e > 0.5 * NOTHING else 0.0)
-    return best, least
-
-
-@kernel
-def lossless(acc, i, j, scale, best):
-    """Whether the headed values of (i, j) are so large that what was lost in underflow is below 2**-50 of each."""
-    lost = TOP + 40.0 - 1022.0
-    for k in range(i + 1, j):
-        e = scale[i, k] + scale[j, k] - best - TOP
-        if 0.5 * NOTHING < e < -1022.0:
-            lost = 2.0 * TOP + 40.0 - 1022.0
-    for h in range(i + 1, j + 1):
-        if acc[h] == 0.0 or exponent(acc[h]) < lost + 50.0:
-            return False
-    return True
-
-
-@relaxed
-def least_positive(row, begin, end):
-    """The exponent of the least positive value of row[begin:end]."""
-    least = HUGE
-    for h in range(_u(begin), _u(end)):
-        least = min(least, row[h] if row[h] > 0.0 else HUGE)
-    return exponent(least)
-
-
-@relaxed
-def forget(row, other):
-    """Two rows of zeros."""
-    for h in range(len(row)):
-        row[h] = 0.0
-        other[h] = 0.0
-
-
-@relaxed
-def second_order(row, scores, i, j, size, shift, hook_shift):
-    """The exponentials of the headed and hooked scores of a span, and how deep they reach."""
-    exponentials(row, scores, 0, size, hook_shift)
-    exponentials(row, scores, i + 1, j + 1, shift)
-    row[0] = 0.0
-    for h in range(size, len(row)):
-        row[h] = 0.0
-    return min(
-        depth(scores, i + 1, j + 1, shift),
-        depth(scores, 1, i + 1, hook_shift),
-        depth(scores, j + 1, size, hook_shift),
-    )
-
-
-@relaxed
-def greatest_hooked(headed, b, n):
-    """The greatest score of a hooked span."""
-    best = -np.inf
+def prepare_headed(headed, b, n, shift, hook):
+    """Into shift[i, j] and hook[i, j], the greatest headed and hooked score of every span; returns the greatest of hook."""
+    best = 0.0 if n == 1 else -np.inf
     for i in range(n):
         for j in range(i + 1, n + 1):
-            best = greatest(headed[b, i, j], j + 1, n + 1, greatest(headed[b, i, j], 1, i + 1, best))
+            scores = headed[b, i, j]
+            shift[i, j] = greatest(scores, i + 1, j + 1, -np.inf)
+            hook[i, j] = hook[j, i] = greatest(scores, j + 1, n + 1, greatest(scores, 1, i + 1, -np.inf))
+            best = max(best, hook[i, j])
     return best
 
 
 @relaxed
-def inside(span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, tops, mantissas):
-    """Fill the chart x; returns what happened, the total scaled down by 2**scale[0, n], and its logarithm.
-
-    g takes the exponentials of the second-order scores.
-    """
-    size = n + 1
-    constant, deepest = prepare_arcs(arc, b, n, stride, arcs, turned, root)
-    if constant == -np.inf:
-        return FORBIDDEN, 0.0, 0.0
-    arc_low = math.floor(deepest / LOG2)
-    hook_shift = 0.0
-    if headed is not None and n > 1:
-        hook_shift = greatest_hooked(headed, b, n)
-        if hook_shift == -np.inf:
-            return FORBIDDEN, 0.0, 0.0
-        constant += hook_shift * (n - 1)
-    # The exponent of the least positive value of a span, at most zero.
-    low = np.zeros((size, size))
-    acc = np.zeros(stride)
-    row = np.zeros(stride)
-    weights = np.empty(size)
-    # All spans that end in j, the narrowest first: the rows x[j, k] of their right parts stay in the cache.
-    for j in range(1, size):
-        for i in range(j - 1, -1, -1):
-            x_ij, x_ji = row_of(x, i * size + j, stride), row_of(x, j * size + i, stride)
-            scale[i, j] = scale[j, i] = NOTHING
-            score = np.float64(span[b, i, j])
-            second_low = 0.0
-            if headed is not None:
-                shift = greatest(headed[b, i, j], i + 1, j + 1, -np.inf)
-                score += shift
-                if score > -np.inf:
-                    second = row_of(g, i * size + j, stride)
-                    deepest = second_order(second, headed[b, i, j], i, j, size, shift, hook_shift)
-                    if deepest < DEEP:
-                        return UNSAFE, 0.0, 0.0
-                    second_low = math.floor(deepest / LOG2)
-            if score == -np.inf:
-                forget(x_ij, x_ji)
-                continue
-            if abs(score) > FAR:
-                return UNSAFE, 0.0, 0.0
-            log2 = math.floor(score / LOG2)
-            mantissa = 2.0 * exp_negative(score - log2 * LOG2 - LOG2)
-
-            for h in range(stride):
-                acc[h] = 0.0
-            best = -TOP
-            if j - i == 1:
-                acc[j] = mantissa
-            else:
-                best, least = weigh_splits(i, j, scale, low, weights)
-                if best < 0.5 * NOTHING:
-                    forget(x_ij, x_ji)
-                    continue
-                first = i + 1
-                combine(
-                    acc,
-                    first,
-                    0,
-                    j + 1,
-                    0,
-                    x,
-                    i * size + first,
-                    x,
-                    j * size + first,
-                    stride,
-                    weights[first:],
-                    j - first,
-                )
-                if least < SMALL and not lossless(acc, i, j, scale, best):
-                    return UNSAFE, 0.0, 0.0
-                for h in range(_u(i + 1), _u(j + 1)):
-                    acc[h] *= mantissa
-            if headed is not None:
-                if least_positive(acc, i + 1, j + 1) + second_low < SMALL:
-                    return UNSAFE, 0.0, 0.0
-                for h in range(_u(i + 1), _u(j + 1)):
-                    acc[h] *= second[h]
-            top, lowest = 0.0, HUGE
-            for h in range(_u(i + 1), _u(j + 1)):
-                top = max(top, acc[h])
-                lowest = min(lowest, acc[h] if acc[h] > 0.0 else HUGE)
-            if top == 0.0:
-                forget(x_ij, x_ji)
-                continue
-            up = exponent(top) - TOP
-            head_low = exponent(lowest) - up
-            if head_low < SMALL:
-                return UNSAFE, 0.0, 0.0
-            scale[i, j] = scale[j, i] = best + TOP + log2 + up
-            tops[i, j] = tops[j, i] = log2
-            mantissas[i, j] = mantissa
-            factor = power_of_two(-up)
-
-            # Hooked: the head m of the span attaches to h outside.
-            for h in range(stride):
-                acc[h] *= factor
-                row[h] = 0.0
-            left_end = (i + 4) & ~3
-            right_begin = max((j + 1) & ~3, left_end)
-            add_rows(row, 0, left_end, arcs, i + 1, stride, acc, j - i)
-            add_rows(row, right_begin, stride, arcs, i + 1, stride, acc, j - i)
-            if head_low + arc_low + second_low < SMALL:
-                for h in range(1, size):
-                    if h <= i or h > j:
-                        if head_low + arc_low < SMALL and (row[h] == 0.0 or exponent(row[h]) < SMALL + 100.0):
-                            return UNSAFE, 0.0, 0.0
-                        if row[h] > 0.0 and exponent(row[h]) + second_low < SMALL:
-                            return UNSAFE, 0.0, 0.0
-            if headed is not None:
-                for h in range(stride):
-                    row[h] *= second[h]
-            for h in range(_u(i + 1), _u(j + 1)):
-                row[h] = acc[h]
-            lowest = HUGE
-            for h in range(stride):
-                x_ij[h] = row[h]
-                x_ji[h] = row[h]
-                lowest = min(lowest, row[h] if row[h] > 0.0 else HUGE)
-            low[i, j] = low[j, i] = min(exponent(lowest), 0.0)
-    if scale[0, n] == NOTHING:
-        return FORBIDDEN, 0.0, 0.0
+def log_sum_hooked(a, b, hook_a, hook_b, count):
+    """As log_space.log_sum, where the better of two factors goes to each pair."""
+    best = 2.0 * log_space.ZERO
+    for k in range(count):
+        best = max(best, a[k] + b[k] + max(hook_a[k], hook_b[k]))
+    if best < log_space.NOTHING:
+        return log_space.ZERO
     total = 0.0
-    for m in range(1, size):
-        total += x[n * stride + m] * root[m]
-    if total == 0.0 and low[0, n] + arc_low >= SMALL:
-        return FORBIDDEN, 0.0, 0.0
-    if total == 0.0 or exponent(total) < SMALL + 100.0:
-        return UNSAFE, 0.0, 0.0
-    return DONE, total, math.log(total) + scale[0, n] * LOG2 + constant
+    for k in range(count):
+        total += exp_negative(a[k] + b[k] + max(hook_a[k], hook_b[k]) - best)
+    return best + math.log(total)
 
 
 @relaxed
-def outside(n, stride, x, g, second, arcs, turned, root, scale, tops, mantissas, total, spans, heads, parts):
-    """Marginals from the chart: spans[i, j], heads[m, h] and, where wanted, parts[i, j, h]; False where they are off.
+def prepare_spans(span, order, b, n, shift, hook, hook_shift, leaf, factor):
+    """The scales. leaf[j] is the value of the span of word j, factor[i, j] 2**-height goes to every wide span.
 
-    g[i, j, h] becomes the outside value of a headed span, times its own scores: what its two parts receive.
+    Returns what happened, the height, the logarithm of what the value of the whole sentence is to be multiplied with,
+    and the least difference of a score from the greatest.
     """
     size = n + 1
-    out = np.empty(stride)
-    weights = np.empty(size)
-    hooked = np.empty(size * stride)
-    sums = np.zeros(size * stride)
-    everything = 0.0
-    # All spans that begin in i, the widest first: the rows g[i, k] and x[i, k] stay in the cache.
+    best = 0.0 if n == 1 else -np.inf
     for i in range(n):
-        for j in range(n, i, -1):
-            w = j - i
-            x_ij = row_of(x, i * size + j, stride)
-            g_ij, g_ji = row_of(g, i * size + j, stride), row_of(g, j * size + i, stride)
-            hooks = row_of(hooked, j, stride)
-            if scale[i, j] == NOTHING:
-                forget(g_ij, g_ji)
-                forget(hooks, hooks)
-                spans[i, j] = 0.0
-                if parts is not None:
-                    for h in range(1, size):
-                        parts[i, j, h] = 0.0
-                continue
-            for h in range(stride):
-                out[h] = 0.0
-            if w == n:
-                for m in range(1, size):
-                    out[m] = root[m] / total
-                    heads[m, 0] = x_ij[m] * out[m]
-            else:
-                # As the left part of (i, k), then as the right part of (k, j).
-                scale_ij, scale_i, scale_j, tops_i, tops_j = scale[i, j], scale[i], scale[j], tops[i], tops[j]
-                for k in range(_u(j + 1), _u(size)):
-                    weights[k] = power_of_two(scale_ij + scale_j[k] + tops_i[k] - scale_i[k])
-                first = j + 1
-                combine(
-                    out,
-                    i + 1,
-                    0,
-                    first + 1,
-                    1,
-                    g,
-                    i * size + first,
-                    x,
-                    j * size + first,
-                    stride,
-                    weights[first:],
-                    n - j,
-                )
-                for k in range(i):
-                    weights[k] = power_of_two(scale_ij + scale_i[k] + tops_j[k] - scale_j[k])
-                combine(out, 1, 1, j + 1, 0, g, j * size, x, i * size, stride, weights, i)
-                for h in range(stride):
-                    out[h] = out[h] if x_ij[h] > 0.0 else 0.0
-
-            for h in range(stride):
-                hooks[h] = out[h]
-            if second:
-                for h in range(stride):
-                    hooks[h] *= g_ij[h]
-            for h in range(_u(i + 1), _u(j + 1)):
-                hooks[h] = 0.0
-            if parts is not None:
-                for h in range(1, size):
-                    parts[i, j, h] = x_ij[h] * out[h]
-            if w < n:
-                add_rows(out, (i + 1) & ~3, (j + 4) & ~3, turned, 1, stride, hooks, i)
-                add_rows(out, (i + 1) & ~3, (j + 4) & ~3, turned, j + 1, stride, hooks, n - j)
-
-            probability = 0.0
-            for h in range(_u(i + 1), _u(j + 1)):
-                out[h] = out[h] if x_ij[h] > 0.0 else 0.0
-                probability += x_ij[h] * out[h]
-            spans[i, j] = probability
-            everything += probability
-            if parts is not None:
-                for h in range(i + 1, j + 1):
-                    parts[i, j, h] = x_ij[h] * out[h]
-            mantissa = mantissas[i, j]
-            for h in range(_u(i + 1), _u(j + 1)):
-                out[h] *= mantissa
-            if second:
-                for h in range(_u(i + 1), _u(j + 1)):
-                    out[h] *= g_ij[h]
-            for h in range(i + 1):
-                out[h] = 0.0
-            for h in range(j + 1, stride):
-                out[h] = 0.0
-            for h in range(stride):
-                g_ij[h] = out[h]
-                g_ji[h] = out[h]
-        # An arc from m to h has a share in all spans headed by m that h is outside of.
-        left_end = (i + 4) & ~3
-        for m in range(i + 1, size):
-            for j in range(m, size):
-                weights[j] = x[(i * size + j) * stride + m]
-            sums_m = row_of(sums, m, stride)
-            add_rows(sums_m, 0, left_end, hooked, m, stride, weights, size - m)
-            add_rows(sums_m, max((m + 1) & ~3, left_end), stride, hooked, m, stride, weights, size - m)
-    good = adds_up(everything, 2.0 * n - 1.0)
-    for m in range(1, size):
-        mass = np.float64(heads[m, 0])
-        for h in range(1, size):
-            weight = arcs[m * stride + h]
-            value = weight * sums[m * stride + h] if weight > 0.0 else 0.0
-            heads[m, h] = value
-            mass += value
-        good &= adds_up(mass, 1.0)
-    return good
-
-
-@kernel
-def joint(sentences, span, arc, headed, lengths, x, g, partition, spans, heads, parts, status, wanted):
-    """Log-partition and, where wanted, marginals of the listed sentences.
-
-    x and g are room for two charts of the longest of them.
-    """
-    for b in sentences:
-        n = lengths[b]
-        partition[b] = 0.0
-        status[b] = look(span, arc, headed, b, n)
-        if n == 0 or status[b] != DONE:
-            continue
-        size = n + 1
-        stride = (size + 3) & ~3
-        arcs = np.zeros(size * stride)
-        turned = np.zeros(size * stride)
-        root = np.zeros(size)
-        scale = np.empty((size, size))
-        tops = np.zeros((size, size))
-        mantissas = np.zeros((size, size))
-        code, total, logarithm = inside(
-            span, arc, headed, b, n, stride, x, g, arcs, turned, root, scale, tops, mantissas
-        )
-        partition[b] = logarithm
-        if code == DONE and wanted:
-            second = headed is not None
-            wide = None if parts is None else parts[b]
-            good = outside(
-                n,
-                stride,
-                x,
-                g,
-                second,
-                arcs,
-                turned,
-                root,
-                scale,
-                tops,
-                mantissas,
-                total,
-                spans[b],
-                heads[b],
-                wide,
+        for j in range(i + 2, size):
+            best = max(best, span[b, i, j] + shift[i, j])
+    # bound[i, j]: the log of a sum over binary trees with two choices at each split, each with the greatest hooked
+    # score of the part that may become the modifier; bound[j, i] is a copy, to be read along memory.
+    bound = np.empty((size, size))
+    deepest = 0.0
+    for w in range(1, size):
+        for i in range(size - w):
+            j = i + w
+            score = span[b, i, j] + shift[i, j]
+            if w > 1:
+                score -= best
+                if -np.inf < score < DEEP:
+                    return UNSAFE, 0.0, 0.0, 0.0
+                deepest = min(deepest, score if score > -np.inf else 0.0)
+                factor[i, j] = exp_negative(score)
+                left, right = bound[i, i + 1 : j], bound[j, i + 1 : j]
+                score += LOG2
+                if order == 1:
+                    score += log_space.log_sum(left, right, w - 1)
+                else:
+                    score += (
+                        log_sum_hooked(left, right, hook[i, i + 1 : j], hook[j, i + 1 : j], w - 1)
+                        - hook_shift
+                    )
+            bound[i, j] = bound[j, i] = (
+                max(score, log_space.ZERO) if score > log_space.NOTHING else log_space.ZERO
             )
-            code = DONE if good else UNSAFE
-        if code == UNSAFE:
-            code = DONE
-            wide = None if parts is None else parts[b]
-            partition[b] = log_space.eisner_satta(span, arc, headed, b, n, spans[b], heads[b], wide, wanted)
-            if partition[b] < log_space.NOTHING:
-                code = FORBIDDEN
-        status[b] = code
+    if bound[0, n] < log_space.NOTHING:
+        return FORBIDDEN, 0.0, 0.0, 0.0
+
+    # Hand the bound out: what a split adds goes to the word before it.
+    extra = np.zeros(size)
+    stack = np.empty((size, 2), np.int64)
+    stack[0, 0], stack[0, 1] = 0, n
+    top = 1
+    while top > 0:
+        top -= 1
+        i, j = stack[top, 0], stack[top, 1]
+        if j - i > 1:
+            split, found = i + 1, -np.inf
+            for k in range(i + 1, j):
+                if bound[i, k] + bound[j, k] > found:
+                    split, found = k, bound[i, k] + bound[j, k]
+            extra[split] = bound[i, j] - found
+            stack[top, 0], stack[top, 1] = i, split
+            stack[top + 1, 0], stack[top + 1, 1] = split, j
+            top += 2
+    shares = np.zeros(size)
+    for j in range(1, size):
+        shares[j] = shares[j - 1] + bound[j - 1, j] + extra[j]
+    excess = 0.0
+    for i in range(n):
+        for j in range(i + 1, size):
+            excess = max(excess, bound[i, j] - (shares[j] - shares[i]))
+    if excess > 2.0 * TOP * LOG2:
+        return UNSAFE, 0.0, 0.0, 0.0
+    height = math.floor(TOP - excess / LOG2)
+    for j in range(1, size):
+        value = height * LOG2 - extra[j]
+        if value < -TOP * LOG2:
+            return UNSAFE, 0.0, 0.0, 0.0
+        leaf[j] = math.exp(value)
+    return DONE, height, shares[n] - height * LOG2 + best * (n - 1), deepest
 
 
-@kernel
-def spans_only(sentences, span, lengths, partition, spans, status, wanted):
-    """The same for binary trees over span scores alone."""
-    for b in sentences:
-        n = lengths[b]
-        partition[b] = 0.0
-        status[b] = look(span, None, None, b, n)
-        if n > 0 and status[b] == DONE:
-            partition[b] = log_space.cky(span, b, n, spans[b], wanted)
-            if partition[b] < log_space.NOTHING:
-                status[b] = FORBIDDEN
+@called
+def second_order(headed, b, n, i, first, last, shift, hook_shift, second, buffer):
+    """second[j - first, h] = exp of the headed or hooked score of (i, j, h), scaled, for the spans of a tile.
+
+    Zero for h = 0 and beyond n. Returns how deep the scores reach.
+    """
+    stride = WIDTH * (n // WIDTH + 1)
+    lowest = splat(0.0)
+    nothing = splat(-np.inf)
+    for j in range(first, last + 1):
+        scores = headed[b, i, j]
+        for h in range(1, n + 1):
+            buffer[h] = scores[h]
+        heads, hooks = splat(shift[i, j]), splat(hook_shift)
+        for h in range(0, stride, WIDTH):
+            value = subtract(load(buffer, h), between(h, i + 1, j + 1, heads, hooks))
+            value = between(h, 1, n + 1, value, nothing)
+            lowest = minimum(lowest, where_above(value, nothing, value, lowest))
+            store(second, (j - first) * stride + h, exponential(value))
+    return smallest(lowest)
 
 
-@kernel
-def arcs_only(sentences, arc, lengths, partition, heads, status, wanted):
-    """The same for projective dependency trees over arc scores alone."""
-    for b in sentences:
-        n = lengths[b]
-        partition[b] = 0.0
-        status[b] = look(None, arc, None, b, n)
-        if n > 0 and status[b] == DONE:
-            partition[b] = log_space.eisner(arc, b, n, heads[b], wanted)
-            if partition[b] < log_space.NOTHING:
-                status[b] = FORBIDDEN
+@called
+def inside(headed, order, b, n, x, attach, leaf, factor, down, shift, hook_shift, masked):
+    """Fill the chart x; returns its least value, and how deep second-order scores reach."""
+    stride = WIDTH * (n // WIDTH + 1)
+    inner = np.zeros(4 * stride)
+    second = np.zeros(4 * stride)
+    watch = np.full(WIDTH, HUGE)
+    floor = 0.0 if masked else -1.0
+    buffer = np.zeros(stride)
+    deepest = 0.0
+    for i in range(n - 1, -1, -1):
+        first = i + 1
+        while first <= n:
+            last = min(first | 3, n)
+            if order == 2:
+                deepest = min(
+                    deepest, second_order(headed, b, n, i, first, last, shift, hook_shift, second, buffer)
+                )
+            for j in range(first, last + 1):
+                own = leaf[j] if j == i + 1 else factor[i, j] * down
+                _finish(order, n, i, first, j, own, floor, x, attach, inner, second, watch)
+            _hook(order, n, i, first, last, x, attach, inner, second)
+            if last < n:
+                _push(n, i, first, last, x)
+            first = last + 1
+    return smallest(load(watch, 0)), deepest
+
+
+@inlined
+def _finish(order, n, i, first, j, factor, floor, x, attach, inner, second, watch):
+    """Headed span (i, j), all heads, from what was pushed and the splits within the tile; then hook its end's block."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    mine = (j - first) * stride
+    own = j // WIDTH
+    zero, huge, bottom = splat(0.0), splat(HUGE), splat(floor)
+    lowest = load(watch, 0)
+    scale = splat(factor)
+    value = zero
+    for block in range((i + 1) // WIDTH, own + 1):
+        base = block * plane
+        if j == i + 1:
+            value = splat(1.0)
+        elif first == i + 1:
+            value = zero
+        else:
+            value = load(x, base + row + WIDTH * j)
+        for k in range(first, j):
+            value = multiply_add(
+                load(x, base + row + WIDTH * k), load(x, base + first_of_row(n, k) + WIDTH * j), value
+            )
+        value = multiply(value, scale)
+        if order == 2:
+            value = multiply(value, load(second, mine + WIDTH * block))
+        lowest = minimum(
+            lowest, between(WIDTH * block, i + 1, j + 1, where_above(value, bottom, value, huge), huge)
+        )
+        store(x, base + row + WIDTH * j, value)
+        store(inner, mine + WIDTH * block, between(WIDTH * block, i + 1, j + 1, value, zero))
+    hooked = zero
+    for m in range(i + 1, j + 1):
+        hooked = multiply_add(spread(inner, mine + m), load(attach, m * stride + WIDTH * own), hooked)
+    if order == 2:
+        hooked = multiply(hooked, load(second, mine + WIDTH * own))
+    store(x, own * plane + row + WIDTH * j, between(WIDTH * own, i + 1, j + 1, value, hooked))
+    store(watch, 0, lowest)
+
+
+@inlined
+def _hooked(order, n, i, block, own, at, mine, x, value, second):
+    """Write the hooked values of one span in one block; lanes inside the span keep what they have."""
+    if order == 2:
+        value = multiply(value, load(second, mine + WIDTH * block))
+    if block < own:
+        value = between(WIDTH * block, i + 1, n + 1, load(x, at), value)
+    store(x, at, value)
+
+
+@inlined
+def _hook(order, n, i, first, last, x, attach, inner, second):
+    """Hook the four spans of a tile to the words of every block but the one that holds their ends."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    own = first // WIDTH
+    # A tile of fewer than four spans does the last one again.
+    one, two = min(first + 1, last), min(first + 2, last)
+    a, b, c = (one - first) * stride, (two - first) * stride, (last - first) * stride
+    # Blocks with a word at or before i, then blocks with a word after the tile.
+    before = i // WIDTH + 1 if i > 0 else 0
+    block = 0 if before > 0 else own + 1
+    while block < n // WIDTH + 1:
+        if block != own:
+            p = splat(0.0)
+            q = p
+            r = p
+            s = p
+            for m in range(i + 1, last + 1):
+                arc = load(attach, m * stride + WIDTH * block)
+                p = multiply_add(arc, spread(inner, m), p)
+                q = multiply_add(arc, spread(inner, a + m), q)
+                r = multiply_add(arc, spread(inner, b + m), r)
+                s = multiply_add(arc, spread(inner, c + m), s)
+            at = block * plane + row
+            _hooked(order, n, i, block, own, at + WIDTH * first, 0, x, p, second)
+            _hooked(order, n, i, block, own, at + WIDTH * one, a, x, q, second)
+            _hooked(order, n, i, block, own, at + WIDTH * two, b, x, r, second)
+            _hooked(order, n, i, block, own, at + WIDTH * last, c, x, s, second)
+        block += 1
+        if block == before and block <= own:
+            block = own + 1
+
+
+@inlined
+def _push(n, i, first, last, x):
+    """x[i, j] += x[i, k] x[k, j] for the spans (i, k) of a finished tile and every j after it."""
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    # What a tile of fewer than four spans lacks is the last one again, times zero.
+    one, two = min(first + 1, last), min(first + 2, last)
+    p_row, q_row = first_of_row(n, first), first_of_row(n, one)
+    r_row, s_row = first_of_row(n, two), first_of_row(n, last)
+    zero = splat(0.0)
+    for block in range((i + 1) // WIDTH, n // WIDTH + 1):
+        base = block * plane
+        p = load(x, base + row + WIDTH * first)
+        q = load(x, base + row + WIDTH * one) if last > first + 1 else zero
+        r = load(x, base + row + WIDTH * two) if last > first + 2 else zero
+        s = load(x, base + row + WIDTH * last) if last > first else zero
+        for j in range(max(last + 1, WIDTH * block), n + 1):
+            at = base + WIDTH * j
+            value = load(x, at + row) if first > i + 1 else zero
+            value = multiply_add(p, load(x, at + p_row), value)
+            value = multiply_add(q, load(x, at + q_row), value)
+            value = multiply_add(r, load(x, at + r_row), value)
+            value = multiply_add(s, load(x, at + s_row), value)
+            store(x, at + row, value)
+
+
+@called
+def outside(
+    headed,
+    order,
+    b,
+    n,
+    x,
+    g,
+    turned,
+    attach,
+    root,
+    factor,
+    down,
+    shift,
+    hook_shift,
+    spans,
+    heads,
+    parts,
+    with_parts,
+):
+    """Marginals from the chart: spans[i, j], heads[m, h] and, where wanted, parts[b, i, j, h]. UNSAFE where they are off.
+
+    root[m] is the outside value of the whole sentence headed by m.
+    """
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = plane_size(n)
+    for at in range(plane * (n // WIDTH + 1)):
+        g[at] = 0.0
+    outs = np.zeros(4 * stride)
+    second = np.zeros(4 * stride)
+    buffer = np.zeros(stride)
+    # Of the spans (i, j) of one row: hooked[j, h], the outside values for h outside; inner[j, m], x for m inside.
+    hooked = np.zeros((n + 1) * stride)
+    inner = np.zeros((n + 1) * stride)
+    # sums[m, h] becomes the marginal of the arc, but for its own score.
+    sums = np.zeros(stride * stride)
+    everything = 0.0
+    for i in range(n):
+        last = n
+        while last > i:
+            first = max(last & ~3, i + 1)
+            if order == 2:
+                second_order(headed, b, n, i, first, last, shift, hook_shift, second, buffer)
+            _gather(n, i, first, last, x, g, outs)
+            if last - i == n:
+                for h in range(stride):
+                    outs[(n - first) * stride + h] = root[h]
+            _unhook(order, n, i, first, last, x, turned, outs, hooked, second)
+            for j in range(last, first - 1, -1):
+                _unhook_own(order, n, i, first, j, last, x, g, turned, outs, hooked, second)
+                if with_parts:
+                    _marginals(n, i, first, j, x, outs, parts[b, i, j], buffer)
+                weight = down * factor[i, j] if j > i + 1 else 0.0
+                value = _settle(order, n, i, first, j, weight, down, x, g, outs, inner, second)
+                spans[i, j] = value
+                everything += value
+            last = first - 1
+        _add_arcs(n, i, inner, hooked, sums)
+        _push_right(n, i, x, g)
+    good = adds_up(everything, 2.0 * n - 1.0)
+    for m in range(1, n + 1):
+        heads[m, 0] = root[m] * x[m // WIDTH * plane + WIDTH * (n - 1) + m % WIDTH]
+        mass = np.float64(heads[m, 0])
+        for h in range(1, n + 1):
+            weight = attach[m * stride + h]
+            heads[m, h] = weight * sums[m * stride + h] if weight > 0.0 else 0.0
+            mass += heads[m, h]
+        good &= adds_up(mass, 1.0)
+    return DONE if good else UNSAFE
+
+
+@inlined
+def adds_up(mass, expected):
+    """Whether a sum of probabilities is what it must be; false for NaN."""
+    return abs(mass - expected) <= 1e-5 * expected
+
+
+@inlined
+def _gather(n, i, first, last, x, g, outs):
+    """The outside values of the spans of a tile, from the spans (i, j) beyond it and from what was pushed."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    # A tile of fewer than four spans does the last one again.
+    one, two = min(first + 1, last), min(first + 2, last)
+    p_row, q_row = first_of_row(n, first), first_of_row(n, one)
+    r_row, s_row = first_of_row(n, two), first_of_row(n, last)
+    for block in range(n // WIDTH + 1):
+        at = block * plane + row
+        p = load(g, at + WIDTH * first)
+        q = load(g, at + WIDTH * one)
+        r = load(g, at + WIDTH * two)
+        s = load(g, at + WIDTH * last)
+        if block >= (i + 1) // WIDTH:
+            for j in range(max(last + 1, WIDTH * block), n + 1):
+                whole = load(g, at + WIDTH * j)
+                beside = block * plane + WIDTH * j
+                p = multiply_add(whole, load(x, beside + p_row), p)
+                q = multiply_add(whole, load(x, beside + q_row), q)
+                r = multiply_add(whole, load(x, beside + r_row), r)
+                s = multiply_add(whole, load(x, beside + s_row), s)
+        store(outs, WIDTH * block, p)
+        store(outs, (one - first) * stride + WIDTH * block, q)
+        store(outs, (two - first) * stride + WIDTH * block, r)
+        store(outs, (last - first) * stride + WIDTH * block, s)
+
+
+@inlined
+def _unhook(order, n, i, first, last, x, turned, outs, hooked, second):
+    """From the hooked values of a tile to the headed ones, for the words of every block but the one of its ends."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    own = first // WIDTH
+    zero = splat(0.0)
+    for j in range(first, last + 1):
+        mine = (j - first) * stride
+        for block in range(n // WIDTH + 1):
+            if block != own:
+                value = where_above(
+                    load(x, block * plane + row + WIDTH * j), zero, load(outs, mine + WIDTH * block), zero
+                )
+                if order == 2:
+                    value = multiply(value, load(second, mine + WIDTH * block))
+                if block < own:
+                    value = between(WIDTH * block, 1, i + 1, value, zero)
+                store(hooked, j * stride + WIDTH * block, value)
+    one, two = min(first + 1, last), min(first + 2, last)
+    a, b, c, d = first * stride, one * stride, two * stride, last * stride
+    for block in range((i + 1) // WIDTH, own + 1):
+        p = zero
+        q = p
+        r = p
+        s = p
+        for part in range(2):
+            begin = 1 if part == 0 else WIDTH * (own + 1)
+            end = min(i + 1, WIDTH * own) if part == 0 else n + 1
+            for h in range(begin, end):
+                arc = load(turned, h * stride + WIDTH * block)
+                p = multiply_add(arc, spread(hooked, a + h), p)
+                q = multiply_add(arc, spread(hooked, b + h), q)
+                r = multiply_add(arc, spread(hooked, c + h), r)
+                s = multiply_add(arc, spread(hooked, d + h), s)
+        # Stored last to first, so that of a short tile each span is written once with its own value.
+        at = WIDTH * block
+        _add_inside(outs, (last - first) * stride + at, block, i, last, s)
+        if last > first + 2:
+            _add_inside(outs, 2 * stride + at, block, i, two, r)
+        if last > first + 1:
+            _add_inside(outs, stride + at, block, i, one, q)
+        if last > first:
+            _add_inside(outs, at, block, i, first, p)
+
+
+@inlined
+def _add_inside(outs, at, block, i, j, value):
+    """Add to the lanes of heads inside (i, j]."""
+    store(outs, at, add(load(outs, at), between(WIDTH * block, i + 1, j + 1, value, splat(0.0))))
+
+
+@inlined
+def _unhook_own(order, n, i, first, j, last, x, g, turned, outs, hooked, second):
+    """What a span receives from later spans of its tile; then unhook the words of the block of its end."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    own = j // WIDTH
+    mine = (j - first) * stride
+    zero = splat(0.0)
+    for block in range((i + 1) // WIDTH, own + 1):
+        base = block * plane
+        value = load(outs, mine + WIDTH * block)
+        for k in range(j + 1, last + 1):
+            value = multiply_add(
+                load(g, base + row + WIDTH * k), load(x, base + first_of_row(n, j) + WIDTH * k), value
+            )
+        store(outs, mine + WIDTH * block, value)
+    value = where_above(load(x, own * plane + row + WIDTH * j), zero, load(outs, mine + WIDTH * own), zero)
+    if order == 2:
+        value = multiply(value, load(second, mine + WIDTH * own))
+    store(hooked, j * stride + WIDTH * own, between(WIDTH * own, i + 1, j + 1, zero, value))
+    for block in range((i + 1) // WIDTH, own + 1):
+        value = zero
+        for part in range(2):
+            begin = WIDTH * own if part == 0 else j + 1
+            end = i + 1 if part == 0 else min(WIDTH * (own + 1), n + 1)
+            for h in range(begin, end):
+                value = multiply_add(
+                    load(turned, h * stride + WIDTH * block), spread(hooked, j * stride + h), value
+                )
+        _add_inside(outs, mine + WIDTH * block, block, i, j, value)
+
+
+@called
+def _marginals(n, i, first, j, x, outs, parts, buffer):
+    """Inside times outside: the marginals of the headed and hooked spans (i, j, h)."""
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    mine = (j - first) * WIDTH * (n // WIDTH + 1)
+    zero = splat(0.0)
+    for block in range(n // WIDTH + 1):
+        value = load(x, block * plane + row + WIDTH * j)
+        out = where_above(value, zero, load(outs, mine + WIDTH * block), zero)
+        store(buffer, WIDTH * block, multiply(value, out))
+    for h in range(1, n + 1):
+        parts[h] = buffer[h]
+
+
+@inlined
+def _settle(order, n, i, first, j, weight, down, x, g, outs, inner, second):
+    """Finish the span (i, j): g for its parts, and its marginal."""
+    stride = WIDTH * (n // WIDTH + 1)
+    plane = plane_size(n)
+    row = first_of_row(n, i)
+    mine = (j - first) * stride
+    zero = splat(0.0)
+    mass = zero
+    for block in range((i + 1) // WIDTH, j // WIDTH + 1):
+        at = block * plane + row + WIDTH * j
+        value = between(WIDTH * block, i + 1, j + 1, load(x, at), zero)
+        out = where_above(value, zero, load(outs, mine + WIDTH * block), zero)
+        mass = multiply_add(value, out, mass)
+        out = multiply(out, splat(weight))
+        if order == 2:
+            out = multiply(out, load(second, mine + WIDTH * block))
+        store(g, at, out)
+        store(inner, j * stride + WIDTH * block, value)
+    # Rows are pushed by fours: a later row of the four may begin a block later than the first.
+    for block in range(((i & ~3) + 1) // WIDTH, (i + 1) // WIDTH):
+        store(g, block * plane + row + WIDTH * j, zero)
+    return total(mass)
+
+
+@called
+def _add_arcs(n, i, inner, hooked, sums):
+    """sums[m, h] += inner[j, m] hooked[j, h] for the spans (i, j) of a row, four modifiers at a time."""
+    stride = WIDTH * (n // WIDTH + 1)
+    for m in range((i + 1) & ~3, n + 1, 4):
+        a, b, c, d = m * stride, (m + 1) * stride, (m + 2) * stride, (m + 3) * stride
+        for block in range(n // WIDTH + 1):
+            before = WIDTH * block <= i
+            if before or block >= m // WIDTH:
+                at = WIDTH * block
+                p = load(sums, a + at)
+                q = load(sums, b + at)
+                r = load(sums, c + at)
+                s = load(sums, d + at)
+                for j in range(max(m, i + 1), (n if before else min(n, at + WIDTH - 1)) + 1):
+                    out = load(hooked, j * stride + at)
+                    p = multiply_add(out, spread(inner, j * stride + m), p)
+                    q = multiply_add(out, spread(inner, j * stride + m + 1), q)
+                    r = multiply_add(out, spread(inner, j * stride + m + 2), r)
+                    s = multiply_add(out, spread(inner, j * stride + m + 3), s)
+                store(sums, a + at, p)
+                store(sums, b + at, q)
+                store(sums, c + at, r)
+                store(sums, d + at, s)
+
+
+@called
+def _push_right(n, i, x, g):
+    """g[k, j] += g[i, j] x[i, k]: to the rows k of the same four at once, to later ones when all four are done."""
+    plane = plane_size(n)
+    four = i & ~3
+    row = first_of_row(n, i)
+    for block in range((i + 1) // WIDTH, n // WIDTH + 1):
+        base = block * plane
+        for k in range(i + 1, min(four + 4, n)):
+            p = load(x, base + row + WIDTH * k)
+            into = first_of_row(n, k)
+            for j in range(max(k + 1, WIDTH * block), n + 1):
+                at = base + WIDTH * j
+                store(g, at + into, multiply_add(p, load(g, at + row), load(g, at + into)))
+    if i != four + 3:
+        return
+    p_row, q_row = first_of_row(n, four), first_of_row(n, four + 1)
+    r_row, s_row = first_of_row(n, four + 2), first_of_row(n, four + 3)
+    for block in range((four + 1) // WIDTH, n // WIDTH + 1):
+        base = block * plane
+        for k in range(four + 4, n):
+            p = load(x, base + p_row + WIDTH * k)
+            q = load(x, base + q_row + WIDTH * k)
+            r = load(x, base + r_row + WIDTH * k)
+            s = load(x, base + s_row + WIDTH * k)
+            into = first_of_row(n, k)
+            for j in range(max(k + 1, WIDTH * block), n + 1):
+                at = base + WIDTH * j
+                value = multiply_add(p, load(g, at + p_row), load(g, at + into))
+                value = multiply_add(q, load(g, at + q_row), value)
+                value = multiply_add(r, load(g, at + r_row), value)
+                value = multiply_add(s, load(g, at + s_row), value)
+                store(g, at + into, value)

@@ -169,8 +169,8 @@ def eisner(arc, b, n, heads, wanted):
 
 
 @relaxed
-def eisner_satta(span, arc, headed, b, n, spans, heads, parts, wanted):
-    """The log-partition of lexicalized trees; where wanted, marginals: spans[i, j], heads[m, h], parts[i, j, h]."""
+def eisner_satta(span, arc, headed, order, b, n, spans, heads, parts, with_parts, wanted):
+    """The log-partition of lexicalized trees; where wanted, marginals: spans[i, j], heads[m, h], parts[b, i, j, h]."""
     size = n + 1
     x = np.full((size, size, size), ZERO)
     best = np.empty(size)
@@ -200,7 +200,7 @@ def eisner_satta(span, arc, headed, b, n, spans, heads, parts, wanted):
                     total[h] += exp_negative(left[h] + right[h] - best[h])
             for h in range(i + 1, j + 1):
                 value = best[h] + math.log(total[h]) + finite(span[b, i, j])
-                if headed is not None:
+                if order == 2:
                     value += finite(headed[b, i, j, h])
                 row[h] = value if value > NOTHING else ZERO
             if w == n:
@@ -214,7 +214,7 @@ def eisner_satta(span, arc, headed, b, n, spans, heads, parts, wanted):
             for h in range(1, size):
                 if h <= i or h > j:
                     value = best[h] + math.log(total[h])
-                    if headed is not None:
+                    if order == 2:
                         value += finite(headed[b, i, j, h])
                     row[h] = value if value > NOTHING else ZERO
     partition = log_sum(x[0, n, 1:], arcs[1:, 0].copy(), n)
@@ -233,7 +233,7 @@ def eisner_satta(span, arc, headed, b, n, spans, heads, parts, wanted):
             for h in range(1, size):
                 if (h <= i or h > j) and mass[h] > 0.0:
                     minus = -row[h]
-                    if headed is not None:
+                    if order == 2:
                         minus += finite(headed[b, i, j, h])
                     for m in range(i + 1, j + 1):
                         value = mass[h] * exp_negative(min(row[m] + arcs[m, h] + minus, 0.0))
@@ -243,12 +243,12 @@ def eisner_satta(span, arc, headed, b, n, spans, heads, parts, wanted):
             for h in range(i + 1, j + 1):
                 everything += mass[h]
                 best[h] = finite(span[b, i, j]) - row[h]
-                if headed is not None:
+                if order == 2:
                     best[h] += finite(headed[b, i, j, h])
             spans[i, j] = everything
-            if parts is not None:
+            if with_parts:
                 for h in range(1, size):
-                    parts[i, j, h] = mass[h]
+                    parts[b, i, j, h] = mass[h]
             for k in range(i + 1, j):
                 left, right = x[i, k], x[k, j]
                 into_left, into_right = marginal[i, k], marginal[k, j]

@@ -1,0 +1,155 @@
+# mypy: allow-untyped-defs
+"""Inside and outside for Eisner, O(n^3), with sums of products: log_space.eisner without exponentials in its loops.
+
+Arc scores are taken relative to the best head of each word, and every word multiplies by 2**-1.4, since the number of
+projective trees grows by almost 2**2.8 a word. The least value is watched as in inside_outside.py: where something might
+have been lost, the caller turns to logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from arcspan.decoding.kernels.exponential import relaxed
+from arcspan.decoding.kernels.inside_outside import (
+    DEEP,
+    DONE,
+    FORBIDDEN,
+    HUGE,
+    LOG2,
+    SAFE,
+    UNSAFE,
+    prepare_arcs,
+)
+
+GROWTH = 1.4
+# With masks: no product of two values or factors above this can become zero.
+MASKED = -500.0
+
+
+@relaxed
+def dot(a, b, count):
+    """The sum over k < count of a[k] b[k]."""
+    total = 0.0
+    for k in range(count):
+        total += a[k] * b[k]
+    return total
+
+
+@relaxed
+def share_out(a, b, count, factor, into_a, into_b):
+    """into_a[k] and into_b[k] += factor a[k] b[k]."""
+    for k in range(count):
+        value = factor * a[k] * b[k]
+        into_a[k] += value
+        into_b[k] += value
+
+
+@relaxed
+def watched(least, value, masked):
+    """The least value so far; with masks, zeros are honest and do not count."""
+    return least if masked and value == 0.0 else min(least, value)
+
+
+@relaxed
+def eisner(arc, b, n, heads, masked, wanted):
+    """What happened, the log-partition of projective trees with one root, and their marginals heads[m, h] where wanted.
+
+    complete[h, e], incomplete[h, m] and turned[e, m] = complete[m, e] as in log_space.eisner.
+    """
+    size = n + 1
+    attach = np.zeros(size * size)
+    aside = np.zeros(size * size)
+    root = np.zeros(size)
+    constant, deepest = prepare_arcs(arc, b, n, size, attach, aside, root)
+    if constant == -np.inf:
+        return FORBIDDEN, 0.0
+    if deepest < (MASKED * LOG2 if masked else DEEP):
+        return UNSAFE, 0.0
+    word = 2.0**-GROWTH
+    complete = np.zeros((size, size))
+    incomplete = np.zeros((size, size))
+    turned = np.zeros((size, size))
+    both = np.zeros((size, size))
+    least = 1.0
+    for h in range(1, size):
+        complete[h, h] = turned[h, h] = 1.0
+    for w in range(1, n):
+        for left in range(1, size - w):
+            right = left + w
+            # One word more than its parts have modifiers: the new one.
+            value = word * dot(complete[left, left:right], complete[right, left + 1 : right + 1], w)
+            both[left, right] = value
+            least = watched(least, value, masked)
+            incomplete[left, right] = value * attach[right * size + left]
+            incomplete[right, left] = value * attach[left * size + right]
+            complete[left, right] = dot(
+                incomplete[left, left + 1 : right + 1], turned[right, left + 1 : right + 1], w
+            )
+            complete[right, left] = dot(incomplete[right, left:right], turned[left, left:right], w)
+            turned[right, left] = complete[left, right]
+            turned[left, right] = complete[right, left]
+            least = watched(least, incomplete[left, right], masked)
+            least = watched(least, incomplete[right, left], masked)
+            least = watched(least, complete[left, right], masked)
+            least = watched(least, complete[right, left], masked)
+    whole = 0.0
+    for m in range(1, size):
+        whole += complete[m, 1] * complete[m, n] * root[m]
+    if least < 2.0 ** (MASKED if masked else SAFE):
+        return UNSAFE, 0.0
+    if masked and whole == 0.0:
+        return FORBIDDEN, 0.0
+    if whole < 2.0 ** (SAFE + 60.0) or whole > HUGE:
+        return UNSAFE, 0.0
+    logarithm = math.log(whole) + constant + (n - 1) * GROWTH * LOG2
+    if not wanted:
+        return DONE, logarithm
+
+    in_complete = np.zeros((size, size))
+    in_turned = np.zeros((size, size))
+    in_incomplete = np.zeros((size, size))
+    for m in range(1, size):
+        value = complete[m, 1] * complete[m, n] * (root[m] / whole)
+        heads[m, 0] = value
+        in_complete[m, 1] += value
+        in_complete[m, n] += value
+    for w in range(n - 1, 0, -1):
+        for left in range(1, size - w):
+            right = left + w
+            mass = in_complete[left, right] + in_turned[right, left]
+            if mass > 0.0:
+                share_out(
+                    incomplete[left, left + 1 : right + 1],
+                    turned[right, left + 1 : right + 1],
+                    w,
+                    mass / complete[left, right],
+                    in_incomplete[left, left + 1 : right + 1],
+                    in_turned[right, left + 1 : right + 1],
+                )
+            mass = in_complete[right, left] + in_turned[left, right]
+            if mass > 0.0:
+                share_out(
+                    incomplete[right, left:right],
+                    turned[left, left:right],
+                    w,
+                    mass / complete[right, left],
+                    in_incomplete[right, left:right],
+                    in_turned[left, left:right],
+                )
+            heads[right, left] = in_incomplete[left, right]
+            heads[left, right] = in_incomplete[right, left]
+            mass = in_incomplete[left, right] + in_incomplete[right, left]
+            if mass > 0.0:
+                # Both arcs are built from the same two halves: the share of a split is the same for both.
+                share_out(
+                    complete[left, left:right],
+                    complete[right, left + 1 : right + 1],
+                    w,
+                    mass / both[left, right] * word,
+                    in_complete[left, left:right],
+                    in_complete[right, left + 1 : right + 1],
+                )
+    return DONE, logarithm

@@ -1,0 +1,286 @@
+"""Log-partition and marginals, against all trees of short sentences and against what must hold for long ones."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arcspan import decoding
+from arcspan.decoding.kernels.inference import joint_in_logarithms
+from arcspan.errors import ScoreError
+from tests.decoding.all_trees import scores_of
+
+KINDS = ["spans", "arcs", "first", "second"]
+
+
+def draw(seed: int, n: int, kind: str, scale: float = 1.0, masked: float = 0.0, dtype: str = "f8"):
+    """Scores of one sentence: span, arc, headed, each None where the kind has no such scores."""
+    random = np.random.default_rng(seed)
+
+    def some(*shape: int) -> np.ndarray:
+        values = scale * random.normal(size=shape)
+        return np.where(random.random(shape) < masked, -np.inf, values).astype(dtype)
+
+    return (
+        None if kind == "arcs" else some(n + 1, n + 1),
+        None if kind == "spans" else some(n + 1, n + 1),
+        some(n + 1, n + 1, n + 1) if kind == "second" else None,
+    )
+
+
+def leave_a_tree(n: int, span, arc, headed) -> None:
+    """Allow the tree that branches to the right, each word the head of what follows, whatever is forbidden else."""
+    for i in range(n):
+        span[i, i + 1] = span[i, n] = arc[i + 1, i] = 0
+        if headed is not None:
+            headed[i, i + 1, i + 1] = headed[i, n, i + 1] = headed[i, n, i] = 0
+
+
+def batch_of_one(*scores):
+    return [None if values is None else values[None] for values in scores]
+
+
+def infer(n: int, span, arc, headed, **options) -> decoding.Marginals:
+    span, arc, headed = batch_of_one(span, arc, headed)
+    return decoding.marginals(span, arc, [n], headed, **options)
+
+
+def by_enumeration(n: int, span, arc, headed):
+    trees, scores = zip(*scores_of(n, span, arc, headed), strict=True)
+    best = max(scores)
+    if best == -np.inf:
+        return None
+    partition = best + np.log(np.sum(np.exp(np.array(scores) - best)))
+    spans, arcs, parts = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1, n + 1))
+    for tree, probability in zip(trees, np.exp(np.array(scores) - partition), strict=True):
+        for part in tree.spans:
+            spans[part] += probability
+        for m, h in enumerate(tree.heads[1:], start=1):
+            arcs[m, h] += probability
+        for part in tree.headed + tree.hooks:
+            parts[part] += probability
+    return partition, spans, arcs, parts
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.sampled_from(KINDS),
+    st.sampled_from([0.0, 1.0, 30.0, 400.0, 5000.0]),
+    st.sampled_from([0.0, 0.0, 0.15]),
+)
+def test_everything_agrees_with_the_sum_over_all_trees(seed, n, kind, scale, masked) -> None:
+    scores = draw(seed, n, kind, scale, masked)
+    expected = by_enumeration(n, *scores)
+    if expected is None:
+        with pytest.raises(ScoreError, match="sentence 0 of the batch has no tree"):
+            infer(n, *scores)
+        return
+    found = infer(n, *scores, with_headed=kind in ("first", "second"))
+    np.testing.assert_allclose(found.log_partition[0], expected[0], rtol=1e-11, atol=1e-9)
+    # Differences between scores of some thousands are themselves exact to 12 digits only.
+    for mine, right in zip(found[1:], expected[1:], strict=True):
+        if mine is not None:
+            np.testing.assert_allclose(mine[0], right, atol=1e-9)
+    alone = decoding.log_partition(*batch_of_one(*scores[:2]), [n], batch_of_one(scores[2])[0])
+    np.testing.assert_allclose(alone, found.log_partition, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 31, 64, 100])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [0.0, 4.0])
+def test_marginals_sum_to_one_as_they_must(n, kind, scale) -> None:
+    found = infer(n, *draw(n, n, kind, scale), with_headed=kind in ("first", "second"))
+    words = slice(1, n + 1)
+    for part in found[1:]:
+        assert part is None or (part.min() >= 0 and part.max() <= 1 + 1e-9)
+    if found.spans is not None:
+        spans = found.spans[0]
+        assert spans.sum() == pytest.approx(2 * n - 1)
+        np.testing.assert_allclose(np.diagonal(spans, 1), 1)
+        assert spans[0, n] == pytest.approx(1)
+        assert not np.tril(spans).any()
+    if found.arcs is not None:
+        arcs = found.arcs[0]
+        np.testing.assert_allclose(arcs[words].sum(1), 1)
+        assert arcs[words, 0].sum() == pytest.approx(1)
+        assert not arcs[0].any()
+        assert not np.diagonal(arcs).any()
+    if found.headed is not None:
+        parts = found.headed[0]
+        i, j, h = np.ogrid[: n + 1, : n + 1, : n + 1]
+        inside = (i < h) & (h <= j)
+        np.testing.assert_allclose(np.where(inside, parts, 0).sum(2), spans, atol=1e-9)
+        hooked = np.where(inside, 0, parts).sum((0, 1))
+        assert hooked[0] == 0
+        np.testing.assert_allclose(hooked[words], arcs[words].sum(0)[words], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["first", "second"])
+@pytest.mark.parametrize(
+    ("scale", "masked"), [(0.5, 0.0), (5.0, 0.0), (50.0, 0.0), (1.0, 0.1), (20.0, 0.1), (300.0, 0.1)]
+)
+@pytest.mark.parametrize("n", [5, 24, 45])
+def test_the_fast_kernel_agrees_with_the_one_in_logarithms(kind, scale, masked, n) -> None:
+    drawn = draw(n, n, kind, scale, masked)
+    leave_a_tree(n, *drawn)
+    scores = batch_of_one(*drawn)
+    found = decoding.marginals(scores[0], scores[1], [n], scores[2], with_headed=True)
+    partition, spans, arcs = np.zeros(1), np.zeros((1, n + 1, n + 1)), np.zeros((1, n + 1, n + 1))
+    parts = np.zeros((1, n + 1, n + 1, n + 1))
+    zero, sizes, order = np.zeros(1, np.int64), np.array([n]), 1 if scores[2] is None else 2
+    scores[2] = parts[:0] if scores[2] is None else scores[2]
+    joint_in_logarithms(zero, *scores, order, sizes, partition, spans, arcs, parts, True, zero, True)
+    assert found.log_partition[0] == pytest.approx(partition[0], rel=1e-10)
+    np.testing.assert_allclose(found.spans, spans, atol=1e-8)
+    np.testing.assert_allclose(found.arcs, arcs, atol=1e-8)
+    np.testing.assert_allclose(found.headed, parts, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_adding_a_constant_to_scores_shifts_the_log_partition_and_nothing_else(kind) -> None:
+    n = 30
+    scores = draw(5, n, kind, 2.0)
+    before = infer(n, *scores)
+    for constant in (-3000.0, 200.0, 1e5):
+        after = infer(n, *(None if values is None else values + constant for values in scores))
+        count = {"spans": 2 * n - 1, "arcs": n, "first": 3 * n - 1, "second": 3 * n - 1 + 3 * n - 2}[kind]
+        assert after.log_partition[0] == pytest.approx(before.log_partition[0] + count * constant, rel=1e-12)
+        for a, b in zip(before[1:], after[1:], strict=True):
+            if a is not None:
+                np.testing.assert_allclose(a, b, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_tree_that_towers_over_all_others_has_probability_one(kind) -> None:
+    n = 20
+    span, arc, headed = batch_of_one(*draw(1, n, kind, 1e6))
+    found = decoding.marginals(span, arc, [n], headed)
+    if kind == "spans":
+        best = decoding.cky(span, [n])
+    elif kind == "arcs":
+        best = decoding.eisner(arc, [n])
+    else:
+        best = decoding.eisner_satta(span, arc, [n], headed)
+    assert found.log_partition[0] == pytest.approx(best.scores[0], rel=1e-5)
+    if best.spans is not None:
+        assert all(found.spans[0, i, j] == pytest.approx(1) for i, j in best.spans[0][:, :2].tolist())
+    if best.heads is not None:
+        assert all(found.arcs[0, m, best.heads[0, m]] == pytest.approx(1) for m in range(1, n + 1))
+
+
+def test_the_log_partition_is_approached_by_the_k_best_from_below() -> None:
+    n = 7
+    span, arc, headed = draw(3, n, "second", 3.0)
+    scores = np.array([tree.score for tree in islice(decoding.kbest_iter(span, arc, headed), 3000)])
+    sums = np.logaddexp.accumulate(scores)
+    partition = decoding.log_partition(span[None], arc[None], [n], headed[None])[0]
+    assert sums[-1] <= partition + 1e-9
+    assert sums[-1] == pytest.approx(partition, abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sentences_do_not_depend_on_batch_padding_threads_type_or_layout(kind) -> None:
+    random = np.random.default_rng(0)
+    lengths = np.array([12, 0, 1, 30, 5])
+    size = 33
+    span, arc, headed = (
+        None if values is None else random.normal(size=(5, *values.shape)).astype("f4")
+        for values in draw(0, size - 1, kind)
+    )
+    for scores in (span, arc, headed):
+        for b, n in enumerate(lengths):
+            if scores is not None:
+                scores[b, n + 1 :] = np.nan
+                scores[b, :, n + 1 :] = np.inf
+    whole = decoding.marginals(span, arc, lengths, headed, threads=1)
+    assert whole.log_partition[1] == 0
+    for threads in (2, 3):
+        other = decoding.marginals(span, arc, lengths, headed, threads=threads)
+        for a, b in zip(whole, other, strict=True):
+            assert a is None or np.array_equal(a, b)
+    for b, n in enumerate(lengths):
+        alone = [
+            None if x is None else x[b : b + 1][(..., *[slice(n + 1)] * (x.ndim - 1))]
+            for x in (span, arc, headed)
+        ]
+        one = decoding.marginals(alone[0], alone[1], [n], alone[2])
+        assert one.log_partition[0] == whole.log_partition[b]
+        for mine, all_of_them in zip(one[1:], whole[1:], strict=True):
+            if mine is not None:
+                assert mine.dtype == np.float32
+                inside = (..., *[slice(n + 1)] * (mine.ndim - 1))
+                assert np.array_equal(mine[0], all_of_them[b][inside])
+                assert all_of_them[b].sum() == pytest.approx(mine.sum())
+        double = decoding.marginals(
+            *(None if x is None else np.asfortranarray(x.astype("f8")) for x in alone[:2]),
+            [n],
+            None if alone[2] is None else np.asfortranarray(alone[2].astype("f8")),
+        )
+        assert double.log_partition[0] == pytest.approx(one.log_partition[0], rel=1e-9)
+        for mine, exact in zip(one[1:], double[1:], strict=True):
+            if mine is not None:
+                assert exact.dtype == np.float64
+                np.testing.assert_allclose(mine, exact, atol=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from(["spans", "arcs", "first"]))
+def test_minimum_bayes_risk_finds_the_tree_with_most_expected_parts(seed, n, kind) -> None:
+    scores = draw(seed, n, kind, 1.0)
+    _, spans, arcs, _ = by_enumeration(n, *scores)
+    expected = max(
+        score
+        for _, score in scores_of(n, None if kind == "arcs" else spans, None if kind == "spans" else arcs)
+    )
+    span, arc, _ = batch_of_one(*scores)
+    found = decoding.minimum_bayes_risk(span, arc, [n])
+    assert found.scores[0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_minimum_bayes_risk_keeps_to_the_trees_that_are_allowed() -> None:
+    n = 9
+    drawn = draw(2, n, "second", 1.0, masked=0.2)
+    leave_a_tree(n, *drawn)
+    span, arc, headed = batch_of_one(*drawn)
+    best = decoding.minimum_bayes_risk(span, arc, [n], headed)
+    assert all(span[0, i, j] > -np.inf for i, j, _ in best.spans[0].tolist())
+    assert all(arc[0, m, best.heads[0, m]] > -np.inf for m in range(1, n + 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_cannot_be_summed_is_named(kind) -> None:
+    n = 4
+    for value, message in ((np.nan, "NaN"), (np.inf, "plus infinity"), (-np.inf, "no tree")):
+        span, arc, headed = (
+            None if values is None else np.stack([values, values]) for values in draw(0, n, kind)
+        )
+        if kind == "arcs":
+            arc[1, 2] = value
+        elif kind == "second":
+            headed[1, 0, n, 1 : n + 1] = value
+        else:
+            span[1, 0, n] = value
+        with pytest.raises(ScoreError, match=f"sentence 1 of the batch has .*{message}"):
+            decoding.marginals(span, arc, [n, n], headed)
+
+
+def test_arguments_that_do_not_fit_are_refused() -> None:
+    zeros = np.zeros((1, 4, 4))
+    with pytest.raises(ScoreError, match="lengths are needed"):
+        decoding.marginals(zeros, zeros)
+    with pytest.raises(ScoreError, match="span scores, arc scores or both"):
+        decoding.marginals(lengths=[3])
+    with pytest.raises(ScoreError, match="only where there are both"):
+        decoding.marginals(zeros, None, [3], np.zeros((1, 4, 4, 4)))
+    with pytest.raises(ScoreError, match="arc must have the shape"):
+        decoding.marginals(zeros, np.zeros((1, 5, 5)), [3])
+    with pytest.raises(ScoreError, match="headed must have the shape"):
+        decoding.marginals(zeros, zeros, [3], np.zeros((1, 4, 4)))
+    with pytest.raises(ScoreError, match="lengths must be between 0 and 3"):
+        decoding.marginals(zeros, zeros, [4])
