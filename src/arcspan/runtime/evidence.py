@@ -145,7 +145,11 @@ class Evidence:
             self._refuse_length(needed)
         ((session, scores),) = self._scored
         assert scores.span is not None and scores.arc is not None
-        headed = None if scores.headed is None else scores.headed[0]
+        headed = None
+        if scores.headed is not None:  # cells without a span hold anything
+            headed = np.where(
+                np.triu(np.ones_like(scores.span[0], np.bool_), 1)[:, :, None], scores.headed[0], 0
+            )
         trees = list(
             islice(decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=self.visible), k)
         )
@@ -290,5 +294,6 @@ def _under(scores: Scores, masks: Masks) -> dict[str, np.ndarray]:
     if scores.arc is not None:
         found["arc"] = scores.arc + masks.arc
     if masks.headed is not None:
-        found["headed"] = masks.headed[None] if scores.headed is None else scores.headed + masks.headed
+        with np.errstate(invalid="ignore"):  # cells without a span hold anything
+            found["headed"] = masks.headed[None] if scores.headed is None else scores.headed + masks.headed
     return found

@@ -1,0 +1,116 @@
+"""How constraints are written, and what is said of those that cannot be met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arcspan.decoding import constraints as binary
+from arcspan.errors import ArcspanError
+from arcspan.runtime.constraints import (
+    Arc,
+    Head,
+    Root,
+    Span,
+    allowed_labels,
+    read_constraints,
+    structure_masks,
+)
+
+CHAINS: list[tuple[str, ...]] = [(), ("NP",), ("VP",), ("S", "VP"), ("S",)]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ((0, 2), Span(0, 2)),
+        ([0, 2], Span(0, 2)),
+        ((np.int64(0), np.int64(2)), Span(0, 2)),
+        ((0, 2, "NP"), Span(0, 2, "NP")),
+        ((3, 1), Arc(3, 1)),
+        (("arc", 1, 3), Arc(1, 3)),
+        (("span", 1, 3), Span(1, 3)),
+        (("span", 1, 3, "VP"), Span(1, 3, "VP")),
+        (("head", 1, 3, 2), Head(1, 3, 2)),
+        (("root", 2), Root(2)),
+        (Root(2), Arc(0, 2)),
+        (binary.Span(1, 2), Span(1, 2)),
+    ],
+)
+def test_a_constraint_may_be_written_in_several_ways(written: Any, meant: Any) -> None:
+    assert read_constraints([written]) == [meant]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [5, "span", (1,), (), (1, 2, 3), ("arc", 1), ("tree", 1, 2), (0.5, 2), ("span", 1, 3, 4), ("root", "x")],
+)
+def test_what_is_no_constraint_is_refused_with_the_ways_to_write_one(written: Any) -> None:
+    with pytest.raises(ArcspanError, match=r"no constraint: write Span\(i, j\)"):
+        read_constraints([written])
+
+
+@pytest.mark.parametrize("written", ["(0, 2)", Span(0, 2), {"span": 1}, 7])
+def test_constraints_come_in_a_list(written: Any) -> None:
+    with pytest.raises(ArcspanError, match="in a list"):
+        read_constraints(written)
+
+
+def test_labels_are_left_as_constraints_allow() -> None:
+    found = allowed_labels(4, [Span(0, 2, "VP"), Head(2, 4, 3)], [Span(1, 2), Span(2, 4, "S")], CHAINS)
+    assert found[0, 2].tolist() == [False, False, True, True, False]
+    assert found[2, 4].tolist() == [False, True, True, False, False]
+    assert found[1, 2].tolist() == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("require", "forbid", "message"),
+    [
+        ([Span(0, 2)], [Span(0, 2)], r"Span \(0, 2\) is both required and forbidden"),
+        (
+            [Span(0, 2, "NP")],
+            [Span(0, 2)],
+            r"required span \(0, 2\) NP and forbidden span \(0, 2\) cannot both hold",
+        ),
+        (
+            [Span(0, 2), Span(0, 2, "NP"), Span(0, 2, "S")],
+            [],
+            r"^required span \(0, 2\) NP and required span \(0, 2\) S cannot both hold",
+        ),
+        ([Head(0, 2, 1)], [Span(0, 2)], r"required head 1 of span \(0, 2\) and forbidden span \(0, 2\)"),
+        ([], [Span(0, 4)], "the whole sentence is always a constituent"),
+        ([Span(0, 2, "XP")], [], "no label 'XP'; it has NP, S, VP"),
+        ([], [Span(0, 2, "XP")], "no label 'XP'"),
+        ([Span(2, 7)], [], "0 <= i < j <= 4"),
+        ([Span(3, 3)], [], "0 <= i < j <= 4"),
+    ],
+)
+def test_contradictions_about_labels_are_named(require: list[Any], forbid: list[Any], message: str) -> None:
+    with pytest.raises(ArcspanError, match=message):
+        allowed_labels(4, require, forbid, CHAINS)
+
+
+@pytest.mark.parametrize(
+    ("require", "forbid", "message"),
+    [
+        ([Span(0, 2, "NP"), Span(1, 3)], [], r"required span \(0, 2\) NP and required span \(1, 3\) cross"),
+        ([Root(1), Root(2)], [], "make two roots"),
+        ([Arc(1, 2), Arc(3, 2)], [], "give word 2 two heads"),
+        ([Arc(1, 2)], [Arc(1, 2)], "both required and forbidden"),
+        ([Head(0, 3, 1), Root(2)], [], "head 1 of span"),
+    ],
+)
+def test_contradictions_of_structure_are_named(require: list[Any], forbid: list[Any], message: str) -> None:
+    with pytest.raises(ArcspanError, match=message):
+        structure_masks(4, require, forbid, None)
+
+
+def test_a_head_is_forbidden_only_where_the_span_would_be_seen() -> None:
+    visible = np.zeros((4, 4), np.bool_)
+    assert structure_masks(3, [], [Head(0, 2, 1)], visible).headed is None
+    visible[0, 2] = True
+    headed = structure_masks(3, [], [Head(0, 2, 1)], visible).headed
+    assert headed is not None
+    assert np.isneginf(headed).sum() == 1

@@ -1,0 +1,198 @@
+"""More than one best tree, as users ask for it: k best, constraints, confidence, minimum Bayes risk."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arcspan
+from arcspan import Arc, Confidence, Head, Parse, Parser, Root, Span
+from arcspan.cli import run
+from arcspan.errors import ArcspanError
+from arcspan.trees import LexicalTree
+
+WORDS = ["Ada", "sees", "the", "dog", "with", "the", "old", "tree", "."]
+
+
+@pytest.fixture(scope="module")
+def parser(toy_bundle: Path) -> Parser:
+    return arcspan.load(toy_bundle, threads=1)
+
+
+def looks(parse: Parse) -> tuple[Any, ...]:
+    return parse.constituency.spans, parse.dependencies.heads, parse.dependencies.relations
+
+
+def test_k_gives_a_list_of_distinct_compatible_pairs_best_first(parser: Parser) -> None:
+    found = parser.parse(WORDS, k=12)
+    assert [parse.rank for parse in found] == list(range(1, 13))
+    assert len({looks(parse) for parse in found}) == 12
+    assert [parse.score for parse in found] == sorted((parse.score for parse in found), reverse=True)
+    assert all(LexicalTree.compatible(parse.constituency, parse.dependencies) for parse in found)
+
+
+def test_the_first_of_k_is_the_parse(parser: Parser) -> None:
+    best = parser.parse(WORDS)
+    (first,) = parser.parse(WORDS, k=1)
+    assert looks(first) == looks(best)
+    assert first.score == pytest.approx(best.score, abs=1e-3)
+    assert best.rank is None
+
+
+def test_a_short_sentence_has_as_many_as_it_has(parser: Parser) -> None:
+    assert len(parser.parse(["Ada"], k=5)) == 1
+    assert len(parser.parse(["Ada", "sees"], k=5)) == 2
+    assert [len(parse) for parse in parser.parse([], k=5)] == [0]
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_k_counts_from_one(parser: Parser, k: int) -> None:
+    with pytest.raises(ArcspanError, match="at least 1"):
+        parser.parse(WORDS, k=k)
+
+
+def test_what_is_required_is_there(parser: Parser) -> None:
+    # Attach "with the old tree" to the verb, then to the noun.
+    to_verb = parser.parse(WORDS, require=[Arc(2, 8)])
+    to_noun = parser.parse(WORDS, require=[Arc(4, 8)])
+    assert to_verb.dependencies.heads[7] == 2
+    assert to_noun.dependencies.heads[7] == 4
+    assert (2, 8) in {(i, j) for i, j, _ in to_noun.constituency.spans}
+    odd = parser.parse(WORDS, require=[Span(3, 6, "VP"), Root(9), Head(0, 2, 1)])
+    assert (3, 6, "VP") in odd.constituency.spans
+    assert odd.dependencies.root == 9
+    assert odd.dependencies.heads[1] == 1
+    assert odd.lexical is not None
+
+
+def test_what_is_forbidden_is_not_there(parser: Parser) -> None:
+    best = parser.parse(WORDS)
+    constituents = [span for span in best.constituency.spans if span[:2] != (0, 9)]
+    for i, j, label in constituents:
+        assert (i, j) not in {span[:2] for span in parser.parse(WORDS, forbid=[(i, j)]).constituency.spans}
+        assert (i, j, label) not in parser.parse(WORDS, forbid=[(i, j, label)]).constituency.spans
+    for m, h in enumerate(best.dependencies.heads, 1):
+        assert parser.parse(WORDS, forbid=[Arc(h, m)]).dependencies.heads[m - 1] != h
+    for parse in parser.parse(WORDS, k=8, forbid=[Root(2), Span(5, 8)]):
+        assert parse.dependencies.root != 2
+        assert (5, 8) not in {span[:2] for span in parse.constituency.spans}
+
+
+def test_bare_tuples_are_spans_where_they_can_be(parser: Parser) -> None:
+    assert (2, 8) in {span[:2] for span in parser.parse(WORDS, require=[(2, 8)]).constituency.spans}
+    assert parser.parse(WORDS, require=[(8, 2)]).dependencies.heads[1] == 8
+    assert parser.parse(WORDS, require=[("arc", 2, 8)]).dependencies.heads[7] == 2
+
+
+@pytest.mark.parametrize(
+    ("require", "forbid", "message"),
+    [
+        ([Span(0, 4), Span(2, 6)], [], r"required span \(0, 4\) and required span \(2, 6\) cross each other"),
+        ([Root(1)], [Root(1)], "Root 1 is both required and forbidden"),
+        (
+            [Span(0, 2, "NP")],
+            [(0, 2)],
+            r"required span \(0, 2\) NP and forbidden span \(0, 2\) cannot both hold",
+        ),
+        ([Span(0, 12)], [], "0 <= i < j <= 9"),
+        ([Arc(1, 12)], [], "the words 1 to 9"),
+        ([Span(0, 2, "WHNP")], [], "no label 'WHNP'"),
+        ([3], [], "no constraint"),
+    ],
+)
+def test_contradictions_are_named(parser: Parser, require: Any, forbid: Any, message: str) -> None:
+    with pytest.raises(ArcspanError, match=message):
+        parser.parse(WORDS, require=require, forbid=forbid)
+
+
+def test_no_words_meet_no_constraints(parser: Parser) -> None:
+    with pytest.raises(ArcspanError, match="without words"):
+        parser.parse([], require=[Root(1)])
+    with pytest.raises(ArcspanError, match="word 2"):
+        parser.parse(["a", "", "b"], k=3)
+
+
+def test_confidence_comes_when_it_is_asked_for_and_is_the_same_at_once(parser: Parser) -> None:
+    later, at_once = parser.parse(WORDS), parser.parse(WORDS, confidence=True)
+    sure = later.confidence
+    assert isinstance(sure, Confidence)
+    assert sure == at_once.confidence
+    assert set(sure.spans) == set(sure.labels) == {(i, j) for i, j, _ in later.constituency.spans}
+    assert len(sure.arcs) == len(sure.relations) == len(WORDS)
+    assert all(
+        0 <= p <= 1 for p in [*sure.spans.values(), *sure.labels.values(), *sure.arcs, *sure.relations]
+    )
+    assert 0 < sure.sentence <= min(sure.arcs)
+
+
+def test_streams_have_confidence_too(parser: Parser) -> None:
+    (parse,) = parser("Ada sees the dog.")
+    assert parse.confidence == parser.parse(["Ada", "sees", "the", "dog", "."]).confidence
+    (empty,) = parser.pipe([[]])
+    assert empty.confidence == Confidence({}, {}, (), (), 1.0)
+
+
+def test_a_better_parse_is_surer(parser: Parser) -> None:
+    found = [parse.confidence for parse in parser.parse(WORDS, k=4, confidence=True)]
+    assert all(sure is not None for sure in found)
+    assert found[0].sentence == max(sure.sentence for sure in found if sure)  # type: ignore[union-attr]
+
+
+def test_confidence_survives_pickling_if_it_was_known(parser: Parser) -> None:
+    asked, not_asked = parser.parse(WORDS, confidence=True), parser.parse(WORDS)
+    assert pickle.loads(pickle.dumps(asked)).confidence == asked.confidence
+    assert pickle.loads(pickle.dumps(not_asked)).confidence is None
+    ranked = parser.parse(WORDS, k=2)[1]
+    assert pickle.loads(pickle.dumps(ranked)).rank == 2
+
+
+def test_an_approximate_parse_has_no_confidence(toy_bundle: Path) -> None:
+    parser = Parser(toy_bundle, threads=1, memory_limit=100_000)
+    (parse,) = parser.pipe([WORDS * 8])
+    assert parse.approximate
+    assert parse.confidence is None
+    with pytest.raises(ArcspanError, match="larger memory_limit"):
+        parser.parse(WORDS * 8, k=2)
+
+
+def test_confidence_colours_pictures(parser: Parser) -> None:
+    parse = parser.parse(WORDS, confidence=True)
+    assert "data-confidence" in parse.to_svg(confidence=parse.confidence)
+
+
+def test_minimum_bayes_risk_is_an_option(toy_bundle: Path, parser: Parser) -> None:
+    careful = Parser(toy_bundle, threads=1, decode="mbr")
+    parse = careful.parse(WORDS)
+    assert parse.lexical is not None
+    # The expected number of right spans and arcs, of which there are 2n-1 and n.
+    assert 0 < parse.score <= 3 * len(WORDS) - 1
+    assert careful.parse(WORDS, require=[Root(4)]).dependencies.root == 4
+    assert pickle.loads(pickle.dumps(careful)).parse(WORDS) == parse
+
+
+def test_the_command_writes_k_parses_a_sentence(toy_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["parse", "-m", str(toy_bundle), "-k", "3", "Ada sees the dog. Kurt plays here."]
+    assert run([*call, "-f", "brackets"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 6
+    assert run([*call, "-f", "json", "--confidence"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["rank"] for one in found] == [1, 2, 3] * 2
+    assert found[0]["confidence"]["sentence"] > found[1]["confidence"]["sentence"]
+    assert found[3]["offsets"][0] == [18, 22]
+    assert run([*call, "-f", "conllu"]) == 0
+    assert capsys.readouterr().out.count("# rank = 2\n# score = ") == 2
+    assert run(call) == 0
+    assert "3. score" in capsys.readouterr().out
+    assert run([*call, "--confidence"]) == 2
+    assert "--format json" in capsys.readouterr().err
+
+
+def test_the_command_decodes_with_minimum_bayes_risk(
+    toy_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["parse", "-m", str(toy_bundle), "--mbr", "-f", "json", "Ada sees the dog."]) == 0
+    assert 0 < json.loads(capsys.readouterr().out)["score"] <= 3 * 5 - 1
