@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,32 +77,32 @@ class Session:
         """Score a batch; `arrays` come from the bundle's inputs.
 
         Second-order scores are left out where `headed` is False. They are made in several runs where one
-        would take more than `room` bytes; the pairs of a run depend on the sentence's length only.
+        would take more than `room` bytes.
         """
         graph, _ = self.load()
         names = [name for name in Scores._fields if name in self.outputs and name != "headed"]
         given = dict(arrays)
         if not self.has_headed:
-            found = dict(zip(names, self._run(graph, names, given), strict=True))
+            found: Arrays = dict(zip(names, self._run(graph, names, given), strict=True))
             return Scores(**{name: found.get(name) for name in Scores._fields})  # type: ignore[arg-type]
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
         size = positions - 1
         i, j = _pairs(size) if headed else (_NONE, _NONE)
         # What a pair takes while it is scored: its vector in a few steps, its scores in two.
         each = 4 * sentences * (3 * 512 + 2 * size)
-        step, large = max(1, room // each), len(i) * each > _LARGE
-        given["pair_i"], given["pair_j"] = i[:step], j[:step]
-        found = dict(zip([*names, "headed"], self._run(graph, [*names, "headed"], given, large), strict=True))
-        packed = found.pop("headed")
-        if headed:
-            cube = np.empty((packed.shape[0], size, size, size), dtype=np.float32)
-            for begin in range(0, len(i), step):
-                if begin:
-                    given["pair_i"], given["pair_j"] = i[begin : begin + step], j[begin : begin + step]
-                    (packed,) = self._run(graph, ["headed"], given, large)
-                _scatter(packed, i[begin : begin + step], j[begin : begin + step], cube)
-            found["headed"] = cube
-        return Scores(**{name: found.get(name) for name in Scores._fields})  # type: ignore[arg-type]
+        large = len(i) * each > _LARGE
+        runs = max(1, min(len(i) // 2, -(-len(i) * each // room)))
+        cube = np.empty((sentences, size, size, size), dtype=np.float32) if headed else None
+        found = {}
+        for begin, end in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
+            given["pair_i"], given["pair_j"] = _two_or_more(i[begin:end]), _two_or_more(j[begin:end])
+            wanted = ["headed"] if begin else [*names, "headed"]
+            outputs = dict(zip(wanted, self._run(graph, wanted, given, large), strict=True))
+            if cube is not None:
+                _scatter(outputs["headed"], i[begin:end], j[begin:end], cube)
+            found = found or outputs
+        scores = {name: found.get(name) for name in Scores._fields}
+        return Scores(**{**scores, "headed": cube})  # type: ignore[arg-type]
 
     def label(
         self, hidden: np.ndarray, nodes: Sequence[np.ndarray], words: Sequence[np.ndarray]
@@ -119,9 +120,7 @@ class Session:
                 counts.append(len(places[0]))
                 letters = "bij" if kind == "label" else "bmh"
                 for letter, place in zip(letters, places, strict=True):
-                    # One row alone would be multiplied by another routine, with other rounding.
-                    padded = np.resize(place, 2) if len(place) == 1 else place
-                    given[prefix + letter] = np.ascontiguousarray(padded, dtype=np.int64)
+                    given[prefix + letter] = np.ascontiguousarray(_two_or_more(place), dtype=np.int64)
         found = dict(zip(names, zip(self._run(graph, names, given), counts, strict=True), strict=True))
         return [found[name][0][: found[name][1]] if name in found else None for name in ("label", "relation")]
 
@@ -137,6 +136,11 @@ class Session:
 
 
 _NONE = np.zeros(0, dtype=np.int64)
+
+
+def _two_or_more(places: np.ndarray) -> np.ndarray:
+    """One row alone would be multiplied by another routine, with other rounding: double it."""
+    return np.resize(places, 2) if len(places) == 1 else places
 
 
 def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
