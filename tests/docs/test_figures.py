@@ -37,7 +37,7 @@ def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
     path.write_text(json.dumps(RESULTS), encoding="utf-8")
     readme, card = figures.pages(path).values()
     assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 95.5 |" in readme
-    assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 95.5 | 40.0 | - | - |" in card
+    assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | - | 95.5 | 40.0 | - | - |" in card
     assert "| news | 64 | 86.1 |" in card
     assert figures.filled(readme, "") == figures.pages(tmp_path / "none.json")[ROOT / "README.md"]
 
