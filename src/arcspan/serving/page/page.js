@@ -128,7 +128,7 @@ class Card {
       const name = document.createElement("span");
       name.append(String(rank + 1));
       const sure = tree.confidence?.sentence;
-      if (sure != null) name.append(Object.assign(document.createElement("small"), {textContent: percent(sure)}));
+      if (this.trees[0].confidence?.sentence >= 0.001) name.append(Object.assign(document.createElement("small"), {textContent: percent(sure)}));
       const label = document.createElement("label");
       label.title = tree.score == null ? "" : `score ${tree.score.toFixed(3)}`;
       label.append(input, name);
