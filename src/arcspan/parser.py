@@ -235,7 +235,15 @@ class Parser:
         source = iter(items)
         waiting: deque[tuple[list[int], list[_Sentence], Pending]] = deque()
         try:
-            while chunk := list(islice(source, batch_size)):
+            failure: Exception | None = None
+            while failure is None:
+                chunk: list[Input] = []
+                try:
+                    chunk.extend(islice(source, batch_size))
+                except Exception as error:  # what came before it is still to be parsed
+                    failure = error
+                if not chunk:
+                    break
                 sentences: list[_Sentence] = []
                 counts = []
                 for item in chunk:
@@ -250,6 +258,8 @@ class Parser:
                     yield from self._finish(*waiting.popleft())
             while waiting:
                 yield from self._finish(*waiting.popleft())
+            if failure is not None:
+                raise failure
         finally:
             for _, _, pending in waiting:
                 pending.cancel()

@@ -25,24 +25,8 @@ from arcspan.runtime.bundle import FORMAT, write_bundle
 from arcspan.runtime.inputs import PieceInputs, WordInputs
 
 WORDS = [
-    "the",
-    "a",
-    "dog",
-    "cat",
-    "tree",
-    "role",
-    "plays",
-    "sees",
-    "Logic",
-    "Ada",
-    ",",
-    ".",
-    "and",
-    "in",
-    "(",
-    ")",
-    "unbelievable",
-    "42",
+    *("the", "a", "dog", "cat", "tree", "role", "plays", "sees", "Logic"),
+    *("Ada", ",", ".", "and", "in", "(", ")", "unbelievable", "42"),
 ]
 INVENTORIES = Inventories(
     ((), ("S",), ("NP",), ("VP",), ("S", "VP"), ("NP", "NP")),

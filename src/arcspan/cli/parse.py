@@ -171,13 +171,11 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
         return None
     if source == "-":
         return "-"
-    try:
+    if "\x00" not in source:
         if os.path.isdir(source):
             raise ArcspanError(f"{source}: is a folder; name a file")
         if os.path.exists(source):
             return source
-    except ValueError:  # a zero byte
-        return None
     if _NAME.fullmatch(source) or (
         os.sep in source and not re.search(r"\s", source) and source.count(os.sep) > 1
     ):
@@ -205,6 +203,7 @@ class _Run:
 
     def write(self, output: str | None, settings: dict[str, Any], resume: bool) -> int:
         """Parse everything; returns the exit code."""
+        self.colour = self.colour and output is None
         if self.form == "html":
             self._write_page(output)
         elif self.form == "svg":
