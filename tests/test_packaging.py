@@ -17,7 +17,11 @@ def data_patterns() -> list[str]:
     tomllib = pytest.importorskip("tomllib", reason="tomllib comes with Python 3.11")
     data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     tables = data["tool"]["setuptools"]["package-data"]
-    return [f"{package.replace('.', '/')}/{pattern}" for package, patterns in tables.items() for pattern in patterns]
+    return [
+        f"{package.replace('.', '/')}/{pattern}"
+        for package, patterns in tables.items()
+        for pattern in patterns
+    ]
 
 
 def test_every_data_file_is_packaged() -> None:

@@ -42,14 +42,18 @@ def imports(path: Path) -> set[str]:
 
 
 def room_files() -> list[tuple[str, Path]]:
-    return [
-        (room, path)
-        for room in ALLOWED
-        for path in ([SOURCE / f"{room}.py"] if (SOURCE / f"{room}.py").exists() else sorted((SOURCE / room).rglob("*.py")))
-    ]
+    found = []
+    for room in ALLOWED:
+        module = SOURCE / f"{room}.py"
+        found += [
+            (room, path) for path in ([module] if module.exists() else sorted((SOURCE / room).rglob("*.py")))
+        ]
+    return found
 
 
-@pytest.mark.parametrize(("room", "path"), room_files(), ids=lambda value: str(value).rpartition("arcspan/")[2])
+@pytest.mark.parametrize(
+    ("room", "path"), room_files(), ids=lambda value: str(value).rpartition("arcspan/")[2]
+)
 def test_a_room_imports_only_the_rooms_it_may_know(room: str, path: Path) -> None:
     known = {module.split(".")[1] for module in imports(path) if module.startswith("arcspan.")}
     assert known <= ALLOWED[room] | {room} | FOUNDATION
@@ -59,5 +63,9 @@ def test_torch_is_imported_only_where_training_is() -> None:
     for path in SOURCE.rglob("*.py"):
         place = path.relative_to(SOURCE).as_posix()
         if not place.startswith(TORCH_PLACES):
-            heavy = {module.split(".")[0] for module in imports(path)} & {"torch", "transformers", "accelerate"}
+            heavy = {module.split(".")[0] for module in imports(path)} & {
+                "torch",
+                "transformers",
+                "accelerate",
+            }
             assert not heavy, f"{place} imports {heavy}"
