@@ -113,16 +113,16 @@ def minimum_bayes_risk(
 _kept = threading.local()
 
 
-def _charts(size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two charts of that size; kept from call to call, since asking the system for fresh memory takes longer than
-    a short sentence, unless they are large.
+def _charts(count: int, size: int) -> list[NDArray[np.float64]]:
+    """Charts of that size; kept from call to call, since asking the system for fresh memory takes longer than a short
+    sentence, unless they are large.
     """
     if size > _LARGE:
-        return np.empty(size), np.empty(size)
-    charts: tuple[NDArray[np.float64], NDArray[np.float64]] | None = getattr(_kept, "charts", None)
-    if charts is None or len(charts[0]) < size:
-        charts = _kept.charts = (np.empty(size), np.empty(size))
-    return charts
+        return [np.empty(size) for _ in range(count)]
+    charts: list[NDArray[np.float64]] = getattr(_kept, "charts", [])
+    if len(charts) < count or len(charts[0]) < size:
+        charts = _kept.charts = [np.empty(size) for _ in range(max(count, len(charts)))]
+    return charts[:count]
 
 
 def _infer(
@@ -172,8 +172,8 @@ def _infer(
         (only,) = ready.values()
         run(lambda listed: search(listed, only, sizes, partition, out, status, wanted), sizes, 3, threads)
     complain(status)
-    spans, arcs = (None if part is None else part.astype(kind, copy=False) for part in (spans, arcs))
-    return Marginals(partition, spans, arcs, parts)
+    small = [None if part is None else part.astype(kind, copy=False) for part in (spans, arcs)]
+    return Marginals(partition, small[0], small[1], parts)
 
 
 def _run_joint(
@@ -189,6 +189,7 @@ def _run_joint(
     threads: int | None,
 ) -> None:
     from arcspan.decoding.kernels import inside_outside as kernels
+    from arcspan.decoding.kernels.doubles import WIDTH
 
     absent = np.zeros((0, 0, 0, 0), kind)
     order = 2 if "headed" in ready else 1
@@ -199,8 +200,8 @@ def _run_joint(
     def joint(sentences: NDArray[np.int64]) -> None:
         n = int(sizes[sentences].max())
         # A chart: n (n + 1) / 2 spans, heads 0..n in whole blocks.
-        charts = _charts(n * (n + 1) // 2 * kernels.WIDTH * (n // kernels.WIDTH + 1))
-        kernels.joint(sentences, *inputs, *charts, *results)
+        charts = _charts(order + 1, n * (n + 1) // 2 * WIDTH * (n // WIDTH + 1))
+        kernels.joint(sentences, *inputs, *charts[:2], charts[-1], *results)
 
     run(joint, sizes, 4, threads)
     unsafe = np.flatnonzero(status == kernels.UNSAFE)

@@ -195,7 +195,7 @@ def smallest(typingctx: Any, value: Any) -> Any:
 
 @intrinsic
 def exponential(typingctx: Any, value: Any) -> Any:
-    """The exponential of every lane, for values up to zero: as `exponential.exp_negative`, to 15 digits, and zero below -708."""
+    """The exponential of every lane, for values up to zero: to 13 digits, and zero below -708."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def constant(number: float) -> Any:
@@ -211,8 +211,8 @@ def exponential(typingctx: Any, value: Any) -> Any:
         k = builder.call(floor, [builder.call(fused, [x, constant(LOG2E), constant(0.5)])])
         r = builder.call(fused, [k, constant(-LN2_HIGH), x])
         r = builder.call(fused, [k, constant(-LN2_LOW), r])
-        p = constant(TAYLOR[0])
-        for coefficient in TAYLOR[1:]:
+        p = constant(TAYLOR[2])
+        for coefficient in TAYLOR[3:]:
             p = builder.call(fused, [p, r, constant(coefficient)])
         longs = ir.VectorType(ir.IntType(64), WIDTH)
         bits = builder.sext(builder.fptosi(k, _INTS), longs)

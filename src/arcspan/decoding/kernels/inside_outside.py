@@ -9,9 +9,10 @@ scaled, so that the inner loops multiply and add in registers and take no expone
   adds up to a constant. Likewise the scores of the n-1 wide spans, and of the n-1 hooked spans, relative to the
   greatest of them; a headed score relative to the greatest of its span, which goes to the span's score.
 - Every word has a share of the logarithm of the total, and a span is scaled by the shares of its words. Then parts
-  combine without any further factor. The shares come from a bound: spans alone, with two heads to choose from at every
-  split, summed by CKY. Its best splits hand its value out to the words.
-- No value exceeds the bound, so 2**TOP is put where the bound touches. Doubles reach down to 2**-1022.
+  combine without any further factor. The shares come from a guess: the best tree by spans alone (CKY), whose splits
+  hand its value out to the words.
+- 2**TOP is put where a span exceeds its guess most, far enough from what overflows. Doubles reach down to 2**-1022.
+  Where the whole comes out far off, the words' shares of that are corrected, and the chart is filled again.
 
 What is lost below that is watched by the least headed value of the whole chart (see `safe`). Where something that
 matters may be lost, the sentence is computed with logarithms instead (log_space.py), slower and without limits.
@@ -53,7 +54,9 @@ from arcspan.decoding.kernels.exponential import exp_negative, relaxed
 # What a kernel says of a sentence; the first four as the searches do.
 DONE, NAN, FORBIDDEN, INFINITE, UNSAFE = 0, 1, 2, 3, 4
 
-TOP = 450.0
+TOP = 380.0
+# The sum over trees grows by up to 2**3 a word over the best of them, by nothing where that one is certain.
+GROWTH = 2.0
 SAFE = -960.0
 LOG2 = math.log(2.0)
 # Scores further below the greatest than this are left to the kernel with logarithms.
@@ -72,6 +75,7 @@ def joint(
     lengths,
     x,
     g,
+    seconds,
     partition,
     spans,
     heads,
@@ -83,7 +87,8 @@ def joint(
     """Log-partition and, where wanted, marginals of the listed sentences.
 
     span, arc   float64 [B, size, size];  headed  [B, size, size, size], float32 or float64, read where order is 2
-    x, g        room for two charts of the longest sentence: n (n + 1) / 2 spans, whole blocks of heads
+    x, g        room for charts of the longest sentence: n (n + 1) / 2 spans, whole blocks of heads
+    seconds     the same, for the exponentials of second-order scores; used where order is 2
     partition, spans, heads, parts, status   [B] and as the scores, out; parts are written where wanted with_parts
     """
     for b in sentences:
@@ -113,18 +118,21 @@ def joint(
             if code != DONE:
                 break
             least, second_depth = inside(
-                headed, order, b, n, x, attach, leaf, factor, down, shift, hook_shift, masked
+                headed, order, b, n, x, seconds, attach, leaf, factor, down, shift, hook_shift, masked
             )
             whole = 0.0
             for m in range(1, size):
                 whole += root[m] * x[m // WIDTH * plane_size(n) + WIDTH * (n - 1) + m % WIDTH]
-            if safe(least, height, arc_depth, span_depth, second_depth, masked):
+            if whole < HUGE and safe(least, height, arc_depth, span_depth, second_depth, masked):
                 break
-            # Far below the bound: again, with every word's share of the difference.
-            if attempt == 2 or not whole < 2.0**-100:
+            # Far off the guess: again, with every word's share of the difference.
+            if attempt == 2 or (2.0**-100 < whole < 2.0**TOP):
                 code = UNSAFE
                 break
-            rise = -math.log(whole) if whole > 0.0 else -SAFE * LOG2
+            if 0.0 < whole < HUGE:
+                rise = -math.log(whole)
+            else:
+                rise = -SAFE * LOG2 if whole == 0.0 else SAFE * LOG2
             constant -= rise
             for j in range(1, size):
                 leaf[j] *= math.exp(rise / n)
@@ -139,23 +147,21 @@ def joint(
                 for m in range(1, size):
                     root[m] /= whole
                 code = outside(
-                    headed,
                     order,
-                    b,
                     n,
                     x,
                     g,
+                    seconds,
                     turned,
                     attach,
                     root,
                     factor,
                     down,
-                    shift,
-                    hook_shift,
                     spans[b],
                     heads[b],
                     parts,
                     with_parts,
+                    b,
                 )
         status[b] = code
 
@@ -234,7 +240,7 @@ def prepare(span, arc, headed, order, b, n, attach, turned, root, leaf, factor, 
         if hook_shift == -np.inf:
             return FORBIDDEN, 0.0, 0.0, 0.0, 0.0, 0.0
         constant += hook_shift * (n - 1)
-    code, height, share, span_depth = prepare_spans(span, order, b, n, shift, hook, hook_shift, leaf, factor)
+    code, height, share, span_depth = prepare_spans(span, b, n, shift, hook, hook_shift, leaf, factor)
     return code, height, constant + share, hook_shift, arc_depth, span_depth
 
 
@@ -246,7 +252,7 @@ def plane_size(n):
 
 @inlined
 def first_of_row(n, i):
-    """Where the row of spans that begin at i stands: span (i, j) is at first_of_row(n, i) + WIDTH * j of a plane."""
+    """Where the row of spans that begin at i stands in a plane: span (i, j) is WIDTH * j further."""
     return WIDTH * (i * n - i * (i + 1) // 2 - 1)
 
 
@@ -303,7 +309,7 @@ def prepare_arcs(arc, b, n, stride, attach, turned, root):
 
 @relaxed
 def prepare_headed(headed, b, n, shift, hook):
-    """Into shift[i, j] and hook[i, j], the greatest headed and hooked score of every span; returns the greatest of hook."""
+    """The greatest headed and hooked score of every span, into shift and hook [i, j]; returns the greatest of hook."""
     best = 0.0 if n == 1 else -np.inf
     for i in range(n):
         for j in range(i + 1, n + 1):
@@ -315,21 +321,16 @@ def prepare_headed(headed, b, n, shift, hook):
 
 
 @relaxed
-def log_sum_hooked(a, b, hook_a, hook_b, count):
-    """As log_space.log_sum, where the better of two factors goes to each pair."""
+def best_split(a, b, hook_a, hook_b, count):
+    """The greatest a[k] + b[k], with the greater of two hooked scores."""
     best = 2.0 * log_space.ZERO
     for k in range(count):
         best = max(best, a[k] + b[k] + max(hook_a[k], hook_b[k]))
-    if best < log_space.NOTHING:
-        return log_space.ZERO
-    total = 0.0
-    for k in range(count):
-        total += exp_negative(a[k] + b[k] + max(hook_a[k], hook_b[k]) - best)
-    return best + math.log(total)
+    return best
 
 
 @relaxed
-def prepare_spans(span, order, b, n, shift, hook, hook_shift, leaf, factor):
+def prepare_spans(span, b, n, shift, hook, hook_shift, leaf, factor):
     """The scales. leaf[j] is the value of the span of word j, factor[i, j] 2**-height goes to every wide span.
 
     Returns what happened, the height, the logarithm of what the value of the whole sentence is to be multiplied with,
@@ -340,9 +341,9 @@ def prepare_spans(span, order, b, n, shift, hook, hook_shift, leaf, factor):
     for i in range(n):
         for j in range(i + 2, size):
             best = max(best, span[b, i, j] + shift[i, j])
-    # bound[i, j]: the log of a sum over binary trees with two choices at each split, each with the greatest hooked
-    # score of the part that may become the modifier; bound[j, i] is a copy, to be read along memory.
-    bound = np.empty((size, size))
+    # guess[i, j]: the best binary tree, where each split adds the greatest hooked score of the part that may become the
+    # modifier, and GROWTH for the number of trees; guess[j, i] is a copy, to be read along memory.
+    guess = np.empty((size, size))
     deepest = 0.0
     for w in range(1, size):
         for i in range(size - w):
@@ -354,22 +355,17 @@ def prepare_spans(span, order, b, n, shift, hook, hook_shift, leaf, factor):
                     return UNSAFE, 0.0, 0.0, 0.0
                 deepest = min(deepest, score if score > -np.inf else 0.0)
                 factor[i, j] = exp_negative(score)
-                left, right = bound[i, i + 1 : j], bound[j, i + 1 : j]
-                score += LOG2
-                if order == 1:
-                    score += log_space.log_sum(left, right, w - 1)
-                else:
-                    score += (
-                        log_sum_hooked(left, right, hook[i, i + 1 : j], hook[j, i + 1 : j], w - 1)
-                        - hook_shift
-                    )
-            bound[i, j] = bound[j, i] = (
+                score += GROWTH * LOG2 - hook_shift
+                score += best_split(
+                    guess[i, i + 1 : j], guess[j, i + 1 : j], hook[i, i + 1 : j], hook[j, i + 1 : j], w - 1
+                )
+            guess[i, j] = guess[j, i] = (
                 max(score, log_space.ZERO) if score > log_space.NOTHING else log_space.ZERO
             )
-    if bound[0, n] < log_space.NOTHING:
+    if guess[0, n] < log_space.NOTHING:
         return FORBIDDEN, 0.0, 0.0, 0.0
 
-    # Hand the bound out: what a split adds goes to the word before it.
+    # Hand it out: what a split adds goes to the word before it.
     extra = np.zeros(size)
     stack = np.empty((size, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, n
@@ -380,19 +376,19 @@ def prepare_spans(span, order, b, n, shift, hook, hook_shift, leaf, factor):
         if j - i > 1:
             split, found = i + 1, -np.inf
             for k in range(i + 1, j):
-                if bound[i, k] + bound[j, k] > found:
-                    split, found = k, bound[i, k] + bound[j, k]
-            extra[split] = bound[i, j] - found
+                if guess[i, k] + guess[j, k] > found:
+                    split, found = k, guess[i, k] + guess[j, k]
+            extra[split] = guess[i, j] - found
             stack[top, 0], stack[top, 1] = i, split
             stack[top + 1, 0], stack[top + 1, 1] = split, j
             top += 2
     shares = np.zeros(size)
     for j in range(1, size):
-        shares[j] = shares[j - 1] + bound[j - 1, j] + extra[j]
+        shares[j] = shares[j - 1] + guess[j - 1, j] + extra[j]
     excess = 0.0
     for i in range(n):
         for j in range(i + 1, size):
-            excess = max(excess, bound[i, j] - (shares[j] - shares[i]))
+            excess = max(excess, guess[i, j] - (shares[j] - shares[i]))
     if excess > 2.0 * TOP * LOG2:
         return UNSAFE, 0.0, 0.0, 0.0
     height = math.floor(TOP - excess / LOG2)
@@ -427,11 +423,11 @@ def second_order(headed, b, n, i, first, last, shift, hook_shift, second, buffer
 
 
 @called
-def inside(headed, order, b, n, x, attach, leaf, factor, down, shift, hook_shift, masked):
+def inside(headed, order, b, n, x, seconds, attach, leaf, factor, down, shift, hook_shift, masked):
     """Fill the chart x; returns its least value, and how deep second-order scores reach."""
     stride = WIDTH * (n // WIDTH + 1)
     inner = np.zeros(4 * stride)
-    second = np.zeros(4 * stride)
+    second = seconds
     watch = np.full(WIDTH, HUGE)
     floor = 0.0 if masked else -1.0
     buffer = np.zeros(stride)
@@ -441,6 +437,7 @@ def inside(headed, order, b, n, x, attach, leaf, factor, down, shift, hook_shift
         while first <= n:
             last = min(first | 3, n)
             if order == 2:
+                second = seconds[(first_of_row(n, i) // WIDTH + first) * stride :]
                 deepest = min(
                     deepest, second_order(headed, b, n, i, first, last, shift, hook_shift, second, buffer)
                 )
@@ -567,26 +564,8 @@ def _push(n, i, first, last, x):
 
 
 @called
-def outside(
-    headed,
-    order,
-    b,
-    n,
-    x,
-    g,
-    turned,
-    attach,
-    root,
-    factor,
-    down,
-    shift,
-    hook_shift,
-    spans,
-    heads,
-    parts,
-    with_parts,
-):
-    """Marginals from the chart: spans[i, j], heads[m, h] and, where wanted, parts[b, i, j, h]. UNSAFE where they are off.
+def outside(order, n, x, g, seconds, turned, attach, root, factor, down, spans, heads, parts, with_parts, b):
+    """Marginals from the chart: spans[i, j], heads[m, h] and parts[b, i, j, h] where wanted. UNSAFE if they are off.
 
     root[m] is the outside value of the whole sentence headed by m.
     """
@@ -595,7 +574,7 @@ def outside(
     for at in range(plane * (n // WIDTH + 1)):
         g[at] = 0.0
     outs = np.zeros(4 * stride)
-    second = np.zeros(4 * stride)
+    second = seconds
     buffer = np.zeros(stride)
     # Of the spans (i, j) of one row: hooked[j, h], the outside values for h outside; inner[j, m], x for m inside.
     hooked = np.zeros((n + 1) * stride)
@@ -608,7 +587,7 @@ def outside(
         while last > i:
             first = max(last & ~3, i + 1)
             if order == 2:
-                second_order(headed, b, n, i, first, last, shift, hook_shift, second, buffer)
+                second = seconds[(first_of_row(n, i) // WIDTH + first) * stride :]
             _gather(n, i, first, last, x, g, outs)
             if last - i == n:
                 for h in range(stride):

@@ -1,9 +1,9 @@
 # mypy: allow-untyped-defs
 """Inside and outside for Eisner, O(n^3), with sums of products: log_space.eisner without exponentials in its loops.
 
-Arc scores are taken relative to the best head of each word, and every word multiplies by 2**-1.4, since the number of
-projective trees grows by almost 2**2.8 a word. The least value is watched as in inside_outside.py: where something might
-have been lost, the caller turns to logarithms.
+Arc scores are taken relative to the best head of each word, and every word multiplies by 2**-1.4, since the number
+of projective trees grows by almost 2**2.8 a word. The least value is watched as in inside_outside.py: where something
+might have been lost, the caller turns to logarithms.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import math
 
 import numpy as np
 
+from arcspan.decoding.kernels.doubles import HUGE
 from arcspan.decoding.kernels.exponential import relaxed
 from arcspan.decoding.kernels.inside_outside import (
     DEEP,
     DONE,
     FORBIDDEN,
-    HUGE,
     LOG2,
     SAFE,
     UNSAFE,
