@@ -10,7 +10,6 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -216,8 +215,8 @@ class Parser:
     def pipe(self, items: Iterable[Input], batch_size: int = 256) -> Iterator[Parse]:
         """Parse a stream of texts or lists of words; parses come in order, a text gives one a sentence.
 
-        `batch_size` items are read ahead, and as many again while those are worked on. A sentence that
-        cannot be parsed gives a `Parse` with an `error`.
+        `batch_size` items or sentences are read ahead, and as many again while those are worked on. A sentence
+        that cannot be parsed gives a `Parse` with an `error`.
         """
         for parses in self.stream(items, batch_size):
             yield from parses
@@ -236,22 +235,21 @@ class Parser:
         waiting: deque[tuple[list[int], list[_Sentence], Pending]] = deque()
         try:
             failure: Exception | None = None
-            while failure is None:
-                chunk: list[Input] = []
+            ended = False
+            while not ended and failure is None:
+                sentences: list[_Sentence] = []
+                counts: list[int] = []
                 try:
-                    chunk.extend(islice(source, batch_size))
+                    while max(len(counts), len(sentences)) < batch_size:
+                        own = self._sentences(next(source))
+                        counts.append(len(own))
+                        sentences += own
+                except StopIteration:
+                    ended = True
                 except Exception as error:  # what came before it is still to be parsed
                     failure = error
-                if not chunk:
-                    break
-                sentences: list[_Sentence] = []
-                counts = []
-                for item in chunk:
-                    own = self._sentences(item)
-                    counts.append(len(own))
-                    sentences += own
                 # The first chunk may be all there is: then the caller's thread is enough for a single batch.
-                eager = bool(waiting) or len(chunk) == batch_size
+                eager = bool(waiting) or not ended
                 pending = self.predictor.submit([one.words for one in sentences], eager=eager)
                 waiting.append((counts, sentences, pending))
                 if len(waiting) > 1:
