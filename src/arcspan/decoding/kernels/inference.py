@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from arcspan.decoding.kernels import log_space, projective
+from arcspan.decoding.kernels import binary, log_space, projective
 from arcspan.decoding.kernels.compile import kernel
 from arcspan.decoding.kernels.inside_outside import DONE, FORBIDDEN, UNSAFE, look
 
@@ -26,11 +26,12 @@ def spans_only(sentences, span, lengths, partition, spans, status, wanted):
     for b in sentences:
         n = lengths[b]
         partition[b] = 0.0
-        status[b], _ = look(span, None, b, n)
+        status[b], masked = look(span, None, b, n)
         if n > 0 and status[b] == DONE:
-            partition[b] = log_space.cky(span, b, n, spans[b], wanted)
-            if partition[b] < log_space.NOTHING:
-                status[b] = FORBIDDEN
+            status[b], partition[b] = binary.cky(span, b, n, spans[b], masked, wanted)
+            if status[b] == UNSAFE:
+                partition[b] = log_space.cky(span, b, n, spans[b], wanted)
+                status[b] = FORBIDDEN if partition[b] < log_space.NOTHING else DONE
 
 
 @kernel
