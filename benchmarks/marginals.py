@@ -108,10 +108,8 @@ def autograd_partition(
     n = size - 1
     low = -1e9
     words = torch.arange(size)
-    # chart[i][w]: [B, size] over heads, of the span (i, i + w).
-    starts = [torch.zeros(0)] * size
-    left: list[list[torch.Tensor]] = [[] for _ in range(size)]  # by i, growing width
-    right: list[list[torch.Tensor]] = [[] for _ in range(size)]  # by j, growing width
+    # by_width[w - 1]: [B, spans of that width, heads]
+    by_width: list[torch.Tensor] = []
     whole = []
     no_self = arc.masked_fill(torch.eye(size, dtype=torch.bool), low)
     for w in range(1, size):
@@ -121,10 +119,10 @@ def autograd_partition(
             value = torch.full((batch, n, size), low)
             value = value.masked_fill(words[None, :] == j[:, None], 0.0)
         else:
-            # [B, spans, splits, heads]
-            a = torch.stack([torch.stack(left[s][: w - 1], 1) for s in i.tolist()], 1)
-            b = torch.stack([torch.stack(right[e][: w - 1][::-1], 1) for e in j.tolist()], 1)
-            value = torch.logsumexp(a + b, 2)
+            # [B, spans, splits, heads]: (i, i + u) and (i + u, j).
+            left = torch.stack([by_width[u - 1][:, : size - w] for u in range(1, w)], 2)
+            right = torch.stack([by_width[w - u - 1][:, u : u + size - w] for u in range(1, w)], 2)
+            value = torch.logsumexp(left + right, 2)
         inside = (words[None, :] > i[:, None]) & (words[None, :] <= j[:, None])
         value = value + span[:, i, j].unsqueeze(-1)
         if headed is not None:
@@ -135,11 +133,7 @@ def autograd_partition(
         hooked = torch.logsumexp(value.unsqueeze(-1) + no_self.unsqueeze(1), 2)
         if headed is not None:
             hooked = hooked + headed[:, i, j]
-        both = torch.where(inside, value, hooked)
-        for s in i.tolist():
-            left[s].append(both[:, s])
-            right[s + w].append(both[:, s])
-    del starts
+        by_width.append(torch.where(inside, value, hooked))
     at_end = torch.stack(whole, 1)[torch.arange(batch), lengths - 1]
     return torch.logsumexp(at_end + arc[:, :, 0], 1)
 
