@@ -101,7 +101,7 @@ def kbest_iter(
     >>> import numpy as np
     >>> scores = np.arange(9.0).reshape(3, 3)
     >>> [(tree.score, tree.heads.tolist()) for tree in kbest_iter(scores, scores)]
-    [(20.0, [0, 2, 0]), (18.0, [0, 0, 1])]
+    [(19.0, [0, 2, 0]), (18.0, [0, 0, 1])]
     """
     spans, arcs = np.array(span, np.float64), np.array(arc, np.float64)
     size = len(spans)
