@@ -182,7 +182,7 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
         for m, h in enumerate(parse.heads.tolist(), 1):
             share = sum(weight[id(tree)] for tree, _ in oracle.trees if tree.heads[m] == h) / total
             assert sure.arcs[m - 1] == pytest.approx(share, abs=1e-4)
-        whole = sum(math.exp(score / temperature) for score in pairs[key_of(parse)]) / total
+        whole = sum(map(math.exp, pairs[key_of(parse)])) / sum(math.exp(score) for _, score in oracle.trees)
         whole *= math.prod(float(label_p[i, j, label]) for i, j, _, label in parse.nodes.tolist())
         whole *= math.prod(sure.relations)
         assert sure.sentence == pytest.approx(whole ** (1 / 1.2), rel=1e-3)

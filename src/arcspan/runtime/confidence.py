@@ -22,8 +22,8 @@ class Calibration:
 
     span, arc        for the marginal probabilities of spans and arcs
     label, relation  for labels given their spans, relations given their arcs
-    sentence         for the log-probability of the whole: errors come together, so that the product of the
-                     probabilities of all parts is mostly too small
+    sentence         for the log-probability of the whole: that of the structure at temperature 1, and of all
+                     labels and relations
     """
 
     span_temperature: float = 1.0

@@ -215,7 +215,7 @@ class Evidence:
         spans, arcs = self._marginals(calibration)
         sure: dict[tuple[int, int], float] = {}
         names: dict[tuple[int, int], float] = {}
-        right = self._structure(prediction, calibration.arc_temperature)
+        right = self._structure(prediction, 1.0)  # the temperature of the whole comes last
         if prediction.nodes is not None and spans is not None and self.labels is not None:
             i, j, _, label = prediction.nodes.T
             chances = log_softmax(self.labels[i, j], calibration.label_temperature)

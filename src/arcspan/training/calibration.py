@@ -149,7 +149,7 @@ def fit(observed: Sequence[Observed]) -> Calibration:
         ]
     )
     arc = _least_of([log_loss(np.clip(p, 0, 1), arc_right) for p in arcs])
-    structure = np.asarray([np.interp(np.log(arc), np.log(GRID), one.sentence) for one in observed])
+    structure = np.asarray([one.sentence[GRID.index(1.0)] for one in observed])
     whole = np.minimum(0, structure + words)
     whole_right = np.asarray([one.sentence_right for one in observed])
     return Calibration(
