@@ -56,7 +56,9 @@ def train(
         say, bars = _nothing, False
     bars = sys.stderr.isatty() if bars is None else bars
     folder = Path(config.output)
-    _claim(folder, config, resume, accelerator.is_main_process)
+    if accelerator.is_main_process:
+        _claim(folder, config, resume)
+    accelerator.wait_for_everyone()
     data = Data.read(config, say)
     parts = ("constituency", "dependency") if config.model.system == "sep" else ("both",)
     for part in parts:
@@ -548,15 +550,13 @@ def _final_scores(config: Config, data: Data, folder: Path, say: Say) -> dict[st
     return result
 
 
-def _claim(folder: Path, config: Config, resume: bool, main: bool) -> None:
+def _claim(folder: Path, config: Config, resume: bool) -> None:
     """Refuse to train over another run; keep the configuration beside the results."""
     started = (folder / "config.json").exists()
     if started and not resume:
         raise ConfigError(
             f"{folder}: a run is already here: continue it with --resume, or choose another output"
         )
-    if not main:
-        return
     folder.mkdir(parents=True, exist_ok=True)
     if started:
         before = json.loads((folder / "config.json").read_text(encoding="utf-8"))
