@@ -11,7 +11,6 @@ older folder removed: a kill at any moment, or a full disk, leaves the last good
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -27,6 +26,7 @@ from arcspan.files import atomic_write
 from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
 from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, Inventories, ModelSettings
+from arcspan.runtime.bundle import checksum
 from arcspan.runtime.inputs import PieceInputs, WordInputs, dump, inputs_from_json
 
 FORMAT = 1
@@ -60,7 +60,7 @@ class Checkpoint:
                 )
             for name, text in texts.items():
                 (partial / name).write_text(text, encoding="utf-8")
-            sums = {file.name: _checksum(file) for file in sorted(partial.iterdir())}
+            sums = {file.name: checksum(file) for file in sorted(partial.iterdir())}
             for file in partial.iterdir():
                 _sync(file)
             shutil.rmtree(target, ignore_errors=True)
@@ -99,7 +99,7 @@ class Checkpoint:
         for file, expected in found["sha256"].items():
             if not (folder / file).is_file():
                 raise BundleError(f"{folder / file}: missing")
-            if _checksum(folder / file) != expected:
+            if checksum(folder / file) != expected:
                 raise BundleError(
                     f"{folder / file}: damaged (its checksum differs from the one in {name}.json)"
                 )
@@ -164,22 +164,6 @@ def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str,
     model = build(description, inputs)
     model.load_state_dict(load_file(folder / "model.safetensors"))
     return model.eval(), inputs, description
-
-
-def _checksum(path: Path) -> str:
-    with open(path, "rb") as file:
-        return (
-            hashlib.file_digest(file, "sha256").hexdigest()
-            if hasattr(hashlib, "file_digest")
-            else _digest(file)
-        )
-
-
-def _digest(file: Any) -> str:
-    digest = hashlib.sha256()
-    while block := file.read(1 << 20):
-        digest.update(block)
-    return digest.hexdigest()
 
 
 def _sync(path: Path) -> None:
