@@ -44,12 +44,8 @@ class PretrainedEncoder(nn.Module):
         settings: EncoderSettings,
         architecture: dict[str, Any],
         weights_from: str | None = None,
-        attention: str = "sdpa",
     ) -> None:
-        """`architecture` is the encoder's Hugging Face configuration; `weights_from` a folder or hub name.
-
-        `attention` is the Hugging Face name of an implementation: "eager" is the plainest to export.
-        """
+        """`architecture` is the encoder's Hugging Face configuration; `weights_from` a folder or hub name."""
         super().__init__()
         import transformers
 
@@ -58,13 +54,11 @@ class PretrainedEncoder(nn.Module):
         transformers.logging.disable_progress_bar()
         try:
             if weights_from is not None:
-                self.pretrained = transformers.AutoModel.from_pretrained(
-                    weights_from, attn_implementation=attention
-                )
+                self.pretrained = transformers.AutoModel.from_pretrained(weights_from)
             else:
                 rest = {name: value for name, value in architecture.items() if name != "model_type"}
                 config = transformers.AutoConfig.for_model(architecture["model_type"], **rest)
-                self.pretrained = transformers.AutoModel.from_config(config, attn_implementation=attention)
+                self.pretrained = transformers.AutoModel.from_config(config)
         finally:
             transformers.logging.set_verbosity(quiet)
         if getattr(self.pretrained, "pooler", None) is not None:

@@ -4,7 +4,8 @@ Two kinds of encoder, two kinds of input. `PieceInputs` cuts words into the word
 encoder; a sentence of more pieces than the encoder takes becomes several overlapping rows, and each word
 takes its vector from the row where it stands furthest from an edge. `WordInputs` looks words and characters
 up in vocabularies made from a training treebank. Both hand out a dict of arrays by name: torch modules and
-ONNX graphs take the same names.
+ONNX graphs take the same names. `prepare` looks every word up once and gives one opaque item a sentence,
+`cost` says how much the encoder has to read for it, `batch` pads several into arrays.
 
 Positions: 0 is the sentence's beginning (the artificial root of the d-tree), 1..n the words, n+1 the end.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -59,22 +60,6 @@ def shape(word: str) -> int:
     if word.istitle():
         return 2
     return 4 if any(letter.isupper() for letter in word) else 7
-
-
-class Inputs(Protocol):
-    """What turns words into an encoder's arrays."""
-
-    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
-        """Look every word up once; what comes back is opaque, one item a sentence."""
-
-    def cost(self, prepared: Any) -> int:
-        """How much the encoder has to read for this sentence: pieces, or words."""
-
-    def batch(self, prepared: Sequence[Any]) -> Arrays:
-        """The arrays of several sentences, padded; all have batch size first."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything needed to make this object again."""
 
 
 class PieceInputs:
