@@ -93,9 +93,7 @@ def _model(system: str, part: str, inputs: PieceInputs | WordInputs, gold_tags: 
             "vocab_size": 64,
             "max_position_embeddings": 64,
         }
-        encoder: Any = PretrainedEncoder(
-            EncoderSettings(layers=2, shapes=True), architecture, attention="eager"
-        )
+        encoder: Any = PretrainedEncoder(EncoderSettings(layers=2, shapes=True), architecture)
     else:
         settings = EncoderSettings(
             kind="lstm", word_size=8, character_size=4, character_filters=8, hidden_size=16, depth=1
