@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from arcspan.decoding import crew
-from arcspan.decoding.crew import together
+from arcspan.decoding.crew import call, together
 
 
 def test_every_task_is_done_once_and_by_more_than_one_thread() -> None:
@@ -14,11 +14,10 @@ def test_every_task_is_done_once_and_by_more_than_one_thread() -> None:
     tasks = iter([meeting.wait, meeting.wait])
     done: list[str] = []
 
-    def work(mine: bool) -> bool:
+    def work() -> None:
         for task in tasks:
             task()
             done.append(threading.current_thread().name)
-        return False
 
     together(work, 2)
     assert len(done) == 2 and len(set(done)) == 2
@@ -26,35 +25,33 @@ def test_every_task_is_done_once_and_by_more_than_one_thread() -> None:
 
 def test_one_thread_is_the_callers_own() -> None:
     seen = []
-    together(lambda mine: seen.append((mine, threading.current_thread())) or False, 1)
-    assert seen == [(True, threading.current_thread())]
+    together(lambda: seen.append(threading.current_thread()), 1)
+    assert seen == [threading.current_thread()]
 
 
 def test_an_error_of_a_helper_is_raised_in_the_caller() -> None:
-    began = threading.Event()
+    caller, began = threading.current_thread(), threading.Event()
 
-    def work(mine: bool) -> bool:
-        if mine:
+    def work() -> None:
+        if threading.current_thread() is caller:
             assert began.wait(30)
-            return False
-        began.set()
-        raise MemoryError("no room")
+        else:
+            began.set()
+            raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
         together(work, 2)
 
 
-def test_helpers_are_not_waited_for_when_the_work_knows_that_all_is_done() -> None:
-    began, release = threading.Event(), threading.Event()
+def test_who_is_called_is_not_waited_for() -> None:
+    begun, release = threading.Event(), threading.Event()
 
-    def work(mine: bool) -> bool:
-        if mine:
-            return began.wait(30)
-        began.set()
-        return release.wait(30)
+    def work() -> None:
+        begun.set()
+        assert release.wait(30)
 
-    together(work, 2)
-    assert not release.is_set()
+    assert call(work, 1)
+    assert begun.wait(30)
     release.set()
 
 
@@ -62,16 +59,8 @@ def test_helpers_may_ask_for_help() -> None:
     """Work inside work: nobody waits for a helper who waits for him."""
     done = []
 
-    def inner(mine: bool) -> bool:
-        done.append(mine)
-        return False
-
-    def outer(mine: bool) -> bool:
-        together(inner, 3)
-        return False
-
-    together(outer, 3)
-    assert done.count(True) >= 1
+    together(lambda: together(lambda: done.append(threading.current_thread()), 3), 3)
+    assert threading.current_thread() in done
 
 
 def test_without_new_threads_the_caller_works_alone(monkeypatch) -> None:
@@ -81,5 +70,6 @@ def test_without_new_threads_the_caller_works_alone(monkeypatch) -> None:
     monkeypatch.setattr(crew, "_crew", crew._Crew())
     monkeypatch.setattr(threading.Thread, "start", refuse)
     seen = []
-    together(lambda mine: seen.append(mine) or False, 4)
-    assert seen == [True]
+    together(lambda: seen.append(threading.current_thread()), 4)
+    assert seen == [threading.current_thread()]
+    assert not call(lambda: None, 1)

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arcspan.decoding.crew import together
+from arcspan.decoding.desks import search_with_helpers
 from arcspan.errors import ScoreError
 
 # What is said of a sentence. A kernel says HUGE of NaN as well: telling them apart is left to the one who complains.
 DONE, NAN, FORBIDDEN, HUGE = 0, 1, 2, 3
 
-# Below this many elementary steps (about 50 microseconds) waking another thread costs more than it saves.
-_WORTH_A_THREAD = 400_000.0
+# Below this many elementary steps (about 80 microseconds) waking another thread costs more than it saves.
+_WORTH_A_THREAD = 1_000_000.0
 
 
 class Decoded(NamedTuple):
@@ -130,31 +131,27 @@ def run(
     shares = iter(_shares(order, lengths[order], power, threads))
 
     # A list's iterator gives each share to one thread: taking the next is one step under the GIL.
-    def work(mine: bool) -> bool:
+    def work() -> None:
         for share in shares:
             search(share)
-        return False
 
     together(work, threads)
 
 
 def run_queue(
-    search: Callable[[NDArray[np.int64], NDArray[np.int64], bool], bool],
+    search: Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], bool],
     lengths: NDArray[np.int64],
     power: int,
     threads: int | None,
+    arrays: tuple[Any, ...],
 ) -> None:
-    """Call `search(queue, counters, wait)` in every thread: kernels that take the next sentence themselves.
+    """Call `search(queue, desks, places)`, a kernel whose helpers take the next sentence themselves.
 
-    The counters are shared; `wait` is true for the caller's own thread. The kernel tells whether all is done.
+    arrays  what the helpers read and write, beside the queue
     """
     queue, threads = _plan(lengths, power, threads)
     if len(queue):
-        counters = np.zeros(4, np.int64)
-        if threads == 1:
-            search(queue, counters, True)
-        else:
-            together(lambda mine: search(queue, counters, mine), threads)
+        search_with_helpers(lambda *desks: search(queue, *desks), threads - 1, (queue, *arrays))
 
 
 def _plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[NDArray[np.int64], int]:

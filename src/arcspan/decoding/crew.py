@@ -2,9 +2,8 @@
 
 A batch of sentences may take a fifth of a millisecond, less than `concurrent.futures` needs to hand it out and
 collect it. So: helpers wait at one queue; the caller puts the work there, does it as well, and when nothing is left
-waits for the helpers who have begun, and only for those, unless the work itself knows that all is done. Calls from
-many threads at once therefore never wait for each other, a forked child starts helpers of its own, and a process
-that ends leaves them waiting (they are daemons).
+waits for the helpers who have begun, and only for those. Calls from many threads at once therefore never wait for
+each other, a forked child starts helpers of its own, and a process that ends leaves them waiting (they are daemons).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class _Job:
 
     __slots__ = ("claim", "done", "error", "work")
 
-    def __init__(self, work: Callable[[bool], bool]) -> None:
+    def __init__(self, work: Callable[[], None]) -> None:
         self.work = work
         self.claim = threading.Lock()
         self.done = threading.Lock()
@@ -47,7 +46,7 @@ def _help(jobs: SimpleQueue[_Job]) -> None:
         job = jobs.get()
         if job.claim.acquire(blocking=False):
             try:
-                job.work(False)
+                job.work()
             except BaseException as error:
                 job.error = error
             job.done.release()
@@ -66,13 +65,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-def together(work: Callable[[bool], bool], threads: int) -> None:
-    """Call `work(True)` here and `work(False)` in up to threads - 1 helpers; return when all is done.
-
-    All is done when everyone who began has ended, or when the caller's own `work` returns True.
+def together(work: Callable[[], None], threads: int) -> None:
+    """Call `work()` here and in up to threads - 1 helpers; return when everyone who began has ended.
 
     >>> tasks, done = iter(range(100)), []
-    >>> together(lambda mine: done.extend(tasks) or False, 2)
+    >>> together(lambda: done.extend(tasks), 2)
     >>> sorted(done) == list(range(100))
     True
     """
@@ -84,13 +81,23 @@ def together(work: Callable[[bool], bool], threads: int) -> None:
         jobs = jobs[: crew.size]
     for job in jobs:
         crew.jobs.put(job)
-    done = False
     try:
-        done = work(True)
+        work()
     finally:
         for job in jobs:
-            if not job.claim.acquire(blocking=False) and not done:
+            if not job.claim.acquire(blocking=False):
                 job.done.acquire()
     for job in jobs:
-        if job.error is not None and not done:
+        if job.error is not None:
             raise job.error
+
+
+def call(work: Callable[[], None], size: int) -> bool:
+    """Have `work` done by someone of a crew of at least `size`, whom nobody waits for; whether there is anyone."""
+    try:
+        _crew.grow(size)
+    except RuntimeError:
+        if not _crew.size:
+            return False
+    _crew.jobs.put(_Job(work))
+    return True

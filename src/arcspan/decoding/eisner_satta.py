@@ -84,19 +84,20 @@ def eisner_satta(
     scores = np.empty(len(sizes))
     status = np.empty(len(sizes), np.int64)
 
-    def work(queue: NDArray[np.int64], counters: NDArray[np.int64], wait: bool) -> bool:
-        outputs = sizes, heads, rows, starts, scores, status
-        done: bool = search(
-            queue, counters, wait, flat_span, flat_arc, size, flat_headed, order, False, *outputs
+    outputs = sizes, heads, rows, starts, scores, status
+    taken = np.zeros(1, np.int64)
+    arrays = taken, flat_span, flat_arc, flat_headed, outputs
+
+    def work(queue: NDArray[np.int64], desks: NDArray[np.int64], places: NDArray[np.int64]) -> bool:
+        ready: bool = search(
+            queue, taken, desks, places, flat_span, flat_arc, size, flat_headed, order, False, *outputs
         )
-        return done
+        return ready
 
     def pack_and_work(listed: NDArray[np.int64]) -> None:
-        outputs = sizes, heads, rows, starts, scores, status
         for b in listed.tolist():
             rows_of_b = _pack(headed[b], int(sizes[b]))  # type: ignore[index]
-            counters = np.zeros(4, np.int64)
-            search(np.array([b]), counters, True, flat_span, flat_arc, size, rows_of_b, 2, True, *outputs)
+            search(np.array([b]), *_alone(), flat_span, flat_arc, size, rows_of_b, 2, True, *outputs)
 
     def again(b: int) -> int:
         """Search a sentence whose scores are too large to be added up in float32, divided by a power of two."""
@@ -107,10 +108,9 @@ def eisner_satta(
         small = [as_float32(part[None]) for part in parts]
         small_headed = _pack(small[2][0], n) if headed is not None else _NO_SCORES
         one, code = np.zeros(1, np.int64), np.empty(1, np.int64)
-        outputs = sizes[b : b + 1], heads[b : b + 1], rows[starts[b] :], one, scores[b : b + 1], code
+        its = sizes[b : b + 1], heads[b : b + 1], rows[starts[b] :], one, scores[b : b + 1], code
         flat = small[0].reshape(-1), small[1].reshape(-1)
-        second = headed is not None
-        search(one, np.zeros(4, np.int64), True, *flat, n + 1, small_headed, order, second, *outputs)
+        search(one, *_alone(), *flat, n + 1, small_headed, order, headed is not None, *its)
         if code[0] == DONE:
             scores[b] = _score(span[b], arc[b], None if headed is None else headed[b], heads[b], spans[b])
         return int(code[0])
@@ -118,9 +118,14 @@ def eisner_satta(
     if packed:
         run(pack_and_work, sizes, 4, threads)
     else:
-        run_queue(work, sizes, 4, threads)
+        run_queue(work, sizes, 4, threads, arrays)
     complain(status, again)
     return Decoded(heads, spans, scores)
+
+
+def _alone() -> tuple[NDArray[np.int64], ...]:
+    """The arguments of a kernel that nobody helps: nothing taken, no desks, no places."""
+    return np.zeros(1, np.int64), np.empty((0, 0), np.int64), np.empty(0, np.int64)
 
 
 def _pack(headed: NDArray[Any], n: int) -> NDArray[np.float32]:

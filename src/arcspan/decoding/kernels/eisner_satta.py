@@ -23,9 +23,20 @@ is never hooked: the root arc is added once, to the whole sentence.
 from __future__ import annotations
 
 import numpy as np
+from numba import carray
 
-from arcspan.decoding.kernels.compile import inlined, kernel
-from arcspan.decoding.kernels.counters import count, read
+from arcspan.decoding.kernels.compile import called, inlined, kernel
+from arcspan.decoding.kernels.counters import (
+    breathe,
+    count,
+    doubles_at,
+    floats_at,
+    integers_at,
+    look,
+    put,
+    step_aside,
+    swap,
+)
 from arcspan.decoding.kernels.vectors import (
     MINUS_INFINITY,
     WIDTH,
@@ -43,16 +54,21 @@ from arcspan.decoding.kernels.vectors import (
 
 ZERO = np.float32(0.0)
 LARGEST = np.float32(3.4e38)
-TAKEN, CAME, LEFT, GONE = 0, 1, 2, 3
-# Looks at the counters, some 10 nanoseconds each.
-PATIENCE, POLITENESS = 4000, 500
+# The cells of a desk (see `decoding/desks.py`): state, whether somebody is there or called, then the work.
+STATE, AWAKE = 0, 1
+EMPTY, POSTED, BUSY = 0, 1, 2
+CELLS = 32
+# How many pauses, of 20 to 50 nanoseconds, the caller watches a helper finish. The queue ends with the shortest
+# sentences, so that is mostly a matter of microseconds.
+PATIENCE = 2000
 
 
 @kernel
 def search(
     queue,
-    counters,
-    wait,
+    taken,
+    desks,
+    places,
     span,
     arc,
     size,
@@ -66,26 +82,97 @@ def search(
     scores,
     status,
 ):
-    """Take sentence after sentence from the queue and search it; other threads may take from it as well.
+    """Search the sentences of the queue, with the helpers at some desks; whether these are ready as well.
 
-    queue       int64 [.], the sentences
-    counters    int64 [4], shared by the threads: sentences taken, threads that came, that left, the caller gone
-    wait        whether this is the caller, who stays for the end; the result is whether all sentences are done
+    queue       int64 [.], the sentences;  taken  int64 [1], zero: how many of them have been begun
+    desks       int64 [., CELLS];  places  int64 [.], the desks of those who help
     span, arc   float32 [B * size * size], flat;  headed  float32, flat: [B, size, size, size], or where `packed`
                 the rows [i, j, :] of one sentence, i < j only, each padded to whole blocks; unused at order 1
     heads       int64 [B, size], out;  rows  int64 [., 3], out, sentence b from starts[b];  scores, status [B], out
     """
-    # Memory first: who gets none has taken no sentence, and others can do the work.
+    # Memory first: a caller who gets none has posted nothing.
+    memory = _memory(queue, taken, lengths)
+    for place in places:
+        desk = desks[place]
+        desk[2], desk[3], desk[4] = queue.ctypes.data, len(queue), taken.ctypes.data
+        desk[5], desk[6], desk[7] = span.ctypes.data, arc.ctypes.data, size
+        desk[8], desk[9], desk[10], desk[11] = headed.ctypes.data, len(headed), order, packed
+        desk[12], desk[13] = lengths.ctypes.data, len(lengths)
+        desk[14], desk[15], desk[16] = heads.ctypes.data, rows.ctypes.data, len(rows)
+        desk[17], desk[18], desk[19] = starts.ctypes.data, scores.ctypes.data, status.ctypes.data
+        put(desk, STATE, POSTED)
+    batch = span, arc, size, headed, order, packed, lengths
+    _take_turns(queue, taken, batch, (heads, rows, starts, scores, status), memory)
+    ready = True
+    for place in places:
+        desk = desks[place]
+        if not swap(desk, STATE, POSTED, EMPTY):
+            turns = PATIENCE
+            while turns > 0 and look(desk, STATE) == BUSY:
+                breathe()
+                turns -= 1
+            ready = ready and look(desk, STATE) != BUSY
+    return ready
+
+
+@kernel
+def attend(desks, place, attention):
+    """Do what is posted at a desk, until nothing has been for so many pauses."""
+    desk = desks[place]
+    turns = attention
+    while turns > 0:
+        if look(desk, STATE) == POSTED and swap(desk, STATE, POSTED, BUSY):
+            _work_at(desk)
+            put(desk, STATE, EMPTY)
+            turns = attention
+        else:
+            breathe()
+            turns -= 1
+            if turns % 64 == 0:
+                step_aside()
+    put(desk, AWAKE, 0)
+
+
+@inlined
+def _work_at(desk):
+    """Take turns at the batch whose addresses are on the desk. Without memory no sentence is begun: others do them."""
+    queue, taken = carray(integers_at(desk[2]), desk[3]), carray(integers_at(desk[4]), 1)
+    size, sentences = desk[7], desk[13]
+    span = carray(floats_at(desk[5]), sentences * size * size)
+    arc = carray(floats_at(desk[6]), sentences * size * size)
+    headed = carray(floats_at(desk[8]), desk[9])
+    lengths = carray(integers_at(desk[12]), sentences)
+    heads = carray(integers_at(desk[14]), (sentences, size))
+    rows = carray(integers_at(desk[15]), (desk[16], 3))
+    starts = carray(integers_at(desk[17]), sentences + 1)
+    scores = carray(doubles_at(desk[18]), sentences)
+    status = carray(integers_at(desk[19]), sentences)
+    memory = _memory(queue, taken, lengths)
+    batch = span, arc, size, headed, desk[10], desk[11] != 0, lengths
+    _take_turns(queue, taken, batch, (heads, rows, starts, scores, status), memory)
+
+
+@inlined
+def _memory(queue, taken, lengths):
+    """The charts, large enough for every sentence that is left in the queue."""
     longest = 0
-    for b in queue[min(counters[TAKEN], len(queue)) :]:
+    for b in queue[min(taken[0], len(queue)) :]:
         longest = max(longest, lengths[b])
     stride = WIDTH * (longest // WIDTH + 1)
     x = np.empty(longest * (longest + 1) // 2 * stride, np.float32)
     attach = np.empty((longest + 1) * stride, np.float32)
     inner = np.empty(4 * stride, np.float32)
     stack = np.empty((longest + 1, 3), np.int64)
-    count(counters, CAME)
-    turn = count(counters, TAKEN)
+    return x, attach, inner, stack
+
+
+@called
+def _take_turns(queue, taken, batch, outputs, memory):
+    """Take sentence after sentence from the queue and search it; other threads take from it as well."""
+    span, arc, size, headed, order, packed, lengths = batch
+    heads, rows, starts, scores, status = outputs
+    x, attach, inner, stack = memory
+    turn = count(taken, 0)
     while turn < len(queue):
         b = queue[turn]
         n = lengths[b]
@@ -100,30 +187,7 @@ def search(
                 tree = rows[starts[b] :]
                 code = _trace(s, a, size, second, packed, n, x, stack, heads[b], tree, scores[b : b + 1])
             status[b] = code
-        turn = count(counters, TAKEN)
-    count(counters, LEFT)
-    return _part(counters, wait)
-
-
-@inlined
-def _part(counters, wait):
-    """End the work of a thread on a batch; whether all sentences are done.
-
-    Who took a sentence had counted itself first, so when as many have left as came, all is done. The queue ends with
-    the shortest sentences: the others are ready within microseconds, sooner than Python could wake anyone, so the
-    caller stays to see it. Helpers let the caller go first: both would want the GIL.
-    """
-    turns = PATIENCE
-    if wait:
-        while turns > 0 and read(counters, CAME) != read(counters, LEFT):
-            turns -= 1
-        count(counters, GONE)
-    else:
-        while turns > 0 and read(counters, GONE) == 0:
-            turns -= 1
-        for _ in range(min(turns, POLITENESS)):
-            read(counters, GONE)
-    return read(counters, CAME) == read(counters, LEFT)
+        turn = count(taken, 0)
 
 
 @inlined
