@@ -309,17 +309,23 @@ def _length_tables(
 
 def _thread_table(
     drawn: list[int], seconds: float, bar: Any
-) -> tuple[str, dict[str, dict[int, float | None]]]:
+) -> tuple[str, dict[int, dict[str, dict[int, float | None]]]]:
     counts = sorted({1, 2, decoding.available_threads()})
     racers = {(c.name, t): replace(c, name=f"{c.name} x {t}") for t in counts for c in kernels(t)[2:]}
-    race = Race(list(racers.values()), make_batches(drawn * 4, 64), seconds)
-    race.run()
-    numbers: dict[str, dict[int, float | None]] = {}
-    for (name, t), racer in racers.items():
-        numbers.setdefault(name, {})[t] = race.rate(racer.name)
-    rows = {name: [_number(rates[t]) for t in counts] for name, rates in numbers.items()}
+    numbers: dict[int, dict[str, dict[int, float | None]]] = {}
+    for size in (16, 64):
+        race = Race(list(racers.values()), make_batches(drawn * 4, size), seconds)
+        race.run()
+        rates = numbers[size] = {}
+        for (name, t), racer in racers.items():
+            rates.setdefault(name, {})[t] = race.rate(racer.name)
+    rows = {
+        f"{name}, B={size}": [_number(rates[t]) for t in counts]
+        for size, named in numbers.items()
+        for name, rates in named.items()
+    }
     bar.update()
-    title = "The mixture in batches of 64: sentences a second by number of threads"
+    title = "The mixture in batches of B: sentences a second by number of threads"
     return table(title, [str(t) for t in counts], rows), numbers
 
 
