@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
-from arcspan.decoding.kernels.doubles import HUGE
+from arcspan.decoding.kernels.doubles import HUGE, WIDTH
 from arcspan.decoding.kernels.exponential import relaxed
 from arcspan.decoding.kernels.inside_outside import DONE, FORBIDDEN, LOG2, SAFE, TOP, UNSAFE, prepare_spans
-from arcspan.decoding.kernels.projective import dot, share_out, watched
+from arcspan.decoding.kernels.projective import watched
+from arcspan.decoding.kernels.sums import dot, share_out
 
 
 @relaxed
@@ -27,8 +28,10 @@ def cky(span, b, n, spans, masked, wanted):
     if code != DONE:
         return code, 0.0
     down = 2.0**-height
-    # x[i, j], i < j; x[j, i] is a copy, so that both parts of a split are read along contiguous memory.
-    x = np.empty((size, size))
+    # x[i, j], i < j; x[j, i] is a copy, so that both parts of a split are read along contiguous memory. Flat arrays
+    # with eight numbers to spare, as `sums` wants them.
+    flat = np.empty(size * size + WIDTH)
+    x = flat[: size * size].reshape((size, size))
     whole = 0.0
     for attempt in range(3):
         least = fill(n, x, leaf, factor, down, masked)
@@ -51,7 +54,8 @@ def cky(span, b, n, spans, masked, wanted):
     if whole < 2.0 ** (SAFE + 60.0):
         return UNSAFE, 0.0
     if wanted:
-        marginal = np.zeros((size, size))
+        gathered = np.zeros(size * size + WIDTH)
+        marginal = gathered[: size * size].reshape((size, size))
         marginal[0, n] = 1.0
         for w in range(n, 0, -1):
             for i in range(size - w):
@@ -59,23 +63,19 @@ def cky(span, b, n, spans, masked, wanted):
                 mass = marginal[i, j] + marginal[j, i]
                 spans[i, j] = mass
                 if w > 1 and mass > 0.0:
-                    share_out(
-                        x[i, i + 1 : j],
-                        x[j, i + 1 : j],
-                        w - 1,
-                        mass / x[i, j] * (factor[i, j] * down),
-                        marginal[i, i + 1 : j],
-                        marginal[j, i + 1 : j],
-                    )
+                    share = mass / x[i, j] * (factor[i, j] * down)
+                    at, bt = i * size + i + 1, j * size + i + 1
+                    share_out(flat, at, flat, bt, w - 1, share, gathered, gathered)
     return DONE, math.log(whole) + constant
 
 
 @relaxed
 def fill(n, x, leaf, factor, down, masked):
     """The chart; returns its least value."""
+    size = n + 1
     least = HUGE
-    for w in range(1, n + 1):
-        for i in range(n + 1 - w):
+    for w in range(1, size):
+        for i in range(size - w):
             j = i + w
             if w == 1:
                 value = leaf[j]

@@ -143,6 +143,16 @@ def minimum(typingctx: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
+def maximum(typingctx: Any, a: Any, b: Any) -> Any:
+    """The larger of a and b, lane by lane; b where a is NaN."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", *args), *args)
+
+    return doubles(doubles, doubles), codegen
+
+
+@intrinsic
 def where_above(typingctx: Any, value: Any, floor: Any, chosen: Any, other: Any) -> Any:
     """`chosen` in the lanes where value > floor, `other` elsewhere."""
 
@@ -182,15 +192,24 @@ def total(typingctx: Any, value: Any) -> Any:
 @intrinsic
 def smallest(typingctx: Any, value: Any) -> Any:
     """The smallest of the eight."""
+    return types.float64(doubles), _extreme("<")
 
+
+@intrinsic
+def largest(typingctx: Any, value: Any) -> Any:
+    """The largest of the eight."""
+    return types.float64(doubles), _extreme(">")
+
+
+def _extreme(comparison: str) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         best = builder.extract_element(args[0], ir.Constant(_INT32, 0))
         for lane in range(1, WIDTH):
             other = builder.extract_element(args[0], ir.Constant(_INT32, lane))
-            best = builder.select(builder.fcmp_ordered("<", other, best), other, best)
+            best = builder.select(builder.fcmp_ordered(comparison, other, best), other, best)
         return best
 
-    return types.float64(doubles), codegen
+    return codegen
 
 
 @intrinsic

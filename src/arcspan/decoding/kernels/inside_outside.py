@@ -50,6 +50,7 @@ from arcspan.decoding.kernels.doubles import (
     where_above,
 )
 from arcspan.decoding.kernels.exponential import exp_negative, relaxed
+from arcspan.decoding.kernels.sums import best_split
 
 # What a kernel says of a sentence; the first four as the searches do.
 DONE, NAN, FORBIDDEN, INFINITE, UNSAFE = 0, 1, 2, 3, 4
@@ -61,6 +62,8 @@ SAFE = -960.0
 LOG2 = math.log(2.0)
 # Scores further below the greatest than this are left to the kernel with logarithms.
 DEEP = -600.0
+# So many words tell whether the guess is off, and by so many powers of two it may be.
+PILOT, FAR = 24, 300.0
 
 _u = np.uint64
 
@@ -114,11 +117,34 @@ def joint(
         )
         down = 2.0**-height
         whole = 0.0
+        if code == DONE and n > 2 * PILOT:
+            # The last words first, at next to no cost: if the guess is far off there, it is so everywhere.
+            inside(
+                headed,
+                order,
+                b,
+                n,
+                x,
+                seconds,
+                attach,
+                leaf,
+                factor,
+                down,
+                shift,
+                hook_shift,
+                masked,
+                n - PILOT,
+            )
+            rise = n / PILOT * (height * LOG2 - math.log(pilot_value(n, x)))
+            if FAR * LOG2 < rise < np.inf:
+                constant -= rise
+                for j in range(1, size):
+                    leaf[j] *= math.exp(rise / n)
         for attempt in range(3):
             if code != DONE:
                 break
             least, second_depth = inside(
-                headed, order, b, n, x, seconds, attach, leaf, factor, down, shift, hook_shift, masked
+                headed, order, b, n, x, seconds, attach, leaf, factor, down, shift, hook_shift, masked, 0
             )
             whole = 0.0
             for m in range(1, size):
@@ -164,6 +190,16 @@ def joint(
                     b,
                 )
         status[b] = code
+
+
+@inlined
+def pilot_value(n, x):
+    """The greatest value of the span of the last words, over its heads."""
+    greatest_value = 0.0
+    for h in range(n - PILOT + 1, n + 1):
+        at = h // WIDTH * plane_size(n) + first_of_row(n, n - PILOT) + WIDTH * n + h % WIDTH
+        greatest_value = max(greatest_value, x[at])
+    return greatest_value
 
 
 @inlined
@@ -321,15 +357,6 @@ def prepare_headed(headed, b, n, shift, hook):
 
 
 @relaxed
-def best_split(a, b, hook_a, hook_b, count):
-    """The greatest a[k] + b[k], with the greater of two hooked scores."""
-    best = 2.0 * log_space.ZERO
-    for k in range(count):
-        best = max(best, a[k] + b[k] + max(hook_a[k], hook_b[k]))
-    return best
-
-
-@relaxed
 def prepare_spans(span, b, n, shift, hook, hook_shift, leaf, factor):
     """The scales. leaf[j] is the value of the span of word j, factor[i, j] 2**-height goes to every wide span.
 
@@ -342,8 +369,13 @@ def prepare_spans(span, b, n, shift, hook, hook_shift, leaf, factor):
         for j in range(i + 2, size):
             best = max(best, span[b, i, j] + shift[i, j])
     # guess[i, j]: the best binary tree, where each split adds the greatest hooked score of the part that may become the
-    # modifier, and GROWTH for the number of trees; guess[j, i] is a copy, to be read along memory.
-    guess = np.empty((size, size))
+    # modifier, and GROWTH for the number of trees; guess[j, i] is a copy, to be read along memory. Flat arrays with
+    # eight numbers to spare, as `sums` wants them.
+    flat = np.empty(size * size + WIDTH)
+    guess = flat[: size * size].reshape((size, size))
+    hooks = np.zeros(size * size + WIDTH)
+    for i in range(size):
+        hooks[i * size : (i + 1) * size] = hook[i]
     deepest = 0.0
     for w in range(1, size):
         for i in range(size - w):
@@ -356,9 +388,8 @@ def prepare_spans(span, b, n, shift, hook, hook_shift, leaf, factor):
                 deepest = min(deepest, score if score > -np.inf else 0.0)
                 factor[i, j] = exp_negative(score)
                 score += GROWTH * LOG2 - hook_shift
-                score += best_split(
-                    guess[i, i + 1 : j], guess[j, i + 1 : j], hook[i, i + 1 : j], hook[j, i + 1 : j], w - 1
-                )
+                at, bt = i * size + i + 1, j * size + i + 1
+                score += best_split(flat, at, flat, bt, hooks, hooks, w - 1, 2.0 * log_space.ZERO)
             guess[i, j] = guess[j, i] = (
                 max(score, log_space.ZERO) if score > log_space.NOTHING else log_space.ZERO
             )
@@ -423,8 +454,11 @@ def second_order(headed, b, n, i, first, last, shift, hook_shift, second, buffer
 
 
 @called
-def inside(headed, order, b, n, x, seconds, attach, leaf, factor, down, shift, hook_shift, masked):
-    """Fill the chart x; returns its least value, and how deep second-order scores reach."""
+def inside(headed, order, b, n, x, seconds, attach, leaf, factor, down, shift, hook_shift, masked, least_row):
+    """Fill the chart x from its last row to `least_row`.
+
+    Returns its least value, and how deep second-order scores reach.
+    """
     stride = WIDTH * (n // WIDTH + 1)
     inner = np.zeros(4 * stride)
     second = seconds
@@ -432,7 +466,7 @@ def inside(headed, order, b, n, x, seconds, attach, leaf, factor, down, shift, h
     floor = 0.0 if masked else -1.0
     buffer = np.zeros(stride)
     deepest = 0.0
-    for i in range(n - 1, -1, -1):
+    for i in range(n - 1, least_row - 1, -1):
         first = i + 1
         while first <= n:
             last = min(first | 3, n)

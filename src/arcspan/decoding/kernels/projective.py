@@ -12,7 +12,8 @@ import math
 
 import numpy as np
 
-from arcspan.decoding.kernels.doubles import HUGE
+from arcspan.decoding.kernels.compile import inlined
+from arcspan.decoding.kernels.doubles import HUGE, WIDTH
 from arcspan.decoding.kernels.exponential import relaxed
 from arcspan.decoding.kernels.inside_outside import (
     DEEP,
@@ -23,28 +24,11 @@ from arcspan.decoding.kernels.inside_outside import (
     UNSAFE,
     prepare_arcs,
 )
+from arcspan.decoding.kernels.sums import dot, share_out
 
 GROWTH = 1.4
 # With masks: no product of two values or factors above this can become zero.
 MASKED = -500.0
-
-
-@relaxed
-def dot(a, b, count):
-    """The sum over k < count of a[k] b[k]."""
-    total = 0.0
-    for k in range(count):
-        total += a[k] * b[k]
-    return total
-
-
-@relaxed
-def share_out(a, b, count, factor, into_a, into_b):
-    """into_a[k] and into_b[k] += factor a[k] b[k]."""
-    for k in range(count):
-        value = factor * a[k] * b[k]
-        into_a[k] += value
-        into_b[k] += value
 
 
 @relaxed
@@ -69,10 +53,11 @@ def eisner(arc, b, n, heads, masked, wanted):
     if deepest < (MASKED * LOG2 if masked else DEEP):
         return UNSAFE, 0.0
     word = 2.0**-GROWTH
-    complete = np.zeros((size, size))
-    incomplete = np.zeros((size, size))
-    turned = np.zeros((size, size))
-    both = np.zeros((size, size))
+    # Flat arrays with eight numbers to spare, as `sums` wants them, and the same as squares.
+    flat_complete, complete = _square(size)
+    flat_incomplete, incomplete = _square(size)
+    flat_turned, turned = _square(size)
+    _, both = _square(size)
     least = 1.0
     for h in range(1, size):
         complete[h, h] = turned[h, h] = 1.0
@@ -108,9 +93,9 @@ def eisner(arc, b, n, heads, masked, wanted):
     if not wanted:
         return DONE, logarithm
 
-    in_complete = np.zeros((size, size))
-    in_turned = np.zeros((size, size))
-    in_incomplete = np.zeros((size, size))
+    flat_in_complete, in_complete = _square(size)
+    flat_in_turned, in_turned = _square(size)
+    flat_in_incomplete, in_incomplete = _square(size)
     for m in range(1, size):
         value = complete[m, 1] * complete[m, n] * (root[m] / whole)
         heads[m, 0] = value
@@ -119,37 +104,38 @@ def eisner(arc, b, n, heads, masked, wanted):
     for w in range(n - 1, 0, -1):
         for left in range(1, size - w):
             right = left + w
+            at, bt = left * size + left, right * size + left
             mass = in_complete[left, right] + in_turned[right, left]
             if mass > 0.0:
+                share = mass / complete[left, right]
                 share_out(
-                    incomplete[left, left + 1 : right + 1],
-                    turned[right, left + 1 : right + 1],
+                    flat_incomplete,
+                    at + 1,
+                    flat_turned,
+                    bt + 1,
                     w,
-                    mass / complete[left, right],
-                    in_incomplete[left, left + 1 : right + 1],
-                    in_turned[right, left + 1 : right + 1],
+                    share,
+                    flat_in_incomplete,
+                    flat_in_turned,
                 )
             mass = in_complete[right, left] + in_turned[left, right]
             if mass > 0.0:
-                share_out(
-                    incomplete[right, left:right],
-                    turned[left, left:right],
-                    w,
-                    mass / complete[right, left],
-                    in_incomplete[right, left:right],
-                    in_turned[left, left:right],
-                )
+                share = mass / complete[right, left]
+                share_out(flat_incomplete, bt, flat_turned, at, w, share, flat_in_incomplete, flat_in_turned)
             heads[right, left] = in_incomplete[left, right]
             heads[left, right] = in_incomplete[right, left]
             mass = in_incomplete[left, right] + in_incomplete[right, left]
             if mass > 0.0:
                 # Both arcs are built from the same two halves: the share of a split is the same for both.
+                share = mass / both[left, right] * word
                 share_out(
-                    complete[left, left:right],
-                    complete[right, left + 1 : right + 1],
-                    w,
-                    mass / both[left, right] * word,
-                    in_complete[left, left:right],
-                    in_complete[right, left + 1 : right + 1],
+                    flat_complete, at, flat_complete, bt + 1, w, share, flat_in_complete, flat_in_complete
                 )
     return DONE, logarithm
+
+
+@inlined
+def _square(size):
+    """A square of zeros, and the flat array that it is a part of."""
+    flat = np.zeros(size * size + WIDTH)
+    return flat, flat[: size * size].reshape((size, size))
