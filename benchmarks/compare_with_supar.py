@@ -1,0 +1,72 @@
+"""CKY and Eisner against SuPar's, on the same scores: best scores must agree; sentences a second, and the ratio.
+
+SuPar (1.1.4) has no release that asks for today's torch, so it is not among our extras. Install it beside:
+
+    pip install --no-deps --target FOLDER supar==1.1.4
+    PYTHONPATH=FOLDER python benchmarks/compare_with_supar.py [--sentences 32] [--rounds 3]
+
+One thread, lengths like the Penn Treebank's, everyone's best round, in turns. Both programs return trees.
+Its structures are ConstituencyCRF and DependencyCRF (one root); it has no joint search to compare with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import numpy as np
+import torch
+
+from arcspan import decoding
+from arcspan.cli.benchmark import make_batches, mixture
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sentences", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    try:
+        from supar.structs import ConstituencyCRF, DependencyCRF
+    except ImportError as error:
+        parser.exit(1, f"SuPar cannot be imported ({error}): see --help\n")
+    torch.set_num_threads(1)
+
+    def of_spans(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
+        found = ConstituencyCRF(span, lengths)
+        assert found.argmax
+        return found.max.detach().numpy()
+
+    def of_arcs(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
+        found = DependencyCRF(arc, lengths)
+        assert found.argmax is not None
+        return found.max.detach().numpy()
+
+    lengths = mixture(options.sentences)
+    print(f"{options.sentences} sentences, mean {np.mean(lengths):.1f} words, one thread; sentences a second")
+    for size in (1, 16):
+        batches = make_batches(lengths, size)
+        tensors = [tuple(torch.from_numpy(part) for part in batch[:3]) for batch in batches]
+        for name, ours, theirs in (
+            ("CKY", lambda b: decoding.cky(b[0], b[2], threads=1), of_spans),
+            ("Eisner", lambda b: decoding.eisner(b[1], b[2], threads=1), of_arcs),
+        ):
+            best = [float("inf"), float("inf")]
+            for _ in range(options.rounds):
+                begin = time.perf_counter()
+                found = [ours(batch).scores for batch in batches]
+                middle = time.perf_counter()
+                other = [theirs(*tensor) for tensor in tensors]
+                end = time.perf_counter()
+                best = [min(best[0], middle - begin), min(best[1], end - middle)]
+                np.testing.assert_allclose(np.concatenate(found), np.concatenate(other), rtol=1e-4, atol=1e-3)
+            a, b = (options.sentences / seconds for seconds in best)
+            print(
+                f"  batches of {size:2}  {name:6}  arcspan {a:10,.0f}   SuPar {b:7.1f}   {a / b:6.0f} times"
+            )
+
+
+if __name__ == "__main__":
+    main()
