@@ -58,28 +58,7 @@ def eisner(arc, b, n, heads, masked, wanted):
     flat_incomplete, incomplete = _square(size)
     flat_turned, turned = _square(size)
     _, both = _square(size)
-    least = 1.0
-    for h in range(1, size):
-        complete[h, h] = turned[h, h] = 1.0
-    for w in range(1, n):
-        for left in range(1, size - w):
-            right = left + w
-            # One word more than its parts have modifiers: the new one.
-            value = word * dot(complete[left, left:right], complete[right, left + 1 : right + 1], w)
-            both[left, right] = value
-            least = watched(least, value, masked)
-            incomplete[left, right] = value * attach[right * size + left]
-            incomplete[right, left] = value * attach[left * size + right]
-            complete[left, right] = dot(
-                incomplete[left, left + 1 : right + 1], turned[right, left + 1 : right + 1], w
-            )
-            complete[right, left] = dot(incomplete[right, left:right], turned[left, left:right], w)
-            turned[right, left] = complete[left, right]
-            turned[left, right] = complete[right, left]
-            least = watched(least, incomplete[left, right], masked)
-            least = watched(least, incomplete[right, left], masked)
-            least = watched(least, complete[left, right], masked)
-            least = watched(least, complete[right, left], masked)
+    least = fill(n, attach, word, masked, complete, incomplete, turned, both)
     whole = 0.0
     for m in range(1, size):
         whole += complete[m, 1] * complete[m, n] * root[m]
@@ -132,6 +111,35 @@ def eisner(arc, b, n, heads, masked, wanted):
                     flat_complete, at, flat_complete, bt + 1, w, share, flat_in_complete, flat_in_complete
                 )
     return DONE, logarithm
+
+
+@relaxed
+def fill(n, attach, word, masked, complete, incomplete, turned, both):
+    """The charts; returns their least value."""
+    size = n + 1
+    least = 1.0
+    for h in range(1, size):
+        complete[h, h] = turned[h, h] = 1.0
+    for w in range(1, n):
+        for left in range(1, size - w):
+            right = left + w
+            # One word more than its parts have modifiers: the new one.
+            value = word * dot(complete[left, left:right], complete[right, left + 1 : right + 1], w)
+            both[left, right] = value
+            least = watched(least, value, masked)
+            incomplete[left, right] = value * attach[right * size + left]
+            incomplete[right, left] = value * attach[left * size + right]
+            complete[left, right] = dot(
+                incomplete[left, left + 1 : right + 1], turned[right, left + 1 : right + 1], w
+            )
+            complete[right, left] = dot(incomplete[right, left:right], turned[left, left:right], w)
+            turned[right, left] = complete[left, right]
+            turned[left, right] = complete[right, left]
+            least = watched(least, incomplete[left, right], masked)
+            least = watched(least, incomplete[right, left], masked)
+            least = watched(least, complete[left, right], masked)
+            least = watched(least, complete[right, left], masked)
+    return least
 
 
 @inlined
