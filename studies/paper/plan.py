@@ -77,6 +77,7 @@ class Plan:
     path: Path
     title: str
     note: str
+    reading: str
     results: Path
     page: Path
     samples: int
@@ -111,6 +112,7 @@ class Plan:
             path=path,
             title=data["title"],
             note=data.get("note", "").strip(),
+            reading=data.get("reading", "").strip(),
             results=path.parent / data["results"],
             page=path.parent / data["page"],
             samples=data["samples"],

@@ -37,6 +37,7 @@ def write_report(results: Results) -> list[Path]:
         "absent": [row.id for row in results.plan.rows if results.row(row) is None],
     }
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    context["reading"] = _reading(results, environment)
     page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(context)
     texts = {results.folder / "tables" / f"{name}.md": text + "\n" for name, text in made.items() if text}
     for old in (results.folder / "tables").glob("*.md"):
@@ -62,6 +63,31 @@ def draw_figures(results: Results) -> dict[str, Path]:
                 file.write(draw_curves({row.title: results.breakdown(row) for row in chosen}, "svg"))
             out[treebank.title] = path
     return out
+
+
+def _reading(results: Results, environment: jinja2.Environment) -> str:
+    """The plan's own words on why, with `mean(treebank, row, figure)` and `gain(treebank, a, b, figure)` filled in.
+
+    They are about all of the plan's results, and left out where a row that they speak of has none.
+    """
+
+    def mean(treebank: str, row: str, figure: str) -> float:
+        found = results.summary(treebank, row)
+        value = found.mean(figure) if found else None
+        if value is None:
+            raise LookupError(f"{treebank}/{row}")
+        return value
+
+    def shown(treebank: str, row: str, figure: str) -> str:
+        return f"{mean(treebank, row, figure):.1f}"
+
+    def gain(treebank: str, a: str, b: str, figure: str) -> str:
+        return f"{mean(treebank, a, figure) - mean(treebank, b, figure):+.1f}".replace("-", "−")
+
+    try:
+        return environment.from_string(results.plan.reading).render(mean=shown, gain=gain)
+    except LookupError:
+        return ""
 
 
 def _treebank(results: Results, name: str) -> dict[str, Any]:

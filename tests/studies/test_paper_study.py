@@ -221,6 +221,21 @@ def test_the_report_is_the_same_without_the_runs(done: tuple[Path, list[str]], t
     assert (tmp_path / "copy/docs/study.md").read_text() == (folder / "docs/study.md").read_text()
 
 
+def test_the_plans_own_words_are_filled_with_figures_or_left_out(done: tuple[Path, list[str]]) -> None:
+    plan = Plan.read(done[0] / "plan.toml")
+    results = Results(plan)
+    las = {name: results.summary("toy", name).mean("las") for name in ("mtl", "sep")}
+    words = "LAS {{ mean('toy', 'mtl', 'las') }}, {{ gain('toy', 'mtl', 'sep', 'las') }}."
+    page = plan.page.with_name("words.md")
+    write_report(Results(replace(plan, reading=words, page=page)))
+    gain = f"{las['mtl'] - las['sep']:+.1f}".replace("-", "−")
+    assert f"LAS {las['mtl']:.1f}, {gain}." in page.read_text(encoding="utf-8")
+    write_report(Results(replace(plan, reading=words.replace("'sep'", "'absent'"), page=page)))
+    assert "LAS {" not in page.read_text(encoding="utf-8") and "## Why" not in page.read_text(
+        encoding="utf-8"
+    )
+
+
 def test_a_changed_plan_makes_its_rows_outdated(done: tuple[Path, list[str]], tmp_path: Path) -> None:
     folder, _ = done
     shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("docs"))
