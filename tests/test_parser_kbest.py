@@ -196,3 +196,37 @@ def test_the_command_decodes_with_minimum_bayes_risk(
 ) -> None:
     assert run(["parse", "-m", str(toy_bundle), "--mbr", "-f", "json", "Ada sees the dog."]) == 0
     assert 0 < json.loads(capsys.readouterr().out)["score"] <= 3 * 5 - 1
+
+
+def test_a_sentence_too_long_for_k_best_gets_its_best_parse(toy_bundle: Path) -> None:
+    small = arcspan.load(toy_bundle, threads=1, memory_limit=1 << 20)
+    long = ["Ada", "sees", "the", "dog"] * 20
+    with pytest.raises(ArcspanError, match="memory_limit"):
+        small.parse(long, k=3)
+    first, second = small.stream([long, WORDS], k=3)
+    assert [parse.rank for parse in first] == [1] and first[0].error is None
+    assert looks(first[0]) == looks(small.parse(long))
+    assert [parse.rank for parse in second] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("k", [0, 2.5, "3"])
+def test_k_is_checked_before_anything_is_parsed(parser: Parser, k: Any) -> None:
+    with pytest.raises(ArcspanError, match="k must be"):
+        parser.parse(WORDS, k=k)
+    with pytest.raises(ArcspanError, match="k must be"):
+        list(parser.stream([WORDS], k=k))
+
+
+def test_minimum_bayes_risk_and_k_best_exclude_each_other(toy_bundle: Path) -> None:
+    with pytest.raises(ArcspanError, match="mbr"):
+        arcspan.load(toy_bundle, threads=1, decode="mbr").parse(WORDS, k=2)
+
+
+def test_one_text_is_no_stream_of_texts(parser: Parser) -> None:
+    with pytest.raises(ArcspanError, match="put it into a list"):
+        list(parser.pipe("Ada sees Kurt."))
+
+
+def test_tags_are_refused_by_a_model_that_reads_none(parser: Parser) -> None:
+    with pytest.raises(ArcspanError, match="reads no part-of-speech tags"):
+        parser.parse(WORDS, tags=["X"] * len(WORDS))

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from arcspan.errors import ArcspanError
+
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
@@ -49,3 +51,20 @@ def _usual_mode(path: Path) -> int:
         mask = os.umask(0)
         os.umask(mask)
         return 0o666 & ~mask
+
+
+def refuse_to_overwrite(
+    output: str | os.PathLike[str] | None, *inputs: str | os.PathLike[str] | None
+) -> None:
+    """ArcspanError where an output is one of the inputs, which would be lost."""
+    for path in inputs:
+        if (
+            output
+            and path
+            and os.path.exists(output)
+            and os.path.exists(path)
+            and os.path.samefile(output, path)
+        ):
+            raise ArcspanError(
+                f"{os.fspath(output)}: is the input too, which would be lost; name another output"
+            )

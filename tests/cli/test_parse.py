@@ -308,3 +308,64 @@ def test_a_paragraph_without_end_is_read_in_parts() -> None:
     assert "".join(str(item.content) for item in items) == text
     assert items[1].start == len(str(items[0].content))
     assert str(items[0].content).endswith("dog ") or str(items[0].content).endswith("a ")
+
+
+def test_the_input_is_not_overwritten(parse: Parse, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    code, out, err = parse(text, "-o", text, "-f", "brackets")
+    assert code == 2 and "is the input too" in err and not out
+    assert text.read_text(encoding="utf-8") == TEXT
+
+
+def test_another_model_of_the_same_name_does_not_go_on(
+    parse: Parse, toy_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text, output = tmp_path / "text.txt", tmp_path / "out.ptb"
+    text.write_text(TEXT * 50, encoding="utf-8")
+    calls = iter(range(20))
+
+    def stop(*_: object) -> str:
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return "(TOP (X x))"
+
+    with monkeypatch.context() as patch:
+        patch.setattr("arcspan.parser.Parse.brackets", stop)
+        code, _, err = parse(text, "-o", output)
+    assert code != 0 and "--resume goes on" in err
+    noted = json.loads(Path(f"{output}.part.json").read_text(encoding="utf-8"))
+    noted["settings"]["model"][1] = "another"
+    Path(f"{output}.part.json").write_text(json.dumps(noted), encoding="utf-8")
+    code, _, err = parse(text, "-o", output, "--resume")
+    assert code == 2 and "other settings (model)" in err
+
+
+def test_pictures_to_standard_output_make_no_files(
+    parse: Parse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = parse("Ada sees Kurt. Every dog plays.", "--text", "-f", "svg", "-o", "-")
+    assert code == 0 and out.count("<svg") == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_minimum_bayes_risk_takes_no_k(parse: Parse) -> None:
+    code, _, err = parse("Ada sees Kurt.", "--text", "--mbr", "-k", 2)
+    assert code == 2 and "--mbr" in err
+
+
+def test_output_is_utf8_whatever_the_terminal_was_taken_for(toy_bundle: Path) -> None:
+    call = [sys.executable, "-m", "arcspan", "parse", "--model", str(toy_bundle), "--text", "Ada sees Kurt."]
+    done = subprocess.run(call, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr.decode()
+    assert "▲" in done.stdout.decode("utf-8")
+
+
+def test_words_with_white_space_of_any_kind_make_a_pair_that_fits(parse: Parse, tmp_path: Path) -> None:
+    text = tmp_path / "words.txt"
+    text.write_text("c\u3000d e f\nfoo \x85 z\nx\u2028y z\n", encoding="utf-8")
+    pair = tmp_path / "out.ptb", tmp_path / "out.conllu"
+    for path in pair:
+        assert parse(text, "--words", "-o", path)[0] == 0
+    assert run(["treebank", "check", *map(str, pair)]) == 0

@@ -6,6 +6,7 @@ Exit codes: 0 done; 2 the input or the call is wrong (one line that names the pl
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -65,6 +66,10 @@ def main(args: list[str] | None = None) -> None:
 
 def run(args: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        # Trees have words of every script: UTF-8, whatever the terminal was taken for.
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
     try:
         code = arcspan.main(args, prog_name="arcspan", standalone_mode=False)
         sys.stdout.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -13,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arcspan.cli.progress import note, progress
+from arcspan.cli.progress import complain, note, progress
 from arcspan.errors import ArcspanError
+from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from arcspan.cli.reading import Item
@@ -134,6 +136,8 @@ def command(
             model=model,
             memory=memory,
         )
+    if k and mbr:
+        raise click.UsageError("--mbr finds one parse: it takes no -k")
     if form == "parquet":
         raise click.UsageError("--format parquet needs --engine ray")
     form = form or _BY_SUFFIX.get(
@@ -146,15 +150,23 @@ def command(
             "--resume goes on with a plain file: it needs -o OUT, and no svg, html, gz or xz"
         )
     path = _path_of(source, is_text)
+    refuse_to_overwrite(output, path)
     if resume and output is not None and Path(output).is_file() and not Path(f"{output}.part").exists():
         note(f"{output} is complete: nothing to go on with")
         return 0
     from arcspan.parser import load
 
     parser = load(model, threads=threads, memory_limit=memory, decode="mbr" if mbr else "best")
-    settings = {"format": form, "words": words, "model": parser.config.get("name"), "memory": memory}
+    settings = {"format": form, "words": words, "model": _identity(parser), "memory": memory}
     settings |= {"k": k, "confidence": confidence, "mbr": mbr}
     return _Run(parser, form, path, source or "", words, k, confidence).write(output, settings, resume)
+
+
+def _identity(parser: Parser) -> list[str]:
+    """A model's name, and a checksum that is another model's under no name."""
+    sums = parser.path / "checksums.json"
+    digest = hashlib.sha256(sums.read_bytes()).hexdigest() if sums.is_file() else ""
+    return [str(parser.config.get("name")), digest]
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:
@@ -223,7 +235,7 @@ class _Run:
         if not self.sentences:
             note("no sentence in the input")
         if self.failures:
-            note(f"{self.failures} of {self.sentences} sentences could not be parsed")
+            complain(f"{self.failures} of {self.sentences} sentences could not be parsed")
         return 1 if self.failures else 0
 
     def _write_file(self, output: str, settings: dict[str, Any], resume: bool) -> None:
@@ -253,6 +265,7 @@ class _Run:
 
     def _write_pictures(self, output: str | None) -> None:
         """One picture a file: OUT for a single sentence, OUT-1, OUT-2 ... for several."""
+        output = None if output == "-" else output
         first: str | None = None
         number = 0
         for _, parses in self._parses(self._items(), bar=output is not None):
@@ -292,7 +305,7 @@ class _Run:
                     self.sentences += _sentences([parse])
                     if parse.error is not None:
                         self.failures += 1
-                        note(f"sentence {self.sentences}: {parse.error}")
+                        complain(f"sentence {self.sentences}: {parse.error}")
                 if bar:
                     display.update(_sentences(parses))
                 yield item, parses
@@ -367,5 +380,11 @@ def _put(text: str, output: str | None) -> None:
 
 
 def _numbered(output: str, number: int) -> str:
+    """The name of one picture of several.
+
+    >>> _numbered("a/b.svg", 2), _numbered("b.svg.gz", 1)
+    ('a/b-2.svg', 'b-1.svg.gz')
+    """
     path = Path(output)
-    return str(path.with_name(f"{path.stem}-{number}{path.suffix}"))
+    suffixes = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".xz") else path.suffix
+    return str(path.with_name(f"{path.name.removesuffix(suffixes)}-{number}{suffixes}"))

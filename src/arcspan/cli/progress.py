@@ -22,6 +22,11 @@ def progress(total: int | None = None, *, unit: str = "it", label: str = "") -> 
     return tqdm(total=total, unit=f" {unit}", desc=label or None, delay=1, disable=disable, file=sys.stderr)
 
 
+def complain(message: str) -> None:
+    """A line on standard error about something that went wrong, also under --quiet."""
+    click.echo(message, err=True)
+
+
 def note(message: str) -> None:
     """A line for people on standard error, unless --quiet."""
     context = click.get_current_context(silent=True)

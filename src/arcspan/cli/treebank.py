@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from arcspan.cli.progress import note, progress
+from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from arcspan.treebanks.importers import Imported
@@ -130,6 +131,8 @@ def filter_(
     """Write the compatible sentences of a pair, comments and all columns included, to another pair."""
     from arcspan.treebanks.filtering import filter_pairs
 
+    for output in (brackets_out, conll_out):
+        refuse_to_overwrite(output, brackets, conll)
     report = filter_pairs(
         brackets,
         conll,
@@ -163,6 +166,7 @@ def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
     from arcspan.trees import DependencyTree, load_rules
     from arcspan.trees import convert as convert_tree
 
+    refuse_to_overwrite(conll_out, brackets)
     loaded = load_rules(rules)
 
     def converted() -> Iterator[DependencyTree]:

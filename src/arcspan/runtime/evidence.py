@@ -34,6 +34,10 @@ class Measured(NamedTuple):
     structure: float
 
 
+class LengthError(ArcspanError):
+    """A sentence that is too long for what was asked, and not for plain parsing."""
+
+
 class Evidence:
     """The scores of one sentence of at least one word, under constraints.
 
@@ -74,7 +78,7 @@ class Evidence:
             ]
 
     def _refuse_length(self, needed: int) -> None:
-        raise ArcspanError(
+        raise LengthError(
             f"a sentence of {self.n} words needs about {needed >> 20} MB for this: "
             f"load the parser with a larger memory_limit (now {self.predictor.memory_limit >> 20} MB)"
         )
@@ -135,6 +139,10 @@ class Evidence:
         """The k best parses that differ in what the user sees, best first; fewer where there are fewer."""
         if k < 1:
             raise ArcspanError(f"k must be at least 1, not {k}")
+        if self.predictor.decode == "mbr":
+            raise ArcspanError(
+                'the k best parses are those with the best scores: load the parser without decode="mbr"'
+            )
         if not self.joint:
             system = self.predictor.config.get("system", "this")
             raise ArcspanError(

@@ -94,7 +94,7 @@ class Predictor:
         if decode not in ("best", "mbr"):
             raise ArcspanError(f"decode={decode!r}: choose best (the best tree) or mbr (minimum Bayes risk)")
         if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, not {threads}")
+            raise ArcspanError(f"threads must be at least 1, not {threads}")
         self.folder = Path(folder)
         self.threads = threads or available_threads()
         self.memory_limit = memory_limit
