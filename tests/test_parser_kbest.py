@@ -230,3 +230,16 @@ def test_one_text_is_no_stream_of_texts(parser: Parser) -> None:
 def test_tags_are_refused_by_a_model_that_reads_none(parser: Parser) -> None:
     with pytest.raises(ArcspanError, match="reads no part-of-speech tags"):
         parser.parse(WORDS, tags=["X"] * len(WORDS))
+
+
+def test_probabilities_keep_to_the_memory_limit(toy_bundle: Path) -> None:
+    long = ["Ada", "sees", "the", "dog"] * 12
+    roomy = arcspan.load(toy_bundle, threads=1)
+    plain, whole = (roomy.predictor.chart_bytes(len(long), sums=sums) for sums in (False, True))
+    small = arcspan.load(toy_bundle, threads=1, memory_limit=(plain + whole) // 2)
+    found = small.parse(long)
+    assert not found.approximate and found.confidence is None
+    assert small.parse(WORDS).confidence is not None
+    assert roomy.parse(long).confidence is not None
+    cautious = arcspan.load(toy_bundle, threads=1, memory_limit=(plain + whole) // 2, decode="mbr")
+    assert cautious.parse(long).approximate and not cautious.parse(WORDS).approximate

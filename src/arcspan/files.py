@@ -26,7 +26,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     >>> (folder / "a.txt").read_text()
     'whole'
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # a link stays one: what it points to is written
     binary = "b" in mode
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:

@@ -366,8 +366,11 @@ class _Unknown:
             return None
         if not self._words:
             return Confidence({}, {}, (), (), 1.0)
-        evidence = self._evidence or Evidence(self._predictor, self._words, self._tags)
-        return evidence.confidence(self._prediction)
+        try:
+            evidence = self._evidence or Evidence(self._predictor, self._words, self._tags)
+            return evidence.confidence(self._prediction)
+        except LengthError:
+            return None
 
 
 class Content(NamedTuple):
@@ -471,8 +474,8 @@ class Parse:
         """Probabilities of every constituent, arc, label and relation, and of the whole.
 
         They are computed when they are first asked for, which takes about as long as parsing did, and several times
-        that over a hundred words. None where the parse is approximate or an error, and where it was pickled before
-        anybody asked.
+        that over a hundred words. None where the parse is approximate or an error, where they would take more
+        memory than the parser may have, and where it was pickled before anybody asked.
         """
         known = self.__dict__["_confidence"]
         if isinstance(known, _Unknown):

@@ -108,7 +108,7 @@ class Resumable:
             self._save()
         self._file.close()
         if kind is None:
-            os.replace(self.part, self.path)
+            os.replace(self.part, os.path.realpath(self.path))  # a link stays one
             self._note.unlink(missing_ok=True)
 
 

@@ -211,7 +211,11 @@ class Evidence:
     def _marginals(self, calibration: Calibration) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Probabilities of spans and arcs [n+1, n+1]; kept, since several parses may be asked about."""
         if calibration not in self._probabilities:
-            found = [marginals(scores, self._lengths, calibration) for _, scores in self._scored]
+            needed = self.predictor.chart_bytes(self.n, sums=True)
+            if needed > self.predictor.memory_limit:
+                self._refuse_length(needed)
+            with self.predictor.memory.take(needed):
+                found = [marginals(scores, self._lengths, calibration) for _, scores in self._scored]
             spans = next((span[0] for span, _ in found if span is not None), None)
             arcs = next((arc[0] for _, arc in found if arc is not None), None)
             self._probabilities[calibration] = spans, arcs

@@ -141,7 +141,7 @@ class Predictor:
 
     def forget(self) -> None:
         """Begin anew in a forked process, which has none of its parent's threads."""
-        self._memory = _Budget(self.memory_limit)
+        self.memory = _Budget(self.memory_limit)
         self._workers: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         for session in self.sessions:
@@ -249,13 +249,20 @@ class Predictor:
         long = max(0, item.cost - 510)  # several windows: alone in its batch
         return next((size for size in (16, 32, 64) if positions <= size), 128), long
 
-    def chart_bytes(self, n: int) -> int:
-        """What the search of a sentence of n words takes: its scores and its chart."""
+    def chart_bytes(self, n: int, *, sums: bool = False) -> int:
+        """What the search of a sentence of n words takes: its scores and its chart.
+
+        With `sums`, and always where decode is "mbr": what probabilities take as well.
+        """
         size = n + 1
-        if any(session.part == "both" for session in self.sessions):
-            second = any(session.has_headed for session in self.sessions)
-            return 2 * size**2 * (size + 8) + 8 * size**2 + (4 * size**3 if second else 0)
-        return 40 * size**2
+        if not any(session.part == "both" for session in self.sessions):
+            return 40 * size**2
+        second = any(session.has_headed for session in self.sessions)
+        needed = 2 * size**2 * (size + 8) + 8 * size**2 + (4 * size**3 if second else 0)
+        if sums or self.decode == "mbr":
+            # Charts of doubles (inside, outside, exponentials of the second order), and scores over a temperature.
+            needed += (3 if second else 2) * 4 * size**2 * (size + 8) + (4 * size**3 if second else 0)
+        return needed
 
     def _predict_batch(self, items: Sequence[Item]) -> list[Prediction]:
         """A batch from words to labels. A failure is the failing sentence's alone."""
@@ -263,7 +270,7 @@ class Predictor:
             if len(items) == 1 and self.is_too_long(items[0]):
                 return [long.predict_long(self, items[0])]
             longest = max(item.length for item in items)
-            with self._memory.take(self.chart_bytes(longest) * len(items)):
+            with self.memory.take(self.chart_bytes(longest) * len(items)):
                 parts = [self._predict_part(session, items) for session in self.sessions]
         except Exception as error:
             if len(items) > 1:
