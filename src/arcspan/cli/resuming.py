@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 import zlib
 from collections import deque
@@ -108,7 +109,7 @@ class Resumable:
             self._save()
         self._file.close()
         if kind is None:
-            os.replace(self.part, os.path.realpath(self.path))  # a link stays one
+            shutil.move(self.part, os.path.realpath(self.path))  # a link stays one
             self._note.unlink(missing_ok=True)
 
 
