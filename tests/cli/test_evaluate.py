@@ -89,7 +89,7 @@ def test_a_prm_file_changes_the_rules(
 @pytest.mark.parametrize(
     ("chosen", "options", "message"),
     [
-        ([0, 1], [], "at least 1 sets of predicted files are needed"),
+        ([0, 1], [], "at least 1 set of predicted files are needed"),
         ([0, 1, 2], [], "files come in pairs"),
         ([1, 3], ["--evalb"], "--evalb needs bracket files"),
         ([0, 2], ["--evalb", "--json"], "leave out --json and --labels"),

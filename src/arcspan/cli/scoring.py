@@ -76,7 +76,7 @@ def gold_and_systems(
     if len(others) < least or (most is not None and len(others) > most):
         wanted = str(least) if least == most else f"at least {least}"
         raise ArcspanError(
-            f"gold files and {wanted} set{'s' * (wanted != '1')} of predicted files are needed, "
+            f"gold files and {wanted} set{'s' * (least != 1)} of predicted files are needed, "
             f"but after the gold {gold} came {len(others)}"
         )
     return gold, others

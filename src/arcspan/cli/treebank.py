@@ -79,7 +79,14 @@ def stats(files: tuple[str, ...], mismatch: str, strip: bool, as_json: bool, top
 @click.option(
     "--ignore", multiple=True, metavar="KIND", help="Leave out a kind of problem; repeat for several."
 )
-@click.option("--kinds", is_flag=True, is_eager=True, expose_value=False, callback=lambda *a: _show_kinds(*a))
+@click.option(
+    "--kinds",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda *a: _show_kinds(*a),
+    help="List the kinds of problems and exit.",
+)
 def check(brackets: str, conll: str, strip: bool, ignore: tuple[str, ...]) -> int:
     """Lint a pair: print each problem as `file:line: what`; exit code 2 if there is any.
 

@@ -102,6 +102,7 @@ def read_prm(path: str | os.PathLike[str]) -> BracketRules:
     sets: dict[str, set[str]] = {"deleted": set(), "deleted_for_length": set(), "quotes": set()}
     pairs: dict[str, set[tuple[str, str]]] = {"equal_labels": set(), "equal_words": set()}
     numbers: dict[str, int] = {}
+    unknown = False
     text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     for number, line in enumerate(text.split("\n"), 1):
         line = line.rstrip(" \t\r\f\v")
@@ -126,7 +127,10 @@ def read_prm(path: str | os.PathLike[str]) -> BracketRules:
                 raise FileError(f"{keyword} takes a number, not {value!r}", path=path, line=number)
             numbers[_NUMBERS[keyword]] = int(found.group())
         elif keyword != "DEBUG":
+            unknown = True
             warnings.warn(f"{path}:{number}: EVALB has no keyword {keyword}; ignored", stacklevel=2)
+    if unknown and not (any(sets.values()) or any(pairs.values()) or numbers):
+        raise FileError("no EVALB parameter file: it has none of its keywords", path=path)
     return BracketRules(
         name=Path(path).name,
         deleted=frozenset(sets["deleted"]),
