@@ -224,3 +224,12 @@ def test_words_and_sentences_of_gum_and_craft_are_found(treebanks: Path) -> None
             found_sentences.add(gold_sentences, benchmark.own(text))
         assert found_words.f1 > 99.7
         assert found_sentences.f1 > 98.8
+
+
+def test_the_items_of_a_list_are_kept_apart_and_keep_their_marks() -> None:
+    def split(text: str) -> list[str]:
+        return [" ".join(sentence.words) for sentence in split_text(text)]
+
+    assert [len(words) > 1 for words in split("1. First\n2. Second\n10) Third one\n")] == [True] * 3
+    assert split("- a dog\n- a cat\nsat there") == ["- a dog", "- a cat sat there"]
+    assert len(split("It was on May\n12. Then he left.")) == 2, "no list"

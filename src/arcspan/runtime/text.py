@@ -39,7 +39,8 @@ class Sentence:
 def split_text(text: str, *, language: str = "en") -> list[Sentence]:
     r"""Split raw text into sentences and words.
 
-    A blank line (or a form feed, or U+2029) ends a sentence, a single line break does not. `language` is
+    A blank line (or a form feed, or U+2029) ends a sentence, a single line break does not, but in a list, where
+    every line that begins with a mark (2. or -) is an item. `language` is
     "en" for the English rules; every other code gets the rules that know Unicode only.
 
     >>> [sentence.words for sentence in split_text("It didn't work.\nDr. Who left!")]
@@ -140,12 +141,27 @@ _LINE = r"(?:\r\n|\r(?!\n)|[\n\x85\u2028])"
 _BLANK_LINE = re.compile(rf"{_LINE}[^\S\r\n\x85\u2028]*{_LINE}\s*|[\f\u2029]\s*")
 
 
+# A list: it begins a paragraph with a mark, and each line with such a mark is an item of its own.
+_MARK = r"[^\S\r\n\x85\u2028]*(?:\d{1,2}[.)]|[-*•‣▪])[^\S\r\n\x85\u2028]"
+_LIST = re.compile(rf"\s*{_MARK}")
+_NEXT_ITEM = re.compile(rf"{_LINE}(?={_MARK})")
+
+
 def _paragraphs(text: str) -> Iterator[Offsets]:
     begin = 0
     for gap in _BLANK_LINE.finditer(text):
-        yield begin, gap.start()
+        yield from _items(text, begin, gap.start())
         begin = gap.end()
-    yield begin, len(text)
+    yield from _items(text, begin, len(text))
+
+
+def _items(text: str, begin: int, end: int) -> Iterator[Offsets]:
+    """The items of a paragraph that is a list; otherwise the paragraph."""
+    if _LIST.match(text, begin, end):
+        for gap in _NEXT_ITEM.finditer(text, begin, end):
+            yield begin, gap.start()
+            begin = gap.end()
+    yield begin, end
 
 
 # ----------------------------------------------------------------------------------------------- words
