@@ -293,6 +293,16 @@ def test_the_plans_of_the_study_can_be_read_and_every_name_in_them_is_known(name
     assert len({plan.fingerprint(row) for row in plan.rows}) == len(plan.rows)
 
 
+def test_the_page_in_the_documentation_is_made_from_the_results_in_the_repository(tmp_path: Path) -> None:
+    plan = Plan.read(ROOT / "studies/paper/plan.toml")
+    shutil.copytree(plan.results, tmp_path / "results")
+    copy = replace(plan, results=tmp_path / "results", page=tmp_path / "docs/study.md")
+    write_report(Results(copy))
+    assert copy.page.read_text(encoding="utf-8") == plan.page.read_text(encoding="utf-8")
+    for table in (plan.results / "tables").iterdir():
+        assert (tmp_path / "results/tables" / table.name).read_text() == table.read_text(), table.name
+
+
 @pytest.mark.parametrize("name", ["plan.toml"])
 def test_the_plan_fits_the_shared_treebanks(
     treebanks: Path, monkeypatch: pytest.MonkeyPatch, name: str
