@@ -243,3 +243,11 @@ def test_probabilities_keep_to_the_memory_limit(toy_bundle: Path) -> None:
     assert roomy.parse(long).confidence is not None
     cautious = arcspan.load(toy_bundle, threads=1, memory_limit=(plain + whole) // 2, decode="mbr")
     assert cautious.parse(long).approximate and not cautious.parse(WORDS).approximate
+
+
+@pytest.mark.parametrize(
+    "settings", [{"threads": 0}, {"threads": "2"}, {"memory_limit": "2GB"}, {"memory_limit": 0}]
+)
+def test_settings_that_are_no_numbers_are_refused_at_once(toy_bundle: Path, settings: dict[str, Any]) -> None:
+    with pytest.raises(ArcspanError, match=f"{next(iter(settings))} must be a whole number"):
+        arcspan.load(toy_bundle, **settings)

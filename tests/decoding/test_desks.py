@@ -58,6 +58,27 @@ def test_a_batch_is_shared_with_whoever_attends() -> None:
         assert len(office.free) == desks.MOST and office.held[0] is None
 
 
+def test_a_helper_alone_does_what_stands_on_the_desk() -> None:
+    """The caller has written the addresses and done the work; undone and posted again, it is done by the helper."""
+    span, arc, lengths = scores([12, 30, 7, 1, 0, 22])
+    expected = decoding.eisner_satta(span, arc, lengths, threads=1)
+    sizes, size, starts = np.array(lengths), span.shape[1], np.array([0, 23, 82, 95, 96, 96, 139])
+    heads, rows = np.zeros((len(lengths), size), np.int64), np.zeros((139, 3), np.int64)
+    values, status = np.zeros(len(lengths)), np.zeros(len(lengths), np.int64)
+    queue, taken, rooms = np.arange(len(lengths)), np.zeros(1, np.int64), desks._office.desks
+    flat = span.reshape(-1), arc.reshape(-1), size, np.empty(0, np.float32), 1, False
+    outputs = sizes, heads, rows, starts, values, status
+    assert kernels.search(queue, taken, rooms, np.array([0]), *flat, *outputs)
+    assert values.tolist() == expected.scores.tolist() and rooms[0, desks._STATE] == desks._EMPTY
+    for array in (taken, heads, rows, values):
+        array[:] = 0
+    rooms[0, desks._STATE] = kernels.POSTED
+    kernels.attend(rooms, 0, 1)
+    assert rooms[0, desks._STATE] == desks._EMPTY
+    assert values.tolist() == expected.scores.tolist() and (heads == expected.heads).all()
+    assert (rows == np.concatenate(expected.spans)).all()
+
+
 def test_a_helper_is_called_and_leaves_after_a_while() -> None:
     span, arc, lengths = scores([40] * 8)
     expected = decoding.eisner_satta(span, arc, lengths, threads=1)

@@ -49,7 +49,7 @@ def judge(a, limit):
 def number_all(counted, out):
     for place in range(len(out)):
         out[place] = counters.count(counted, 1)
-    return counters.read(counted, 1)
+    return counters.look(counted, 1)
 
 
 def test_loads_sums_and_maxima_are_those_of_numpy_minus_infinity_included() -> None:

@@ -93,8 +93,9 @@ class Predictor:
     ) -> None:
         if decode not in ("best", "mbr"):
             raise ArcspanError(f"decode={decode!r}: choose best (the best tree) or mbr (minimum Bayes risk)")
-        if threads is not None and threads < 1:
-            raise ArcspanError(f"threads must be at least 1, not {threads}")
+        for name, value in (("threads", threads), ("memory_limit", memory_limit)):
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ArcspanError(f"{name} must be a whole number, at least 1, not {value!r}")
         self.folder = Path(folder)
         self.threads = threads or available_threads()
         self.memory_limit = memory_limit

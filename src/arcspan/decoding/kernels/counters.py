@@ -27,19 +27,8 @@ def count(typingctx: Any, counters: Any, index: Any) -> Any:
 
 
 @intrinsic
-def read(typingctx: Any, counters: Any, index: Any) -> Any:
-    """counters[index] as it is now, with all that other threads wrote before they counted it up."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        cell = _cell(context, builder, signature.args[0], *args)
-        return builder.atomic_rmw("add", cell, ir.Constant(ir.IntType(64), 0), "seq_cst")
-
-    return types.int64(counters, types.intp), codegen
-
-
-@intrinsic
 def look(typingctx: Any, cells: Any, index: Any) -> Any:
-    """cells[index] as it is now, with all that the thread who `put` it had written; cheaper than `read`."""
+    """cells[index] as it is now, with all that the thread who `put` it had written before."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load_atomic(_cell(context, builder, signature.args[0], *args), "acquire", 8)
