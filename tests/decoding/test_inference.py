@@ -284,3 +284,27 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         decoding.marginals(zeros, zeros, [3], np.zeros((1, 4, 4)))
     with pytest.raises(ScoreError, match="lengths must be between 0 and 3"):
         decoding.marginals(zeros, zeros, [4])
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_guess_that_is_far_off_is_put_right_before_the_chart_is_filled(order: int) -> None:
+    """Long sentences with wide scores: the pilot corrects the scale, and logarithms say what is right."""
+    from arcspan.decoding.kernels import inside_outside
+    from arcspan.decoding.kernels.inference import joint_in_logarithms
+
+    n = 90
+    assert n > 2 * inside_outside.PILOT
+    rng = np.random.default_rng(3)
+    shape = (1, n + 1, n + 1)
+    span, arc = 6 * rng.normal(size=shape), 6 * rng.normal(size=shape)
+    headed = 2 * rng.normal(size=(*shape, n + 1)) if order == 2 else None
+    found = decoding.marginals(span, arc, [n], headed, with_headed=False, threads=1)
+    partition, status = np.zeros(1), np.zeros(1, np.int64)
+    spans, arcs = np.zeros(shape), np.zeros(shape)
+    parts = np.zeros((0, 0, 0, 0))
+    scores = span, arc, parts if headed is None else headed, order, np.array([n])
+    joint_in_logarithms(np.array([0]), *scores, partition, spans, arcs, parts, False, status, True)
+    assert status[0] == inside_outside.DONE
+    np.testing.assert_allclose(found.log_partition, partition, rtol=1e-10)
+    np.testing.assert_allclose(found.spans, spans, atol=1e-7)
+    np.testing.assert_allclose(found.arcs, arcs, atol=1e-7)

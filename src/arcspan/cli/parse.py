@@ -163,7 +163,7 @@ def command(
 
 
 def _identity(parser: Parser) -> list[str]:
-    """A model's name, and a checksum that is another model's under no name."""
+    """What tells a model from all others: its name, and a checksum over those of its files."""
     sums = parser.path / "checksums.json"
     digest = hashlib.sha256(sums.read_bytes()).hexdigest() if sums.is_file() else ""
     return [str(parser.config.get("name")), digest]
