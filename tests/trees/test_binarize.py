@@ -125,7 +125,7 @@ def test_a_flat_constituent_of_thousands_of_children_is_linear_work():
     star = [n // 2] * n
     star[n // 2 - 1] = 0
     for kind, heads in (("left", None), ("right", None), ("head", chain), ("head", star)):
-        assert len(binarize(flat, kind, heads)) == 2 * n - 1
+        assert len(binarize(flat, kind, heads)) == 2 * n - 1  # type: ignore[arg-type]
 
 
 def test_trees_ten_thousand_levels_deep_are_binarized_and_back():
@@ -133,7 +133,7 @@ def test_trees_ten_thousand_levels_deep_are_binarized_and_back():
     deep = ConstituencyTree(["w"] * n, None, [(k, n, "X") for k in range(n)])
     last = [n] * (n - 1) + [0]
     for kind, heads in (("left", None), ("right", None), ("head", range(n)), ("head", last)):
-        nodes = binarize(deep, kind, heads)
+        nodes = binarize(deep, kind, heads)  # type: ignore[arg-type]
         assert unbinarize(deep.words, deep.tags, nodes) == deep
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_binarized_is_refused():
     with pytest.raises(TreeError, match="6 words, the dependency tree 2"):
         binarize(c, "head", [0, 1])
     with pytest.raises(ValueError, match="'head', 'left' or 'right'"):
-        binarize(c, "middle", FIGURE_1_HEADS)
+        binarize(c, "middle", FIGURE_1_HEADS)  # type: ignore[arg-type]
 
 
 def test_a_root_without_label_is_refused_except_over_one_word():
@@ -161,4 +161,4 @@ def test_trees_of_one_word_and_of_none():
     assert binarize(read("(NN dog)"), "left") == ((0, 1, ()),)
     assert binarize(read("(NP (NN dog))"), "head", [0]) == ((0, 1, ("NP",)),)
     for kind, heads in (("left", None), ("right", None), ("head", [])):
-        assert binarize(ConstituencyTree((), (), ()), kind, heads) == ()
+        assert binarize(ConstituencyTree((), (), ()), kind, heads) == ()  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def test_compatibility_agrees_with_its_definition_and_every_clash_has_a_cause(pa
             path.add(outside)
         assert h not in path
     else:
-        i, j, label = cause.span
+        i, j, label = cause.span  # type: ignore[misc]
         assert (i, j, label) in c.spans
         if cause.kind == "heads":
             assert len(cause.words) > 1

@@ -182,7 +182,7 @@ def test_text_that_is_no_tree_is_refused_with_the_reason(text, what):
 @pytest.mark.parametrize(
     ("words", "tags", "spans", "what"),
     [
-        ("ab", ["X"], [(0, 2, "S")], "2 words but 1 tags"),
+        ("ab", ["X"], [(0, 2, "S")], "2 words, but 1 tags"),
         (["a", ""], None, [(0, 2, "S")], "word 2 is empty"),
         ("ab", None, [(0, 3, "S")], "does not lie within"),
         ("ab", None, [(0, 2, "S"), (1, 1, "X")], "does not lie within"),
@@ -199,7 +199,7 @@ def test_spans_that_are_no_tree_are_refused(words, tags, spans, what):
 
 def test_an_unknown_choice_is_refused():
     with pytest.raises(ValueError, match="empties is 'keep' or 'strip'"):
-        read("(S (NN a))", empties="drop")
+        read("(S (NN a))", empties="drop")  # type: ignore[arg-type]
 
 
 @pytest.mark.treebanks

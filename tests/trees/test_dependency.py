@@ -50,7 +50,7 @@ def test_heads_that_are_no_tree_are_refused_with_the_words_to_blame(heads, what)
 
 
 def test_columns_of_different_lengths_are_refused():
-    with pytest.raises(TreeError, match="2 heads, but 1 relations"):
+    with pytest.raises(TreeError, match="2 words, but 1 relations"):
         DependencyTree([0, 1], ["root"])
     with pytest.raises(TreeError, match="3 words"):
         DependencyTree([0, 1], ["root", "x"], ["a", "b", "c"])

@@ -125,3 +125,11 @@ def test_every_compatible_sentence_survives_join_and_every_sentence_binarization
                 assert unbinarize(c.words, c.tags, binarize(c, "head", d.heads)) == c
         if part == "train":
             assert round(100 * fitting / count, 1) == expected[name]
+
+
+def test_lemmas_and_features_survive_join_and_split():
+    c = ConstituencyTree.from_brackets("(S (NP (NNS dogs)) (VP (VBP bark)))")
+    d = DependencyTree(
+        [2, 0], ["nsubj", "root"], c.words, c.tags, None, ["dog", "bark"], ["Number=Plur", "Mood=Ind"]
+    )
+    assert LexicalTree.join(c, d).split() == (c, d)

@@ -3,8 +3,8 @@
 from arcspan.trees.binarize import binarize, unbinarize
 from arcspan.trees.compatibility import Incompatibility, compatible, why_incompatible
 from arcspan.trees.constituency import WRAPPERS, ConstituencyTree
+from arcspan.trees.conversion import HeadRules, LearntRules, convert, learn_rules
 from arcspan.trees.dependency import DependencyTree
-from arcspan.trees.heads import HeadRules, LearntRules, convert, learn_rules, load_rules
 from arcspan.trees.lexical import LexicalTree, Node
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "compatible",
     "convert",
     "learn_rules",
-    "load_rules",
     "unbinarize",
     "why_incompatible",
 ]

@@ -18,7 +18,7 @@ from arcspan.trees.constituency import Chain, ConstituencyTree, collapse
 from arcspan.trees.dependency import DependencyTree, extents, yields
 
 if TYPE_CHECKING:
-    from arcspan.trees.constituency import Span
+    from arcspan.trees.bracketed_text import Span
 
 
 @dataclass(frozen=True)

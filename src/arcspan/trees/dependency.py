@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arcspan.errors import TreeError
+from arcspan.trees.immutable import Immutable, nothing, per_word
+
+if TYPE_CHECKING:
+    from arcspan.trees.search import Match
 
 
-class DependencyTree:
+class DependencyTree(Immutable):
     """A dependency tree over words 1..n with one root. Immutable, hashable, compared by value.
 
-    `heads[m - 1]` is the head of word m, 0 for the root; `relations` runs parallel. `tags` are
-    language-specific parts of speech (XPOS), `upos` universal ones, both "" where there are none.
+    `heads[m - 1]` is the head of word m, 0 for the root; the other columns run parallel, with "" where a word has
+    none: `relations`; `tags`, language-specific parts of speech (XPOS), and `upos`, universal ones; `lemmas`;
+    `features` as CoNLL-U writes them ("Case=Nom|Number=Sing").
 
     >>> tree = DependencyTree([2, 0, 5, 5, 2, 2], ["nsubj", "root", "det", "amod", "dobj", "advmod"],
     ...                       "Logic plays a maximal role here".split())
@@ -20,14 +25,15 @@ class DependencyTree:
     (2, True)
     """
 
-    __slots__ = ("_projective", "heads", "relations", "tags", "upos", "words")
+    __slots__ = _parts = ("heads", "relations", "words", "tags", "upos", "lemmas", "features")
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
     relations: tuple[str, ...]
     tags: tuple[str, ...]
     upos: tuple[str, ...]
-    _projective: bool | None
+    lemmas: tuple[str, ...]
+    features: tuple[str, ...]
 
     def __init__(
         self,
@@ -36,51 +42,30 @@ class DependencyTree:
         words: Iterable[str] | None = None,
         tags: Iterable[str] | None = None,
         upos: Iterable[str] | None = None,
+        lemmas: Iterable[str] | None = None,
+        features: Iterable[str] | None = None,
     ) -> None:
         heads = tuple(map(int, heads))
-        n = len(heads)
-        relations = tuple(relations)
-        none = ("",) * n
-        words = none if words is None else tuple(words)
-        tags = none if tags is None else tuple(tags)
-        upos = none if upos is None else tuple(upos)
-        if not len(relations) == len(words) == len(tags) == len(upos) == n:
-            raise TreeError(
-                f"{n} heads, but {len(relations)} relations, {len(words)} words, {len(tags)} tags and "
-                f"{len(upos)} universal tags: there must be one a word"
-            )
+        columns = per_word(
+            len(heads),
+            relations=relations,
+            words=words,
+            tags=tags,
+            upos=upos,
+            lemmas=lemmas,
+            features=features,
+        )
         _check_tree(heads)
-        self._fill(heads, relations, words, tags, upos)
+        self._fill(heads, *columns)
 
-    def _fill(
-        self,
-        heads: tuple[int, ...],
-        relations: tuple[str, ...],
-        words: tuple[str, ...],
-        tags: tuple[str, ...],
-        upos: tuple[str, ...],
-    ) -> None:
-        fill = object.__setattr__
-        fill(self, "heads", heads)
-        fill(self, "relations", relations)
-        fill(self, "words", words)
-        fill(self, "tags", tags)
-        fill(self, "upos", upos)
-        fill(self, "_projective", None)
+    def _fill(self, heads: tuple[int, ...], *columns: Any) -> None:
+        missing = len(self._parts) - 1 - len(columns)
+        super()._fill(heads, *columns, *[nothing(len(heads))] * missing)
 
-    @classmethod
-    def _trusted(
-        cls,
-        heads: tuple[int, ...],
-        relations: tuple[str, ...],
-        words: tuple[str, ...],
-        tags: tuple[str, ...],
-        upos: tuple[str, ...],
-    ) -> DependencyTree:
-        """Build without checks, from parts that this package made itself."""
-        tree = cls.__new__(cls)
-        tree._fill(heads, relations, words, tags, upos)
-        return tree
+    def with_words(self, words: Iterable[str]) -> DependencyTree:
+        """The same tree over other words."""
+        (words,) = per_word(len(self), words=words)
+        return self._trusted(self.heads, self.relations, words, *self._value()[3:])
 
     @property
     def root(self) -> int:
@@ -90,35 +75,20 @@ class DependencyTree:
     @property
     def is_projective(self) -> bool:
         """Whether every word's yield is contiguous, so that no two arcs cross (the root's arc included)."""
-        if self._projective is None:
-            object.__setattr__(self, "_projective", yields(self.heads) is not None)
-        return bool(self._projective)
+        return yields(self.heads) is not None
+
+    def find(self, pattern: str) -> list[Match]:
+        """The words that a pattern in the style of Semgrex matches: `find("{tag:/VB.*/} >nsubj {lemma:dog}")`.
+
+        `arcspan.trees.search` says what patterns can ask.
+        """
+        from arcspan.trees.search import find_words
+
+        return find_words(self, pattern)
 
     def __len__(self) -> int:
         """The number of words."""
         return len(self.heads)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, DependencyTree):
-            return NotImplemented
-        return (
-            self.heads == other.heads
-            and self.relations == other.relations
-            and self.words == other.words
-            and self.tags == other.tags
-            and self.upos == other.upos
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.heads, self.relations, self.words))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a DependencyTree does not change; make a new one")
-
-    __delattr__ = __setattr__  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DependencyTree._trusted, (self.heads, self.relations, self.words, self.tags, self.upos)
 
     def __repr__(self) -> str:
         shown = 12
@@ -129,6 +99,18 @@ class DependencyTree:
             )
         )
         return f"DependencyTree({len(self)} words: {arcs}{' ...' if len(self) > shown else ''})"
+
+
+def is_projective_tree(heads: Sequence[int]) -> bool:
+    """Whether heads form a tree with one root, and a projective one.
+
+    >>> is_projective_tree([2, 0, 2]), is_projective_tree([2, 1]), is_projective_tree([3, 4, 0, 3])
+    (True, False, False)
+    """
+    try:
+        return DependencyTree(heads, ("",) * len(heads)).is_projective
+    except TreeError:
+        return False
 
 
 def _check_tree(heads: Sequence[int]) -> None:

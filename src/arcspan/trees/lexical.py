@@ -1,7 +1,7 @@
 """Lexicalized trees: binary brackets that carry their head words, and so hold both trees of a sentence.
 
 `LexicalTree.join` puts a constituency and a compatible dependency tree together by head binarization
-(section 3 of the paper); `split` takes them apart again, exactly. Relations are no part of the brackets;
+(section 3 of the paper); `split` takes them apart again, exactly. Relations are not part of the brackets;
 they ride along.
 """
 
@@ -16,6 +16,7 @@ from arcspan.trees.binarize import head_nodes
 from arcspan.trees.compatibility import Incompatibility
 from arcspan.trees.constituency import Chain, ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
+from arcspan.trees.immutable import Immutable, nothing, per_word
 
 
 class Node(NamedTuple):
@@ -30,7 +31,7 @@ class Node(NamedTuple):
     chain: Chain
 
 
-class LexicalTree:
+class LexicalTree(Immutable):
     """A lexicalized tree: 2n-1 nodes in pre-order over n words. Immutable, hashable, compared by value.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NNP Logic)) (VP (VBZ plays) (ADVP (RB here))))")
@@ -42,7 +43,7 @@ class LexicalTree:
     True
     """
 
-    __slots__ = ("_source", "heads", "nodes", "relations", "tags", "upos", "words")
+    __slots__ = _parts = ("words", "nodes", "heads", "relations", "tags", "upos", "_source")
 
     words: tuple[str, ...]
     nodes: tuple[Node, ...]
@@ -51,7 +52,7 @@ class LexicalTree:
     tags: tuple[str, ...]
     upos: tuple[str, ...]
     _source: tuple[Any, ...] | None
-    """The c-tree's written forms, the d-tree's own words and tags; None where there is no difference."""
+    """The c-tree's written forms; the d-tree's own words, tags, lemmas and features. None where there are none."""
 
     def __init__(
         self,
@@ -65,41 +66,7 @@ class LexicalTree:
         n = len(words)
         made = tuple([Node(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes])
         heads = _heads_of(made, n)
-        none = ("",) * n
-        relations = none if relations is None else tuple(relations)
-        tags = none if tags is None else tuple(tags)
-        upos = none if upos is None else tuple(upos)
-        if not len(relations) == len(tags) == len(upos) == n:
-            raise TreeError(
-                f"{n} words, but {len(relations)} relations, {len(tags)} tags, {len(upos)} universal tags"
-            )
-        self._fill(words, made, heads, relations, tags, upos, None)
-
-    def _fill(
-        self,
-        words: tuple[str, ...],
-        nodes: tuple[Node, ...],
-        heads: tuple[int, ...],
-        relations: tuple[str, ...],
-        tags: tuple[str, ...],
-        upos: tuple[str, ...],
-        source: tuple[Any, ...] | None,
-    ) -> None:
-        fill = object.__setattr__
-        fill(self, "words", words)
-        fill(self, "nodes", nodes)
-        fill(self, "heads", heads)
-        fill(self, "relations", relations)
-        fill(self, "tags", tags)
-        fill(self, "upos", upos)
-        fill(self, "_source", source)
-
-    @classmethod
-    def _trusted(cls, *parts: Any) -> LexicalTree:
-        """Build without checks from (words, nodes, heads, relations, tags, upos, source)."""
-        tree = cls.__new__(cls)
-        tree._fill(*parts)
-        return tree
+        self._fill(words, made, heads, *per_word(n, relations=relations, tags=tags, upos=upos))
 
     @classmethod
     def join(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree:
@@ -107,18 +74,17 @@ class LexicalTree:
         nodes = head_nodes(c, d.heads)
         if nodes is None:
             raise TreeError(str(compatibility.why_incompatible(c, d)))
-        source = None
-        if c._written or c.words != d.words or c.tags != d.tags:
-            source = (c._written, d.words, d.tags)
+        own = c._written, d.words, d.tags, d.lemmas, d.features
+        source = None if own == (None, c.words, c.tags, nothing(len(d)), nothing(len(d))) else own
         made = tuple([Node(*node) for node in nodes])
         return cls._trusted(c.words, made, d.heads, d.relations, c.tags, d.upos, source)
 
     def split(self) -> tuple[ConstituencyTree, DependencyTree]:
         """The constituency tree and the dependency tree, exactly as they were joined."""
-        written, words, tags = self._source or (None, self.words, self.tags)
+        written, words, tags, *rest = self._source or (None, self.words, self.tags)
         spans = tuple([(i, j, label) for i, j, _, chain in self.nodes for label in chain])
         c = ConstituencyTree._trusted(self.words, self.tags, spans, written)
-        return c, DependencyTree._trusted(self.heads, self.relations, words, tags, self.upos)
+        return c, DependencyTree._trusted(self.heads, self.relations, words, tags, self.upos, *rest)
 
     @staticmethod
     def compatible(c: ConstituencyTree, d: DependencyTree) -> bool:
@@ -133,36 +99,6 @@ class LexicalTree:
     def __len__(self) -> int:
         """The number of words."""
         return len(self.words)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LexicalTree):
-            return NotImplemented
-        return (
-            self.nodes == other.nodes
-            and self.relations == other.relations
-            and self.words == other.words
-            and self.tags == other.tags
-            and self.upos == other.upos
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.words, self.nodes, self.relations))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a LexicalTree does not change; make a new one")
-
-    __delattr__ = __setattr__  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return LexicalTree._trusted, (
-            self.words,
-            self.nodes,
-            self.heads,
-            self.relations,
-            self.tags,
-            self.upos,
-            self._source,
-        )
 
     def __repr__(self) -> str:
         shown = [

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 import unicodedata
 
 import pytest
 from hypothesis import given
 
-from arcspan.errors import FileError, TreeError
-from arcspan.trees import (
-    ConstituencyTree,
-    DependencyTree,
-    LearntRules,
-    compatible,
-    convert,
-    learn_rules,
-    load_rules,
-)
-from arcspan.trees.learnt import BackOff
+from arcspan.errors import TreeError
+from arcspan.trees import ConstituencyTree, DependencyTree, compatible, convert, learn_rules
+from arcspan.trees.conversion.back_off import BackOff
 from tests.trees.examples import constituency_trees
 
 
@@ -108,6 +99,12 @@ def test_function_tags_inform_the_relation_but_not_the_structure():
     assert rules.seen_relations("VP", "VB", "NP") == {"dobj": 2, "tmod": 2}
 
 
+def test_function_tags_do_not_disturb_rules_that_were_learnt_without():
+    tree = ConstituencyTree.from_brackets("(S (NP-SBJ-1 (NN dogs)) (VP (VB bark)) (. .))")
+    assert not RULES.knows_functions
+    assert convert(tree, RULES) == convert(tree.without_functions(), RULES)
+
+
 def test_constituents_that_do_not_fit_teach_nothing_and_the_rest_of_the_sentence_does():
     misfit = pair("(S (NP (DT a) (NN dog)) (VP (VB sees) (NP (PRP me))))", "3-x 3-y 0-root 3-dobj")
     rules = learn_rules([misfit])
@@ -135,34 +132,6 @@ def test_a_tree_ten_thousand_levels_deep_teaches_and_is_converted():
     c = ConstituencyTree(["w"] * n, ["W"] * n, [(k, n, "X") for k in range(n)])
     d = DependencyTree(range(n), ["root"] + ["x"] * (n - 1), c.words, c.tags)
     assert convert(c, learn_rules([(c, d)])).heads == d.heads
-
-
-def test_saved_rules_are_readable_json_and_load_as_the_same_rules(tmp_path):
-    path = tmp_path / "rules.json"
-    RULES.save(path)
-    assert json.loads(path.read_text(encoding="utf-8")) == RULES.to_json()
-    assert any(line.strip() == '"S VP NP": {"nsubj": 4},' for line in path.read_text().splitlines())
-    again = load_rules(path)
-    assert isinstance(again, LearntRules) and again.to_json() == RULES.to_json()
-    for c, _ in PAIRS:
-        assert convert(c, path) == convert(c, RULES)
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("{", "not JSON"),
-        ("[]", "these are no learnt rules"),
-        ('{"format": "arcspan learnt rules", "version": 99}', "version 99"),
-        ('{"format": "arcspan learnt rules", "version": 1}', "missing or damaged field"),
-    ],
-)
-def test_damaged_rules_are_refused_with_the_file(tmp_path, text, what):
-    path = tmp_path / "rules.json"
-    path.write_text(text)
-    with pytest.raises(FileError, match=what) as caught:
-        load_rules(path)
-    assert str(caught.value).startswith(str(path))
 
 
 def test_back_off_weighs_specific_against_general_contexts():

@@ -1,36 +1,22 @@
-"""From constituents to dependencies: head-percolation tables, and one `convert` for them and for learnt rules.
+"""Head-percolation tables: from constituents to dependencies by rules that people wrote.
 
 A head table says which child heads each kind of constituent. The head word of a constituent is that of its head
 child, and the head words of the other children attach to it. The classical tables for English ("ptb") and Chinese
 ("ctb") come with the package as text files; their format is described at the top of head_table_ptb.txt, so that a
-table for another treebank can be written in an editor. Rules learnt from a paired treebank are in `learnt`.
+table for another treebank can be written in an editor.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Literal
 
-from arcspan.errors import FileError
-from arcspan.trees.constituency import ConstituencyTree, strip_function, units
+from arcspan.errors import FileError, TreeError
+from arcspan.trees.constituency import ConstituencyTree, function_tags, strip_function, units
 from arcspan.trees.dependency import DependencyTree
-from arcspan.trees.learnt import LearntRules, learn_rules
-
-__all__ = [
-    "TABLES",
-    "HeadRule",
-    "HeadRules",
-    "LearntRules",
-    "RelationRule",
-    "convert",
-    "learn_rules",
-    "load_rules",
-]
 
 TABLES = ("ptb", "ctb")
 """The names of the head tables inside the package."""
@@ -43,25 +29,22 @@ class HeadRule:
     direction: Literal["left", "right"]
     ranks: tuple[frozenset[str], ...] = ()
 
-    def find(self, labels: Sequence[str], allowed: Sequence[int]) -> int | None:
-        """The index, among those `allowed`, of the child that the rule finds.
+    def find(self, labels: Sequence[str], punctuation: frozenset[str] = frozenset()) -> int | None:
+        """The index of the child that the rule finds; a rule without labels does not find punctuation.
 
-        >>> HeadRule("right", (frozenset({"NN", "NNS"}),)).find(["DT", "NN", "NNS", "PP"], [0, 1, 2, 3])
+        >>> HeadRule("right", (frozenset({"NN", "NNS"}),)).find(["DT", "NN", "NNS", "PP"])
         2
         """
-        order = allowed if self.direction == "left" else list(reversed(allowed))
+        order = range(len(labels)) if self.direction == "left" else range(len(labels) - 1, -1, -1)
         if not self.ranks:
-            return order[0] if order else None
-        for rank in self.ranks:
-            for index in order:
-                if labels[index] in rank:
-                    return index
-        return None
+            return next((index for index in order if labels[index] not in punctuation), None)
+        found = (index for rank in self.ranks for index in order if labels[index] in rank)
+        return next(found, None)
 
 
 @dataclass(frozen=True)
 class RelationRule:
-    """Give a relation where all conditions hold; an empty set of labels is no condition."""
+    """Give a relation where all conditions hold; an empty set of labels is not a condition."""
 
     relation: str
     parent: frozenset[str] = frozenset()
@@ -82,12 +65,7 @@ class RelationRule:
 def _is_among(label: str, labels: frozenset[str]) -> bool:
     if not labels or label in labels:
         return True
-    base = strip_function(label)
-    return base != label and (base in labels or any(f"-{mark}" in labels for mark in _marks(label, base)))
-
-
-def _marks(label: str, base: str) -> list[str]:
-    return label[len(base) :].replace("=", "-").split("-")[1:]
+    return strip_function(label) in labels or any(f"-{tag}" in labels for tag in function_tags(label))
 
 
 @dataclass(frozen=True)
@@ -106,21 +84,17 @@ class HeadRules:
     root: str = "root"
     name: str = field(default="", compare=False)
 
-    @classmethod
-    def load(cls, source: str | os.PathLike[str]) -> HeadRules:
-        """Read a table: "ptb" or "ctb" inside the package, or the path of a file in the same format."""
-        if source in TABLES:
-            return _packaged(str(source))
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except OSError as error:
-            known = ", ".join(TABLES)
-            raise FileError(
-                f"no such head table: {error.strerror} (tables by name: {known})", path=source
-            ) from error
-        except UnicodeDecodeError as error:
-            raise FileError(f"not a text in UTF-8: {error.reason}", path=source) from error
-        return cls.parse(text, name=str(source))
+    @staticmethod
+    @cache
+    def load(name: str) -> HeadRules:
+        """A table inside the package: "ptb" or "ctb". `arcspan.treebanks.load_rules` reads one from a file."""
+        if name not in TABLES:
+            raise TreeError(
+                f"no head table {name!r} in the package, which has {', '.join(TABLES)}; "
+                "arcspan.treebanks.load_rules reads rules from a file"
+            )
+        text = files(__package__).joinpath(f"head_table_{name}.txt").read_text(encoding="utf-8")
+        return HeadRules.parse(text, name=name)
 
     @classmethod
     def parse(cls, text: str, *, name: str = "head table") -> HeadRules:
@@ -147,7 +121,7 @@ class HeadRules:
                     raise ValueError(f"unknown statement {statement!r}")
             except ValueError as error:
                 raise FileError(
-                    f"{line.strip()!r} is no statement of a head table: {error}", path=name, line=number
+                    f"{line.strip()!r} is not a statement of a head table: {error}", path=name, line=number
                 ) from error
         if not heads:
             raise FileError("the head table has no head rules", path=name)
@@ -156,14 +130,17 @@ class HeadRules:
     def head_child(self, parent: str, labels: Sequence[str]) -> int:
         """The index of the head child of a constituent `parent` whose children have these labels."""
         labels = [strip_function(label) for label in labels]
-        every = range(len(labels))
-        allowed = [index for index in every if labels[index] not in self.punctuation] or list(every)
         rules = self.heads.get(strip_function(parent)) or self.heads.get("*") or ()
-        found = next((index for rule in rules if (index := rule.find(labels, allowed)) is not None), None)
-        head = allowed[0] if found is None else found
-        if head >= 2 and labels[head - 1] in self.coordination and head - 2 in allowed:
-            head -= 2
-        return head
+        for rule in (*rules, HeadRule("left")):
+            head = rule.find(labels, self.punctuation)
+            if head is not None:
+                break
+        else:
+            return 0  # nothing but punctuation
+        before = (
+            head >= 2 and labels[head - 1] in self.coordination and labels[head - 2] not in self.punctuation
+        )
+        return head - 2 if before else head
 
     def relation(self, parent: str, head: str, child: str, side: Literal["left", "right"]) -> str:
         """The relation of a child to its head child; "dep" where the table has no line for it."""
@@ -180,7 +157,7 @@ class HeadRules:
         heads, relations = [0] * n, [self.root] * n
         head_words = [
             j for _, j, _ in nodes
-        ]  # a word is its own; a constituent's is set once its children's are
+        ]  # a word is its own; a constituent's is set after its children's
         labels = [chain[0] if chain else tree.tags[i] for i, _, chain in nodes]
         for node in range(len(nodes) - 1, -1, -1):
             below = children[node]
@@ -195,13 +172,7 @@ class HeadRules:
                     side: Literal["left", "right"] = "left" if child < head else "right"
                     heads[m - 1] = head_words[head]
                     relations[m - 1] = self.relation(parent, labels[head], labels[child], side)
-        return DependencyTree._trusted(tuple(heads), tuple(relations), tree.words, tree.tags, ("",) * n)
-
-
-@cache
-def _packaged(name: str) -> HeadRules:
-    text = files("arcspan.trees").joinpath(f"head_table_{name}.txt").read_text(encoding="utf-8")
-    return HeadRules.parse(text, name=name)
+        return DependencyTree(heads, relations, tree.words, tree.tags)
 
 
 def _head_rules(words: Iterable[str]) -> list[HeadRule]:
@@ -233,25 +204,3 @@ def _relation_rule(words: Sequence[str]) -> RelationRule:
     return RelationRule(
         name, side=side, **{key: frozenset(value.split("|")) for key, value in values.items()}
     )
-
-
-def load_rules(source: str | os.PathLike[str]) -> HeadRules | LearntRules:
-    """Rules by name ("ptb", "ctb") or from a file: learnt rules (.json) or a head table (any other)."""
-    if str(source).endswith(".json"):
-        return LearntRules.load(source)
-    return HeadRules.load(source)
-
-
-def convert(
-    tree: ConstituencyTree, rules: str | os.PathLike[str] | HeadRules | LearntRules = "ptb"
-) -> DependencyTree:
-    """The dependency tree that rules make of a constituency tree; always projective and compatible with it.
-
-    `rules` are the name of a table ("ptb", "ctb"), the path of a table or of learnt rules (.json), or either loaded.
-
-    >>> tree = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays) (NP (DT a) (NN role))))")
-    >>> convert(tree, "ptb").heads
-    (2, 0, 4, 2)
-    """
-    loaded = rules if isinstance(rules, HeadRules | LearntRules) else load_rules(rules)
-    return loaded.convert(tree)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from arcspan.errors import FileError
+from arcspan.errors import TreeError
 from arcspan.trees import ConstituencyTree, HeadRules, compatible, convert
 from tests.trees.examples import constituency_trees
 
@@ -47,6 +47,7 @@ def test_the_english_table_finds_the_head_child(parent, children, head):
         ("CP", "IP DEC", "IP"),
         ("VRD", "VV VV", "VV"),
         ("XYZ", "A B PU", "B"),
+        ("PRN", "NP PU IP PU", "PU"),  # "head PRN left PU" never applied: punctuation was left out before
     ],
 )
 def test_the_chinese_table_finds_the_head_child(parent, children, head):
@@ -101,62 +102,11 @@ def test_a_tree_ten_thousand_levels_deep_is_converted():
     assert d.root == n
 
 
-TABLE = """
-# a tiny table
-head X left B > A ; right
-head * right
-coordination C
-root top
-relation first side=left child=A|B
-relation rest
-"""
-
-
-def test_a_table_of_ones_own_is_read_from_a_file(tmp_path):
-    path = tmp_path / "table.txt"
-    path.write_text(TABLE, encoding="utf-8")
-    d = convert(read("(X (A a) (D d) (B b) (C c) (B e))"), path)
-    assert d.heads == (3, 3, 0, 3, 3)
-    assert d.relations == ("first", "rest", "top", "rest", "rest")
-    assert HeadRules.load(path) == HeadRules.parse(TABLE)
-
-
 def test_a_relation_without_a_line_is_dep():
     rules = HeadRules.parse("head * left")
     assert rules.convert(read("(X (A a) (B b))")).relations == ("root", "dep")
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
-    [
-        ("head * left\nheads X left", 2, "unknown statement 'heads'"),
-        ("head X", 1, "a rule begins with 'left' or 'right', not ''"),
-        ("head", 1, "not enough values"),
-        ("head X up A", 1, "not 'up'"),
-        ("head X left A > ; right", 1, "a rank without labels"),
-        ("head X left A ; ; right", 1, "a rule begins with"),
-        ("head * left\nrelation", 2, "a relation needs a name"),
-        ("head * left\nrelation OBJ parents=X", 2, "not 'parents=X'"),
-        ("head * left\nrelation OBJ side=up", 2, "side is left or right"),
-        ("head * left\nroot a b", 2, "too many values"),
-    ],
-)
-def test_a_damaged_table_is_refused_with_its_line(tmp_path, text, line, what):
-    path = tmp_path / "table.txt"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(FileError) as caught:
-        HeadRules.load(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ") and what in str(caught.value)
-
-
-def test_a_table_that_is_empty_missing_a_folder_or_no_text_is_refused(tmp_path):
-    (tmp_path / "empty.txt").write_text("# nothing\n")
-    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-    for name, what in (
-        ("empty.txt", "no head rules"),
-        ("missing.txt", "tables by name: ptb, ctb"),
-        ("", "no such head table"),
-        ("binary.txt", "not a text in UTF-8"),
-    ):
-        with pytest.raises(FileError, match=what):
-            convert(read("(NN dog)"), tmp_path / name)
+def test_a_table_that_the_package_does_not_have_is_refused_with_those_it_has():
+    with pytest.raises(TreeError, match=r"no head table 'xyz' in the package, which has ptb, ctb"):
+        convert(read("(NN dog)"), "xyz")

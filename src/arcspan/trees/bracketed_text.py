@@ -1,0 +1,197 @@
+"""Bracketed text: from a text to words, tags and spans, and back.
+
+Reading brackets is the hot path of reading a treebank. One regular expression takes a whole `(TAG word)))`
+at a time; only a text that this expression cannot follow (bare words, stray brackets) goes through the
+slower reader, which also finds the words for an error message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from sys import intern
+from typing import Any
+
+from arcspan.errors import TreeError
+from arcspan.trees.words import escape, unescape
+
+Span = tuple[int, int, str]
+"""A fencepost span with its label: covers words i+1..j."""
+
+_FAST = re.compile(r"\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*(\)[\s)]*))?\s*|(\S)", re.ASCII)
+_TOKEN = re.compile(r"\(\s*|\)|[^\s()]+", re.ASCII)
+Parts = tuple[list[str], list[str], list[Span]]
+"""Words, tags, and spans in pre-order."""
+
+
+def read_text(text: str, *, allow_empty: bool = False) -> Parts:
+    """One bracketed tree as its parts; TreeError says why it is not one. Words are as written.
+
+    >>> read_text("(S (NP (NN Logic)) (VP (VBZ plays)))")
+    (['Logic', 'plays'], ['NN', 'VBZ'], [(0, 2, 'S'), (0, 1, 'NP'), (1, 2, 'VP')])
+    """
+    return _read_fast(text) or _read_any(text, allow_empty=allow_empty)
+
+
+def write_text(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) -> str:
+    """The parts of a tree as one line of brackets; the words must be escaped."""
+    return "".join(_pieces(words, tags, spans))
+
+
+def unescape_all(words: list[str]) -> tuple[list[str], dict[int, str] | None]:
+    """Unescaped words, and how the source wrote those that `escape` would write otherwise."""
+    plain, written = [], {}
+    for index, word in enumerate(words):
+        if "B-" in word or "\\" in word:
+            form, word = word, unescape(word)
+            if form is not word and escape(word) != form:
+                written[index] = form
+        plain.append(word)
+    return plain, written or None
+
+
+def _read_fast(text: str) -> Parts | None:
+    """Words, tags and spans of a tree whose every word has a tag; None where the text is anything else."""
+    words: list[str] = []
+    tags: list[str] = []
+    spans: list[Any] = []
+    opened: list[int] = []
+    n = 0
+    for label, word, closing, other in _FAST.findall(text):
+        if word:
+            words.append(word)
+            tags.append(label)
+            n += 1
+            for _ in range(closing.count(")") - 1):
+                if not opened:
+                    return None
+                index = opened.pop()
+                i, constituent = spans[index]
+                spans[index] = (i, n, constituent)
+        elif other:
+            return None
+        else:
+            opened.append(len(spans))
+            spans.append((n, intern(label)))
+    one_root = spans[0][:2] == (0, n) if spans and not opened else n == 1
+    return (words, tags, spans) if one_root and not opened else None
+
+
+def _read_any(text: str, *, allow_empty: bool) -> Parts:
+    """Read any bracketed tree token by token, or say why it is none."""
+    events = _scan(text)
+    untagged = any(isinstance(event, _Bracket) and event.words and event.children > 1 for event in events)
+    words: list[str] = []
+    tags: list[str] = []
+    spans: list[Any] = []
+    opened: list[int] = []  # where in `spans` the open brackets are; -1 for one that is a tag
+    for event in events:
+        if isinstance(event, _Bracket):
+            if event.words == event.children == 1 and not untagged:
+                tags.append(event.label)
+                opened.append(-1)
+            else:
+                opened.append(len(spans))
+                spans.append((len(words), event.label))
+        elif event is not None:
+            words.append(event)
+            if len(tags) < len(words):
+                tags.append("")
+        else:
+            index = opened.pop()
+            if index < 0:
+                continue
+            i, label = spans[index]
+            if i < len(words):
+                spans[index] = (i, len(words), label)
+            elif allow_empty or not (opened or label):
+                del spans[index:]
+            else:
+                raise TreeError(f"constituent ({label}) holds no words: {_excerpt(text)}")
+    return words, tags, spans
+
+
+class _Bracket:
+    """An opening bracket, with how many children it has, and how many of them are bare words."""
+
+    __slots__ = ("children", "label", "words")
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.children = 0
+        self.words = 0
+
+
+def _scan(text: str) -> list[_Bracket | str | None]:
+    """A bracketed tree as opening brackets, words, and None for closing brackets; refused unless balanced."""
+    tokens = _TOKEN.findall(text)
+    events: list[_Bracket | str | None] = []
+    opened: list[_Bracket] = []
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        place += 1
+        if events and not opened:
+            what = "a closing bracket without its opening one" if token == ")" else "more text after the tree"
+            raise TreeError(f"{what}: {_excerpt(text)}")
+        if token[0] == "(":
+            bracket = _Bracket("")
+            following, after, *_ = *tokens[place : place + 2], ")", ")"
+            # "( word)" is a word whose tag is empty, "(LABEL" and "( LABEL (" are brackets with a label.
+            if following[0] not in "()" and not (len(token) > 1 and after == ")"):
+                bracket.label = following
+                place += 1
+            if opened:
+                opened[-1].children += 1
+            opened.append(bracket)
+            events.append(bracket)
+        elif not opened:
+            what = "a closing bracket without its opening one" if token == ")" else "no bracketed tree"
+            raise TreeError(f"{what}: {_excerpt(text)}")
+        elif token == ")":
+            opened.pop()
+            events.append(None)
+        else:
+            opened[-1].children += 1
+            opened[-1].words += 1
+            events.append(token)
+    if opened or not events:
+        what = f"{len(opened)} bracket(s) not closed" if opened else "no bracketed tree"
+        raise TreeError(f"{what}: {_excerpt(text)}")
+    return events
+
+
+def _excerpt(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 60 else flat[:57] + "..."
+
+
+def _pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) -> Iterator[str]:
+    """The pieces of the bracketed text, left to right."""
+    if not words:
+        yield "()"
+        return
+    bare = not any(tags) and _may_stand_bare(len(words), spans)
+    ends: list[int] = []
+    following = 0
+    for k in range(len(words)):
+        opening = ""
+        while following < len(spans) and spans[following][0] == k:
+            _, j, label = spans[following]
+            opening += f"{' ' if k or following else ''}({escape(label)}"
+            ends.append(j)
+            following += 1
+        yield opening
+        space = " " if ends else ""
+        # NLTK takes a backslash before a bracket for an escape.
+        word = words[k] + (" " if words[k][-1] == "\\" else "")
+        yield f"{space}{word}" if bare else f"{space}({escape(tags[k])} {word})"
+        while ends and ends[-1] == k + 1:
+            yield ")"
+            ends.pop()
+
+
+def _may_stand_bare(n: int, spans: Sequence[Span]) -> bool:
+    """Whether words without tags can be written as such, and still be told from tags when read back."""
+    alone = {i for i, j, _ in spans if j == i + 1}
+    return bool(spans) and all(label for _, _, label in spans) and len(alone) < n

@@ -1,0 +1,59 @@
+"""Dependency trees as rows of CoNLL-U: ten columns per word, a blank line after each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from arcspan.trees.dependency import DependencyTree
+from arcspan.trees.immutable import nothing
+from arcspan.trees.words import one_line
+
+
+class Multiword(NamedTuple):
+    """A token of the text that stands for the words first..last: "au" for à and le."""
+
+    first: int
+    last: int
+    form: str
+    misc: str = ""
+
+
+def format_conllu(
+    tree: DependencyTree,
+    comments: Iterable[str] = (),
+    *,
+    multiword: Iterable[Multiword] = (),
+    misc: Sequence[str] = (),
+) -> str:
+    r"""A tree as the lines of a CoNLL-U sentence, with the blank line at its end.
+
+    comments   lines before the words, "#" included
+    multiword  tokens that stand for several words
+    misc       the last column of each word, such as "SpaceAfter=No"; "" for nothing
+
+    >>> format_conllu(DependencyTree([0], ["root"], ["Go"], lemmas=["go"]), ["# text = Go"])
+    '# text = Go\n1\tGo\tgo\t_\t_\t_\t0\troot\t_\t_\n\n'
+    """
+    lines = list(comments)
+    ranges = {token.first: token for token in multiword}
+    rows = zip(
+        tree.words,
+        tree.lemmas,
+        tree.upos,
+        tree.tags,
+        tree.features,
+        tree.heads,
+        tree.relations,
+        misc or nothing(len(tree)),
+        strict=True,
+    )
+    for m, (word, lemma, upos, tag, features, head, relation, rest) in enumerate(rows, 1):
+        if token := ranges.get(m):
+            lines.append(_row(f"{m}-{token.last}", token.form, *nothing(7), token.misc))
+        lines.append(_row(str(m), word, lemma, upos, tag, features, str(head), relation, "", rest))
+    return "\n".join(lines) + "\n\n"
+
+
+def _row(*columns: str) -> str:
+    return "\t".join(map(one_line, columns))
