@@ -40,6 +40,13 @@ def random_batch(
     return Batch(span, arc, headed, np.array(lengths, np.int64))
 
 
+def packed(headed) -> np.ndarray:
+    """The rows i < j of headed scores alone."""
+    cube = np.asarray(headed)
+    i, j = np.triu_indices(cube.shape[-1], 1)
+    return cube[:, i, j]
+
+
 @st.composite
 def batches(draw: st.DrawFn, longest: int = 6) -> Batch:
     """Small batches of every kind; hypothesis chooses."""

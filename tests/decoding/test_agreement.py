@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from arcspan import decoding
 from arcspan.errors import ScoreError
-from tests.decoding.batches import Batch, batches, random_batch
+from tests.decoding.batches import Batch, batches, packed, random_batch
 
 torch = pytest.importorskip("torch")
 
@@ -54,6 +54,10 @@ def test_torch_finds_the_same_trees_ties_and_masks_included(batch: Batch) -> Non
         (
             lambda: decoding.eisner_satta(span, arc, batch.lengths, headed),
             lambda: decoding.batched.eisner_satta(t[0], t[1], t[3], t[2]),
+        ),
+        (
+            lambda: decoding.eisner_satta(span, arc, batch.lengths, packed(headed)),
+            lambda: decoding.batched.eisner_satta(t[0], t[1], t[3], torch.from_numpy(packed(headed))),
         ),
     ]
     for kernel, torch_version in calls:

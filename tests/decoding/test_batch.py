@@ -14,13 +14,14 @@ import pytest
 from arcspan import decoding
 from arcspan.decoding import batch as batch_module
 from arcspan.errors import ScoreError
-from tests.decoding.batches import Batch, random_batch
+from tests.decoding.batches import Batch, packed, random_batch
 
 SEARCHES = {
     "cky": lambda b, **more: decoding.cky(b.span, b.lengths, **more),
     "eisner": lambda b, **more: decoding.eisner(b.arc, b.lengths, **more),
     "first": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, **more),
     "second": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, b.headed, **more),
+    "packed": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, packed(b.headed), **more),
     "naive": lambda b, **more: decoding.naive(b.span, b.arc, b.lengths, b.headed, **more),
 }
 each_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
@@ -199,12 +200,65 @@ def test_large_negative_masks_do_not_read_as_forbidden(search) -> None:
             lambda: decoding.eisner_satta(np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [3], np.zeros((1, 4, 4))),
             "headed must have the shape",
         ),
-        (lambda: decoding.cky(np.zeros((1, 4, 4)), [3], threads=0), "threads must be at least 1"),
+        (lambda: decoding.cky(np.zeros((1, 4, 4)), [3], threads=0), "threads must be a whole number"),
+        (lambda: decoding.kbest(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3], 2), "arc must have the shape"),
     ],
 )
 def test_wrong_shapes_and_lengths_are_explained(call, message: str) -> None:
     with pytest.raises(ScoreError, match=message):
         call()
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_headed_scores_may_be_packed_everywhere(kind: type) -> None:
+    batch = random_batch(LENGTHS, 3)
+    span, arc, headed = (part.astype(kind) for part in batch[:3])
+    rows = packed(headed)
+    found = [decoding.marginals(span, arc, LENGTHS, second) for second in (headed, rows)]
+    for cube, half in zip(found[0][:3], found[1][:3], strict=True):
+        np.testing.assert_array_equal(cube, half)
+    np.testing.assert_array_equal(packed(found[0].headed), found[1].headed)
+    best = [decoding.kbest(span, arc, LENGTHS, 3, second) for second in (headed, rows)]
+    for one, other in zip(*best, strict=True):
+        assert one.heads.tolist() == other.heads.tolist() and one.scores.tolist() == other.scores.tolist()
+    risk = [decoding.minimum_bayes_risk(span, arc, LENGTHS, second) for second in (headed, rows)]
+    assert risk[0].heads.tolist() == risk[1].heads.tolist()
+
+
+ZEROS = np.zeros((1, 4, 4))
+CALLS = {
+    "cky": lambda scores: decoding.cky(scores, [3]),
+    "eisner": lambda scores: decoding.eisner(scores, [3]),
+    "eisner_satta": lambda scores: decoding.eisner_satta(ZEROS, scores, [3]),
+    "eisner_satta, headed": lambda scores: decoding.eisner_satta(ZEROS, ZEROS, [3], scores),
+    "naive": lambda scores: decoding.naive(scores, ZEROS, [3]),
+    "kbest": lambda scores: decoding.kbest(ZEROS, scores, [3], 2),
+    "kbest_iter": lambda scores: decoding.kbest_iter(scores, ZEROS[0]),
+    "marginals": lambda scores: decoding.marginals(ZEROS, scores, [3]),
+    "marginals, spans": lambda scores: decoding.marginals(scores, None, [3]),
+    "log_partition": lambda scores: decoding.log_partition(None, scores, [3]),
+    "lengths": lambda lengths: decoding.cky(ZEROS, lengths),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(
+    "scores",
+    [ZEROS + 1j, np.full((1, 4, 4), "0.5"), [[[0.0] * 4] * 3 + [[0.0]]], np.full((1, 4, 4), None), "many"],
+    ids=["complex", "strings", "ragged", "objects", "a word"],
+)
+def test_what_is_not_an_array_of_real_numbers_is_refused(call, scores) -> None:
+    """Issue 15: complex scores lost their imaginary part, the others ended in errors of numpy."""
+    with pytest.raises(ScoreError, match="must be"):
+        call(scores)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, None, True, "3"])
+def test_k_is_a_whole_number(k) -> None:
+    """Issue 15: k = 1.5 and None ended in errors of itertools, True gave one tree."""
+    with pytest.raises(ScoreError, match="k must be a whole number of at least 1"):
+        decoding.kbest(ZEROS, ZEROS, [3], k)
+    assert len(decoding.kbest(ZEROS, ZEROS, [3], np.int64(3))[0].scores) == 3
 
 
 def test_threads_that_race_for_sentences_lose_none(monkeypatch) -> None:
@@ -243,14 +297,15 @@ def test_a_forked_worker_may_search_after_its_parent_has(monkeypatch) -> None:
     child.join()
 
 
-def test_an_error_in_a_thread_reaches_the_caller(monkeypatch) -> None:
+@pytest.mark.parametrize("spread", [batch_module.run, batch_module.run_each])
+def test_an_error_in_a_thread_reaches_the_caller(spread, monkeypatch) -> None:
     monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
 
-    def search(listed: np.ndarray) -> None:
+    def search(*listed: object) -> None:
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        batch_module.run(search, np.array([5, 5, 5]), 4, 2)
+        spread(search, np.array([5, 5, 5]), 4, 2)
 
 
 def test_importing_compiles_nothing_and_brings_neither_numba_nor_torch() -> None:

@@ -148,3 +148,17 @@ def test_no_constraints_leave_the_scores_alone() -> None:
     assert not masks.arc.any()
     assert masks.headed is None
     assert constrain(0) is not None
+
+
+def test_masks_apply_to_packed_scores_to_batches_and_to_one_kind_alone() -> None:
+    n = 2  # of three positions there are three pairs: the shape alone would not tell packed scores from a cube
+    masks = constrain(n, forbid=[HeadOf(0, 2, 1)])
+    span, arc, headed = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3, 3))
+    i, j = np.triu_indices(3, 1)
+    cube, packed = masks.apply(span, arc, headed)[2], masks.apply(span, arc, headed[i, j])[2]
+    np.testing.assert_array_equal(cube[i, j], packed)
+    assert packed[1, 1] == -np.inf
+    several = masks.apply(np.zeros((3, 3, 3)), np.zeros((3, 3, 3)), np.zeros((3, 3, 3)))[2]
+    np.testing.assert_array_equal(several, [packed] * 3)
+    assert masks.apply(span[None], arc[None])[2].shape == (1, 3, 3, 3)
+    assert masks.apply(None, arc)[0] is None and masks.apply(span, None)[1] is None

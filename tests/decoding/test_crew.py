@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from arcspan.decoding import crew
-from arcspan.decoding.crew import call, together
+from arcspan.decoding.crew import together
 
 
 def test_every_task_is_done_once_and_by_more_than_one_thread() -> None:
@@ -43,18 +43,6 @@ def test_an_error_of_a_helper_is_raised_in_the_caller() -> None:
         together(work, 2)
 
 
-def test_who_is_called_is_not_waited_for() -> None:
-    begun, release = threading.Event(), threading.Event()
-
-    def work() -> None:
-        begun.set()
-        assert release.wait(30)
-
-    assert call(work, 1)
-    assert begun.wait(30)
-    release.set()
-
-
 def test_helpers_may_ask_for_help() -> None:
     """Work inside work: nobody waits for a helper who waits for him."""
     done = []
@@ -72,4 +60,3 @@ def test_without_new_threads_the_caller_works_alone(monkeypatch) -> None:
     seen = []
     together(lambda: seen.append(threading.current_thread()), 4)
     assert seen == [threading.current_thread()]
-    assert not call(lambda: None, 1)

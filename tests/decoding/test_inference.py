@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcspan import decoding
-from arcspan.decoding.kernels.inference import joint_in_logarithms
+from arcspan.decoding.batch import first_rows
+from arcspan.decoding.kernels import eisner_satta_sums, log_sums
 from arcspan.errors import ScoreError
 from tests.decoding.all_trees import scores_of
 
@@ -133,9 +134,10 @@ def test_the_fast_kernel_agrees_with_the_one_in_logarithms(kind, scale, masked, 
     found = decoding.marginals(scores[0], scores[1], [n], scores[2], with_headed=True)
     partition, spans, arcs = np.zeros(1), np.zeros((1, n + 1, n + 1)), np.zeros((1, n + 1, n + 1))
     parts = np.zeros((1, n + 1, n + 1, n + 1))
-    zero, sizes, order = np.zeros(1, np.int64), np.array([n]), 1 if scores[2] is None else 2
-    scores[2] = parts[:0] if scores[2] is None else scores[2]
-    joint_in_logarithms(zero, *scores, order, sizes, partition, spans, arcs, parts, True, zero, True)
+    zero, rows = np.zeros(1, np.int64), parts.reshape(1, -1, n + 1)
+    scores[2] = None if scores[2] is None else scores[2].reshape(rows.shape)
+    inputs = (*scores, first_rows(parts, n + 1), np.array([n]))
+    log_sums.sum_trees(zero, zero.copy(), *inputs, partition, spans, arcs, rows, zero)
     assert found.log_partition[0] == pytest.approx(partition[0], rel=1e-10)
     np.testing.assert_allclose(found.spans, spans, atol=1e-8)
     np.testing.assert_allclose(found.arcs, arcs, atol=1e-8)
@@ -206,7 +208,7 @@ def test_sentences_do_not_depend_on_batch_padding_threads_type_or_layout(kind) -
             assert a is None or np.array_equal(a, b)
     for b, n in enumerate(lengths):
         alone = [
-            None if x is None else x[b : b + 1][(..., *[slice(n + 1)] * (x.ndim - 1))]
+            None if x is None else x[b : b + 1][np.s_[:,] + (slice(n + 1),) * (x.ndim - 1)]
             for x in (span, arc, headed)
         ]
         one = decoding.marginals(alone[0], alone[1], [n], alone[2])
@@ -250,7 +252,18 @@ def test_minimum_bayes_risk_keeps_to_the_trees_that_are_allowed() -> None:
     span, arc, headed = batch_of_one(*drawn)
     best = decoding.minimum_bayes_risk(span, arc, [n], headed)
     assert all(span[0, i, j] > -np.inf for i, j, _ in best.spans[0].tolist())
+    assert all(headed[0, i, j, h] > -np.inf for i, j, h in best.spans[0].tolist())
     assert all(arc[0, m, best.heads[0, m]] > -np.inf for m in range(1, n + 1))
+
+
+def test_minimum_bayes_risk_takes_probabilities_that_the_caller_has() -> None:
+    span, arc, _ = batch_of_one(*draw(4, 7, "first", 1.0))
+    flat, sharp = (decoding.marginals(span / t, arc / t, [7]) for t in (5.0, 0.2))
+    for spans, arcs in ((flat.spans, sharp.arcs), (sharp.spans, flat.arcs)):
+        found = decoding.minimum_bayes_risk(span, arc, [7], spans=spans, arcs=arcs)
+        expected = decoding.eisner_satta(spans, arcs, [7])
+        assert found.heads.tolist() == expected.heads.tolist()
+        assert found.spans[0].tolist() == expected.spans[0].tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -289,11 +302,8 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_guess_that_is_far_off_is_put_right_before_the_chart_is_filled(order: int) -> None:
     """Long sentences with wide scores: the pilot corrects the scale, and logarithms say what is right."""
-    from arcspan.decoding.kernels import inside_outside
-    from arcspan.decoding.kernels.inference import joint_in_logarithms
-
     n = 90
-    assert n > 2 * inside_outside.PILOT
+    assert n > 2 * eisner_satta_sums.PILOT
     rng = np.random.default_rng(3)
     shape = (1, n + 1, n + 1)
     span, arc = 6 * rng.normal(size=shape), 6 * rng.normal(size=shape)
@@ -301,10 +311,42 @@ def test_a_guess_that_is_far_off_is_put_right_before_the_chart_is_filled(order: 
     found = decoding.marginals(span, arc, [n], headed, with_headed=False, threads=1)
     partition, status = np.zeros(1), np.zeros(1, np.int64)
     spans, arcs = np.zeros(shape), np.zeros(shape)
-    parts = np.zeros((0, 0, 0, 0))
-    scores = span, arc, parts if headed is None else headed, order, np.array([n])
-    joint_in_logarithms(np.array([0]), *scores, partition, spans, arcs, parts, False, status, True)
-    assert status[0] == inside_outside.DONE
+    rows = None if headed is None else headed.reshape(1, -1, n + 1)
+    scores = span, arc, rows, first_rows(np.zeros((0, 0, 0, 0)), n + 1), np.array([n])
+    zero = np.zeros(1, np.int64)
+    log_sums.sum_trees(zero, zero.copy(), *scores, partition, spans, arcs, np.zeros((0, 0, 0)), status)
+    assert status[0] == eisner_satta_sums.DONE  # type: ignore[attr-defined]
     np.testing.assert_allclose(found.log_partition, partition, rtol=1e-10)
     np.testing.assert_allclose(found.spans, spans, atol=1e-7)
     np.testing.assert_allclose(found.arcs, arcs, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1e9, 1e12, 1e15, 1e18, 1e30, 1e100])
+def test_probabilities_of_very_large_scores_add_up(kind: str, scale: float) -> None:
+    """Issue 15: from 1e12 on they lost their sums, and from 1e18 on sentences with trees had none."""
+    n = 11
+    for seed in range(5):
+        span, arc, headed = batch_of_one(*draw(seed, n, kind, scale))
+        found = decoding.marginals(span, arc, [n], headed)
+        best = decoding.cky(span, [n]) if arc is None else decoding.eisner(arc, [n]) if span is None else None
+        best = best or decoding.eisner_satta(span, arc, [n], headed)
+        assert found.log_partition[0] == pytest.approx(best.scores[0], rel=1e-6)
+        if span is not None:
+            assert found.spans.sum() == pytest.approx(2 * n - 1, rel=1e-9)
+        if arc is not None:
+            np.testing.assert_allclose(found.arcs[0, 1:].sum(1), 1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_too_large_to_add_up_are_named_and_masks_of_any_depth_are_not(kind: str) -> None:
+    n = 5
+    span, arc, headed = batch_of_one(*draw(1, n, kind, 1e200))
+    with pytest.raises(ScoreError, match=r"sentence 0 of the batch has a score of .* too large to add up"):
+        decoding.marginals(span, arc, [n], headed)
+    span, arc, headed = batch_of_one(*draw(1, n, kind))
+    for part in (span, arc):
+        if part is not None:
+            part[0, 1, 3] = np.finfo(np.float64).min
+    found = decoding.marginals(span, arc, [n], headed)
+    assert all(part is None or part[0, 1, 3] == 0 for part in (found.spans, found.arcs))

@@ -34,7 +34,7 @@ def score_of(tree: decoding.ScoredTree, span, arc, headed) -> float:
         tops = {
             h: (i, j) for i, j, h in reversed(spans)
         }  # the widest span of each head comes first in pre-order
-        total += sum(headed[(*tops[m], heads[m])] for m in range(1, len(heads)) if heads[m])
+        total += sum(headed[tops[m]][heads[m]] for m in range(1, len(heads)) if heads[m])
     return float(total)
 
 
@@ -138,7 +138,7 @@ def test_a_batch_gives_every_sentence_its_own_list_whatever_stands_in_the_paddin
 
 def test_what_cannot_be_searched_is_named() -> None:
     zeros = np.zeros((2, 4, 4))
-    with pytest.raises(ScoreError, match="k must be at least 1"):
+    with pytest.raises(ScoreError, match="k must be a whole number of at least 1"):
         decoding.kbest(zeros, zeros, [3, 3], 0)
     bad = zeros.copy()
     bad[1, 0, 2] = np.nan

@@ -8,7 +8,6 @@ import numba
 import numpy as np
 import pytest
 
-from arcspan.decoding.kernels import counters
 from arcspan.decoding.kernels.vectors import (
     WIDTH,
     add,
@@ -45,13 +44,6 @@ def judge(a, limit):
     return largest(marks), largest(load(a, 0))
 
 
-@numba.njit
-def number_all(counted, out):
-    for place in range(len(out)):
-        out[place] = counters.count(counted, 1)
-    return counters.look(counted, 1)
-
-
 def test_loads_sums_and_maxima_are_those_of_numpy_minus_infinity_included() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 40)).astype(np.float32)
@@ -82,12 +74,6 @@ def test_what_is_not_below_the_limit_is_marked_nan_too(value: float, bad: int) -
     assert marked == bad
     if not np.isnan(value):
         assert most == max(value, -2)
-
-
-def test_a_counter_gives_every_number_once() -> None:
-    counted, out = np.array([7, 3]), np.empty(5, np.int64)
-    assert number_all(counted, out) == 8
-    assert out.tolist() == [3, 4, 5, 6, 7] and counted.tolist() == [7, 8]
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 instructions")

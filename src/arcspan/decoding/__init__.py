@@ -11,10 +11,12 @@ from typing import Any
 
 from arcspan.decoding.batch import Decoded, available_threads
 from arcspan.decoding.cky import cky
+from arcspan.decoding.compilation import on_compile
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
 from arcspan.decoding.inference import Marginals, log_partition, marginals, minimum_bayes_risk
 from arcspan.decoding.kbest import ScoredTree, kbest, kbest_iter
+from arcspan.decoding.memory import memory_needed
 from arcspan.decoding.naive import naive
 
 __all__ = [
@@ -30,8 +32,10 @@ __all__ = [
     "kbest_iter",
     "log_partition",
     "marginals",
+    "memory_needed",
     "minimum_bayes_risk",
     "naive",
+    "on_compile",
 ]
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arcspan.decoding.crew import together
-from arcspan.decoding.desks import search_with_helpers
 from arcspan.errors import ScoreError
 
 # What is said of a sentence. A kernel says HUGE of NaN as well: telling them apart is left to the one who complains.
@@ -41,21 +40,48 @@ class Decoded(NamedTuple):
     scores: NDArray[np.float64]
 
 
-def check_lengths(lengths: ArrayLike, scores: Any, name: str) -> NDArray[np.int64]:
-    """The lengths as an array, after checking that `scores` [B, n+1, n+1] has room for them."""
-    found = np.asarray(lengths)
+def as_scores(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Scores as an array of real numbers."""
+    try:
+        found = np.asarray(values)
+    except ValueError:
+        raise ScoreError(f"{name} must be an array of numbers: its rows differ in length") from None
+    if found.dtype.kind not in "fiub":
+        raise ScoreError(f"{name} must be an array of real numbers, not of {found.dtype}")
+    return found
+
+
+def check_count(value: Any, name: str) -> None:
+    """Refuse what is not a whole number of at least 1."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
+        raise ScoreError(f"{name} must be a whole number of at least 1, not {value!r}")
+
+
+def check_lengths(lengths: ArrayLike, shape: tuple[int, ...], name: str) -> NDArray[np.int64]:
+    """The lengths as an array, after checking that scores of this shape, [B, n+1, n+1], have room for them."""
+    found = as_scores(lengths, "lengths")
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise ScoreError(
-            f"lengths must be one whole number a sentence, not {found.dtype} of shape {found.shape}"
+            f"lengths must be one whole number per sentence, not {found.dtype} of shape {found.shape}"
         )
-    if scores.ndim != 3 or scores.shape[1] != scores.shape[2] or scores.shape[0] != found.shape[0]:
+    if len(shape) != 3 or shape[1] != shape[2] or shape[0] != found.shape[0]:
         raise ScoreError(
-            f"{name} must have the shape [B, n+1, n+1] with B = {found.shape[0]}, not {list(scores.shape)}"
+            f"{name} must have the shape [B, n+1, n+1] with B = {found.shape[0]}, not {list(shape)}"
         )
-    room = scores.shape[1] - 1
-    if any(not 0 <= n <= room for n in found.tolist()):
-        raise ScoreError(f"lengths must be between 0 and {room} for {name} of shape {list(scores.shape)}")
+    if any(not 0 <= n < max(shape[1], 1) for n in found.tolist()):
+        raise ScoreError(f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}")
     return np.array(found, np.int64)
+
+
+def check_joint(
+    span: ArrayLike, arc: ArrayLike, lengths: ArrayLike, headed: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], NDArray[Any] | None]:
+    """The scores and lengths of a joint search as arrays that fit each other."""
+    spans, arcs = as_scores(span, "span"), as_scores(arc, "arc")
+    sizes = check_lengths(lengths, spans.shape, "span")
+    if arcs.shape != spans.shape:
+        raise ScoreError(f"arc must have the shape of span, {list(spans.shape)}, not {list(arcs.shape)}")
+    return spans, arcs, sizes, None if headed is None else check_headed(headed, spans.shape)
 
 
 def as_float32(scores: Any) -> NDArray[np.float32]:
@@ -64,6 +90,38 @@ def as_float32(scores: Any) -> NDArray[np.float32]:
         return scores  # type: ignore[no-any-return]
     with np.errstate(over="ignore"):
         return np.array(scores, np.float32, order="C")
+
+
+def check_headed(headed: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Second-order scores as an array: the cube [B, n+1, n+1, n+1], or packed [B, pairs, n+1]."""
+    found = as_scores(headed, "headed")
+    count, size, _ = shape
+    cube, packed = (*shape, size), (count, size * (size - 1) // 2, size)
+    if found.shape not in (cube, packed):
+        raise ScoreError(
+            f"headed must have the shape {list(cube)}, or packed {list(packed)}, not {list(found.shape)}"
+        )
+    return found
+
+
+def first_rows(headed: NDArray[Any], size: int) -> NDArray[np.int64]:
+    """Where the rows h of the spans that begin at i stand in a sentence: that of (i, j) is number first[i] + j."""
+    i = np.arange(size)
+    return i * size if headed.ndim == 4 else i * (size - 1) - i * (i + 1) // 2 - 1
+
+
+def pack_headed(headed: NDArray[Any], n: int, kind: Any) -> NDArray[Any]:
+    """The second-order scores of one sentence, a cube or packed in any size, packed in its own: [pairs, n+1]."""
+    if headed.ndim == 2 and headed.shape[1] == n + 1:
+        return headed.astype(kind, copy=False)
+    first = first_rows(headed[None], headed.shape[-1])
+    rows = headed.reshape(-1, headed.shape[-1])
+    packed = np.empty((n * (n + 1) // 2, n + 1), kind)
+    begin = 0
+    for i in range(n):
+        packed[begin : begin + n - i] = rows[first[i] + i + 1 : first[i] + n + 1, : n + 1]
+        begin += n - i
+    return packed
 
 
 def span_rows(
@@ -105,7 +163,9 @@ def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = Non
         if code == FORBIDDEN:
             raise ScoreError(f"sentence {b} of the batch has no tree: its scores forbid (-inf) every one")
         if code == HUGE:
-            raise ScoreError(f"sentence {b} of the batch has a score of plus infinity")
+            raise ScoreError(
+                f"sentence {b} of the batch has a score of plus infinity, or too large to add up"
+            )
 
 
 def available_threads() -> int:
@@ -117,64 +177,43 @@ def available_threads() -> int:
 
 
 def run(
-    search: Callable[[NDArray[np.int64]], object],
+    search: Callable[[NDArray[np.int64], NDArray[np.int64]], object],
     lengths: NDArray[np.int64],
     power: int,
     threads: int | None,
 ) -> None:
-    """Call `search(sentences)` on lists that together hold every sentence once; a sentence costs length**power."""
-    order, threads = _plan(lengths, power, threads)
-    if threads == 1:
-        if len(order):
-            search(order)
-        return
-    shares = iter(_shares(order, lengths[order], power, threads))
+    """Call `search(queue, taken)`, a kernel that takes sentences from the queue until none is left, in some threads.
 
-    # A list's iterator gives each share to one thread: taking the next is one step under the GIL.
+    A sentence costs length**power.
+    """
+    queue, threads = _plan(lengths, power, threads)
+    taken = np.zeros(1, np.int64)
+    if len(queue):
+        together(lambda: search(queue, taken), threads)
+
+
+def run_each(
+    search: Callable[[int], object], lengths: NDArray[np.int64], power: int, threads: int | None
+) -> None:
+    """Call `search(sentence)` on every sentence, in some threads."""
+    order, threads = _plan(lengths, power, threads)
+    # A list's iterator gives each sentence to one thread: taking the next is one step under the GIL.
+    turns = iter(order.tolist())
+
     def work() -> None:
-        for share in shares:
-            search(share)
+        for b in turns:
+            search(b)
 
     together(work, threads)
 
 
-def run_queue(
-    search: Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], bool],
-    lengths: NDArray[np.int64],
-    power: int,
-    threads: int | None,
-    arrays: tuple[Any, ...],
-) -> None:
-    """Call `search(queue, desks, places)`, a kernel whose helpers take the next sentence themselves.
-
-    arrays  what the helpers read and write, beside the queue
-    """
-    queue, threads = _plan(lengths, power, threads)
-    if len(queue):
-        search_with_helpers(lambda *desks: search(queue, *desks), threads - 1, (queue, *arrays))
-
-
 def _plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[NDArray[np.int64], int]:
-    """The sentences, dearest first where threads share them, and how many threads are worth waking."""
-    if threads is not None and threads < 1:
-        raise ScoreError(f"threads must be at least 1, not {threads}")
+    """The sentences, longest first where threads share them, and how many threads are worth waking."""
+    if threads is not None:
+        check_count(threads, "threads")
     if len(lengths) > 1 and threads != 1:
         cost = sum((n + 1.0) ** power for n in lengths.tolist())
         threads = min(threads or available_threads(), len(lengths), 1 + int(cost / _WORTH_A_THREAD))
         if threads > 1:
             return np.argsort(-lengths, kind="stable"), threads
     return np.arange(len(lengths)), 1
-
-
-def _shares(
-    order: NDArray[np.int64], lengths: NDArray[np.int64], power: int, threads: int
-) -> list[NDArray[np.int64]]:
-    """The sentences in lists whose cost shrinks towards the end, so that all threads end together."""
-    done = np.concatenate(([0.0], np.cumsum((lengths + 1.0) ** power)))
-    shares, begin = [], 0
-    while begin < len(order):
-        target = done[begin] + (done[-1] - done[begin]) / (2 * threads)
-        end = max(begin + 1, int(np.searchsorted(done, target)))
-        shares.append(order[begin:end])
-        begin = end
-    return shares

@@ -144,10 +144,9 @@ def eisner_satta(span: Tensor, arc: Tensor, lengths: Tensor, headed: Tensor | No
     positions = torch.arange(size, device=span.device)
     masks, scores = [upper, _arcs(lengths, size)], [span, arc]
     if headed is not None:
-        if headed.shape != (*span.shape, size):
-            raise ScoreError(f"headed must have the shape {[*span.shape, size]}, not {list(headed.shape)}")
-        scores.append(headed)
-        masks.append(upper[..., None] & (positions > 0) & (positions <= lengths[:, None, None, None]))
+        scores.append(_packed(headed, span.shape))
+        i, j = torch.triu_indices(size, size, 1, device=span.device)
+        masks.append(upper[:, i, j, None] & (positions > 0) & (positions <= lengths[:, None, None]))
     *scores, factor = _fit(scores, masks)
     span, arc = scores[:2]
     headed = None if headed is None else scores[2]
@@ -161,7 +160,9 @@ def eisner_satta(span: Tensor, arc: Tensor, lengths: Tensor, headed: Tensor | No
             left = _stripe(x, (spans, w - 1), (0, 1), (1, 1), (0, 1))
             right = _stripe(x, (spans, w - 1), (1, w), (1, 1), (1, 0))
             best = best + (left + right).amax(2)
-        second = None if headed is None else headed.diagonal(w, 1, 2).transpose(-1, -2)
+        # Row i of the packed scores begins where i * (size - 1) - i * (i + 1) / 2 - 1 + j is the pair (i, j).
+        i = positions[:spans]
+        second = None if headed is None else headed[:, i * (size - 1) - i * (i + 1) // 2 - 1 + i + w]
         if second is not None:
             best = best + second
         best = best.contiguous()
@@ -220,6 +221,20 @@ def _first_best(values: Tensor, allowed: Tensor) -> Tensor:
     positions = torch.arange(values.shape[-1], device=values.device)
     best = (values == values.amax(-1, keepdim=True)) & allowed
     return torch.where(best, positions, values.shape[-1] - 1).amin(-1)
+
+
+def _packed(headed: Tensor, shape: torch.Size) -> Tensor:
+    """The rows i < j of headed scores, [B, pairs, n+1], of the cube where it is one."""
+    size = shape[1]
+    packed = (shape[0], size * (size - 1) // 2, size)
+    if headed.shape == (*shape, size):
+        i, j = torch.triu_indices(size, size, 1, device=headed.device)
+        return headed[:, i, j]
+    if headed.shape != packed:
+        raise ScoreError(
+            f"headed must have the shape {[*shape, size]}, or packed {list(packed)}, not {list(headed.shape)}"
+        )
+    return headed
 
 
 def _upper(lengths: Tensor, size: int) -> Tensor:

@@ -80,16 +80,27 @@ class Masks(NamedTuple):
     headed: NDArray[np.float32] | None
 
     def apply(self, span: Any, arc: Any, headed: Any = None) -> tuple[Any, Any, Any]:
-        """The scores of one sentence of this length under the masks; `headed` stays None where nothing needs it.
+        """The scores of one sentence of this length, or of several, under the masks; None stays None.
+
+        headed   [..., n+1, n+1, n+1] or packed [..., pairs, n+1]; a cube is made of None where a mask needs one
 
         >>> masks = constrain(2, require=[Root(1)])
         >>> span, arc, headed = masks.apply(np.zeros((3, 3)), np.zeros((3, 3)))
         >>> arc[2].tolist(), headed
         ([-inf, 0.0, 0.0], None)
         """
-        if self.headed is not None:
-            headed = self.headed if headed is None else headed + self.headed
-        return span + self.span, arc + self.arc, headed
+        size = len(self.span)
+        with np.errstate(invalid="ignore"):  # cells that belong to no tree may hold anything
+            if self.headed is not None and headed is not None:
+                packed = headed.ndim == span.ndim
+                headed = headed + (self.headed[np.triu_indices(size, 1)] if packed else self.headed)
+            elif self.headed is not None and span is not None:
+                headed = np.broadcast_to(self.headed, (*span.shape[:-2], size, size, size))
+            return (
+                None if span is None else span + self.span,
+                None if arc is None else arc + self.arc,
+                headed,
+            )
 
 
 def constrain(n: int, require: Iterable[Constraint] = (), forbid: Iterable[Constraint] = ()) -> Masks:

@@ -19,7 +19,7 @@ class _Job:
 
     __slots__ = ("claim", "done", "error", "work")
 
-    def __init__(self, work: Callable[[], None]) -> None:
+    def __init__(self, work: Callable[[], object]) -> None:
         self.work = work
         self.claim = threading.Lock()
         self.done = threading.Lock()
@@ -65,7 +65,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-def together(work: Callable[[], None], threads: int) -> None:
+def together(work: Callable[[], object], threads: int) -> None:
     """Call `work()` here and in up to threads - 1 helpers; return when everyone who began has ended.
 
     >>> tasks, done = iter(range(100)), []
@@ -73,6 +73,9 @@ def together(work: Callable[[], None], threads: int) -> None:
     >>> sorted(done) == list(range(100))
     True
     """
+    if threads == 1:
+        work()
+        return
     crew, jobs = _crew, [_Job(work) for _ in range(threads - 1)]
     try:
         crew.grow(len(jobs))
@@ -90,14 +93,3 @@ def together(work: Callable[[], None], threads: int) -> None:
     for job in jobs:
         if job.error is not None:
             raise job.error
-
-
-def call(work: Callable[[], None], size: int) -> bool:
-    """Have `work` done by someone of a crew of at least `size`, whom nobody waits for; whether there is anyone."""
-    try:
-        _crew.grow(size)
-    except RuntimeError:
-        if not _crew.size:
-            return False
-    _crew.jobs.put(_Job(work))
-    return True

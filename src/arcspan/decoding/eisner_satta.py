@@ -17,16 +17,16 @@ from arcspan.decoding.batch import (
     DONE,
     Decoded,
     as_float32,
-    check_lengths,
+    check_joint,
     complain,
+    first_rows,
+    pack_headed,
     run,
-    run_queue,
+    run_each,
     shrink,
     span_rows,
 )
-from arcspan.errors import ScoreError
-
-_NO_SCORES = np.empty(0, np.float32)
+from arcspan.decoding.compilation import kernels
 
 
 def eisner_satta(
@@ -42,7 +42,8 @@ def eisner_satta(
     arc      [B, n+1, n+1]: arc[b, m, h] scores h as the head of m; h = 0 is the root
     lengths  [B]: words of each sentence; cells beyond them, and cells that no tree uses, may hold anything
     headed   [B, n+1, n+1, n+1]: headed[b, i, j, h] scores span (i, j) with head word h where h is inside it, and
-             span (i, j) attached to h where h is outside; None for first order
+             span (i, j) attached to h where h is outside; None for first order. Or, in half the memory, its rows
+             i < j alone: [B, pairs, n+1] in the order of np.triu_indices(n + 1, 1)
     threads  at most so many threads, one sentence each; the result does not depend on it
 
     -inf forbids a part. Search is in float32, and exact; among equals the tree found is always the same.
@@ -56,122 +57,83 @@ def eisner_satta(
     >>> best.heads.tolist(), best.spans[0].tolist(), best.scores.tolist()
     ([[0, 2, 0, 2]], [[0, 3, 2], [0, 1, 1], [1, 3, 2], [1, 2, 2], [2, 3, 3]], [4.0])
     """
-    from arcspan.decoding.kernels.eisner_satta import search
-
-    span, arc = np.asarray(span), np.asarray(arc)
-    sizes = check_lengths(lengths, span, "span")
-    if arc.shape != span.shape:
-        raise ScoreError(f"arc must have the shape of span, {list(span.shape)}, not {list(arc.shape)}")
+    search = kernels("eisner_satta").search
+    span, arc, sizes, headed = check_joint(span, arc, lengths, headed)
     size = span.shape[1]
-    flat_span, flat_arc, flat_headed, packed = (
-        as_float32(span).reshape(-1),
-        as_float32(arc).reshape(-1),
-        _NO_SCORES,
-        False,
-    )
-    if headed is not None:
-        headed = np.asarray(headed)
-        if headed.shape != (*span.shape, size):
-            raise ScoreError(f"headed must have the shape {[*span.shape, size]}, not {list(headed.shape)}")
-        # The kernel reads whole blocks of lanes, which in the smallest arrays would run over the end.
-        if headed.dtype == np.float32 and headed.flags.carray and size > 2:
-            flat_headed = headed.reshape(-1)
-        else:
-            packed = True
-    order = 1 if headed is None else 2
+    first = None if headed is None else first_rows(headed, size)
     heads = np.zeros((len(sizes), size), np.int64)
     rows, starts, spans = span_rows(sizes, 3)
     scores = np.empty(len(sizes))
     status = np.empty(len(sizes), np.int64)
-
     outputs = sizes, heads, rows, starts, scores, status
-    taken = np.zeros(1, np.int64)
-    arrays = taken, flat_span, flat_arc, flat_headed, outputs
+    flat = as_float32(span).reshape(-1), as_float32(arc).reshape(-1)
 
-    def work(queue: NDArray[np.int64], desks: NDArray[np.int64], places: NDArray[np.int64]) -> bool:
-        ready: bool = search(
-            queue, taken, desks, places, flat_span, flat_arc, size, flat_headed, order, False, *outputs
-        )
-        return ready
+    def work(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        second = None if headed is None else headed.reshape(-1)
+        search(queue, taken, *flat, second, first, size, *outputs)
 
-    def pack_and_work(listed: NDArray[np.int64]) -> None:
-        for b in listed.tolist():
-            rows_of_b = _pack(headed[b], int(sizes[b]))  # type: ignore[index]
-            search(np.array([b]), *_alone(), flat_span, flat_arc, size, rows_of_b, 2, True, *outputs)
+    def alone(b: int, parts: list[NDArray[Any]]) -> int:
+        """Search sentence b by itself: span [n+1, n+1], arc [n+1, n+1] and where there are any headed [pairs, n+1]."""
+        n = int(sizes[b])
+        one, code = np.zeros(1, np.int64), np.empty(1, np.int64)
+        flat = [as_float32(part).reshape(-1) for part in parts]
+        second = None if headed is None else (flat[2], first_rows(parts[2][None], n + 1))
+        its = sizes[b : b + 1], heads[b : b + 1], rows[starts[b] :], one, scores[b : b + 1], code
+        search(one, np.zeros(1, np.int64), *flat[:2], *(second or (None, None)), n + 1, *its)
+        return int(code[0])
+
+    def convert(b: int) -> None:
+        status[b] = alone(b, _parts(span, arc, headed, b, int(sizes[b]), np.float32))
 
     def again(b: int) -> int:
         """Search a sentence whose scores are too large to be added up in float32, divided by a power of two."""
-        n = int(sizes[b])
-        parts = shrink(*_used(span[b], arc[b], None if headed is None else headed[b], n))
-        if isinstance(parts, int):
-            return parts
-        small = [as_float32(part[None]) for part in parts]
-        small_headed = _pack(small[2][0], n) if headed is not None else _NO_SCORES
-        one, code = np.zeros(1, np.int64), np.empty(1, np.int64)
-        its = sizes[b : b + 1], heads[b : b + 1], rows[starts[b] :], one, scores[b : b + 1], code
-        flat = small[0].reshape(-1), small[1].reshape(-1)
-        search(one, *_alone(), *flat, n + 1, small_headed, order, headed is not None, *its)
-        if code[0] == DONE:
-            scores[b] = _score(span[b], arc[b], None if headed is None else headed[b], heads[b], spans[b])
-        return int(code[0])
+        parts = _parts(span, arc, headed, b, int(sizes[b]), np.float64)
+        small = shrink(*_used(parts))
+        if isinstance(small, int):
+            return small
+        code = alone(b, small)
+        if code == DONE:
+            scores[b] = _score(parts, heads[b], spans[b])
+        return code
 
-    if packed:
-        run(pack_and_work, sizes, 4, threads)
+    if headed is None or (headed.dtype == np.float32 and headed.flags.carray):
+        run(work, sizes, 4, threads)
     else:
-        run_queue(work, sizes, 4, threads, arrays)
+        run_each(convert, sizes, 4, threads)
     complain(status, again)
     return Decoded(heads, spans, scores)
 
 
-def _alone() -> tuple[NDArray[np.int64], ...]:
-    """The arguments of a kernel that nobody helps: nothing taken, no desks, no places."""
-    return np.zeros(1, np.int64), np.empty((0, 0), np.int64), np.empty(0, np.int64)
-
-
-def _pack(headed: NDArray[Any], n: int) -> NDArray[np.float32]:
-    """The rows headed[i, j, :], i < j, of one sentence, each padded to whole blocks of eight heads."""
-    rows = np.zeros((n * (n + 1) // 2, 8 * (n // 8 + 1)), np.float32)
-    begin = 0
+def _parts(
+    span: NDArray[Any], arc: NDArray[Any], headed: NDArray[Any] | None, b: int, n: int, kind: Any
+) -> list[NDArray[Any]]:
+    """The scores of one sentence, as large as it is, headed ones packed."""
     with np.errstate(over="ignore"):
-        for i in range(n):
-            rows[begin : begin + n - i, : n + 1] = headed[i, i + 1 : n + 1, : n + 1]
-            begin += n - i
-    return rows.reshape(-1)
+        parts = [part[b, : n + 1, : n + 1].astype(kind) for part in (span, arc)]
+        return parts if headed is None else [*parts, pack_headed(headed[b], n, kind)]
 
 
-def _used(
-    span: NDArray[Any], arc: NDArray[Any], headed: NDArray[Any] | None, n: int
-) -> list[NDArray[np.float64]]:
+def _used(parts: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
     """The scores of one sentence with 0 in every cell that no tree uses."""
-    upper = np.triu(np.ones((n + 1, n + 1), bool), 1)
-    arcs = ~np.eye(n + 1, dtype=bool)
+    span, arc, *headed = parts
+    arcs = ~np.eye(len(arc), dtype=bool)
     arcs[0] = False
-    parts = [np.where(upper, span[: n + 1, : n + 1], 0.0), np.where(arcs, arc[: n + 1, : n + 1], 0.0)]
-    if headed is not None:
-        words = np.arange(n + 1) > 0
-        parts.append(np.where(upper[:, :, None] & words, headed[: n + 1, : n + 1, : n + 1], 0.0))
-    return [part.astype(np.float64, copy=False) for part in parts]
+    words = np.arange(len(arc)) > 0
+    return [np.triu(span, 1), np.where(arcs, arc, 0.0), *(np.where(words, part, 0.0) for part in headed)]
 
 
-def _score(
-    span: NDArray[Any],
-    arc: NDArray[Any],
-    headed: NDArray[Any] | None,
-    heads: NDArray[np.int64],
-    spans: NDArray[np.int64],
-) -> float:
+def _score(parts: list[NDArray[np.float64]], heads: NDArray[np.int64], spans: NDArray[np.int64]) -> float:
     """The score of a tree, added up in float64 part by part."""
-    n = (len(spans) + 1) // 2
+    span, arc, *headed = parts
+    n = len(span) - 1
     i, j, h = spans.T
-    total = span[i, j].sum(dtype=np.float64) + arc[np.arange(1, n + 1), heads[1 : n + 1]].sum(
-        dtype=np.float64
-    )
-    if headed is not None:
-        total += headed[i, j, h].sum(dtype=np.float64)
-        seen = set()
-        for i, j, m in spans.tolist():
-            # Pre-order: the first span that m heads is its largest.
-            if m not in seen and heads[m] > 0:
-                total += float(headed[i, j, heads[m]])
-            seen.add(m)
+    total = span[i, j].sum() + arc[np.arange(1, n + 1), heads[1 : n + 1]].sum()
+    if headed:
+        (second,) = headed
+        first = first_rows(second[None], n + 1)
+        total += second[first[i] + j, h].sum()
+        # Pre-order: the first span that a word heads is its largest.
+        _, largest = np.unique(h, return_index=True)
+        i, j, h = i[largest], j[largest], heads[1 : n + 1]
+        total += second[first[i] + j, h][h > 0].sum()
     return float(total)

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding.batch import Decoded, check_lengths, complain, run
+from arcspan.decoding.batch import Decoded, as_scores, check_joint, check_lengths, complain, first_rows, run
 from arcspan.decoding.cky import cky
+from arcspan.decoding.compilation import kernels
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
 from arcspan.errors import ScoreError
@@ -32,7 +33,8 @@ class Marginals(NamedTuple):
     spans          [B, n+1, n+1]: spans[b, i, j] is the probability of the span (i, j). None without span scores.
     arcs           [B, n+1, n+1]: arcs[b, m, h] is the probability that h is the head of m. None without arc scores.
     headed         [B, n+1, n+1, n+1]: headed[b, i, j, h] is the probability of the headed span (i, j, h) for h inside,
-                   of the hooked span for h outside. None unless headed scores were given or it was asked for.
+                   of the hooked span for h outside; packed where the headed scores were. None unless headed scores were
+                   given or it was asked for.
 
     Arrays have the type of the scores (float32 or float64), and zeros wherever there is no part, padding included.
     """
@@ -57,7 +59,8 @@ def marginals(
     span     [B, n+1, n+1] as span[b, i, j], or None for dependency trees alone (Eisner).
     arc      [B, n+1, n+1] as arc[b, modifier, head], or None for constituency trees alone (CKY).
     lengths  [B]; what lies beyond a sentence's length is not read.
-    headed   [B, n+1, n+1, n+1] as headed[b, i, j, h]: second order, headed for h inside (i, j], hooked for h outside.
+    headed   [B, n+1, n+1, n+1] as headed[b, i, j, h]: second order, headed for h inside (i, j], hooked for h outside;
+             or packed [B, pairs, n+1] as in `eisner_satta`.
     with_headed  whether to return marginals of headed and hooked spans; by default, where `headed` is given.
 
     -inf forbids a part. A sentence with NaN or plus infinity, or without a tree, is an error that names it.
@@ -95,19 +98,39 @@ def minimum_bayes_risk(
     lengths: ArrayLike | None = None,
     headed: ArrayLike | None = None,
     *,
+    spans: ArrayLike | None = None,
+    arcs: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Decoded:
     """The trees with the greatest expected number of right spans and arcs: the 1-best search on the marginals.
 
+    span, arc, lengths, headed   the scores, as for `marginals`; what they forbid (-inf) stays forbidden
+    spans, arcs   the marginal probabilities, where the caller has better ones than those of the scores as they are:
+                  calibrated ones, or ones it has computed already
+
     `scores` of the result are these expectations, at most 2n-1 for spans plus n for arcs.
+
+    >>> import numpy as np
+    >>> arc = np.log([[[1, 1, 1], [3, 1, 1], [1, 1, 1]]])  # two words: 1 is the root with probability 3/4
+    >>> found = minimum_bayes_risk(None, arc, [2])
+    >>> found.heads.tolist(), float(found.scores[0])
+    ([[0, 0, 1]], 1.5)
     """
-    found = marginals(span, arc, lengths, headed, with_headed=False, threads=threads)
+    if spans is None and arcs is None:
+        found = marginals(span, arc, lengths, headed, with_headed=False, threads=threads)
+        spans, arcs = found.spans, found.arcs
+    spans, arcs = (
+        None if score is None else np.where(np.asarray(score) == -np.inf, -np.inf, np.float32(chance))  # type: ignore[arg-type]
+        for score, chance in ((span, spans), (arc, arcs))
+    )
     sizes = np.asarray(lengths)
-    # A part that no tree has must not be chosen because its place is free of charge.
-    spans, arcs = (None if p is None else np.where(p > 0, p, -np.inf) for p in (found.spans, found.arcs))
-    if spans is not None and arcs is not None:
+    if spans is None or arcs is None:
+        return eisner(arcs, sizes, threads=threads) if spans is None else cky(spans, sizes, threads=threads)  # type: ignore[arg-type]
+    forbidden = None if headed is None else np.asarray(headed) == -np.inf
+    if forbidden is None or not forbidden.any():
         return eisner_satta(spans, arcs, sizes, threads=threads)
-    return eisner(arcs, sizes, threads=threads) if spans is None else cky(spans, sizes, threads=threads)  # type: ignore[arg-type]
+    masks = np.where(forbidden, -np.inf, 0).astype(np.float32)
+    return eisner_satta(spans, arcs, sizes, masks, threads=threads)
 
 
 _kept = threading.local()
@@ -138,74 +161,76 @@ def _infer(
         raise ScoreError("lengths are needed, and span scores, arc scores or both")
     if (headed is not None or with_headed) and (span is None or arc is None):
         raise ScoreError("headed spans have marginals only where there are both span and arc scores")
-    given = {"span": span, "arc": arc, "headed": headed}
-    scores = {name: np.asarray(values) for name, values in given.items() if values is not None}
-    kind = np.float32 if all(values.dtype.itemsize <= 4 for values in scores.values()) else np.float64
-    sizes = np.zeros(0, np.int64)
-    for name in ("span", "arc"):
-        if name in scores:
-            sizes = check_lengths(lengths, scores[name], name)
-    shape = next(iter(scores.values())).shape
-    for name, right in (("arc", shape), ("headed", (*shape, shape[-1]))):
-        if name in scores and scores[name].shape != right:
-            raise ScoreError(f"{name} must have the shape {list(right)}, not {list(scores[name].shape)}")
+    scores = [as_scores(part, name) for part, name in ((span, "span"), (arc, "arc")) if part is not None]
+    second = None
+    if span is not None and arc is not None:
+        *scores, sizes, second = check_joint(span, arc, lengths, headed)
+    else:
+        sizes = check_lengths(lengths, scores[0].shape, "span" if arc is None else "arc")
+    shape = scores[0].shape
+    parts = scores if second is None else [*scores, second]
+    kind = np.float32 if all(part.dtype.itemsize <= 4 for part in parts) else np.float64
     # Kernels are compiled for C-ordered, writeable arrays: float64, but for headed scores, the only large ones.
-    ready = {
-        name: np.require(values, kind if name == "headed" else np.float64, ["C", "W"])
-        for name, values in scores.items()
-    }
+    ready = [np.require(part, np.float64, ["C", "W"]) for part in scores]
+    if second is not None:
+        second = np.require(second, kind, ["C", "W"])
 
     partition = np.zeros(len(sizes))
     status = np.zeros(len(sizes), np.int64)
     room = shape if wanted else (len(sizes), 0, 0)
-    spans = np.zeros(room) if span is not None else None
-    arcs = np.zeros(room) if arc is not None else None
-    parts = None
+    out = [np.zeros(room) for _ in ready]
+    headed_out = None
     if with_headed or (with_headed is None and headed is not None):
-        parts = np.zeros((*room, room[-1]), kind)
-    if spans is not None and arcs is not None:
-        _run_joint(ready, kind, sizes, partition, spans, arcs, parts, status, wanted, threads)
+        headed_out = np.zeros((*shape, shape[-1]) if second is None else second.shape, kind)
+    if len(ready) == 2:
+        _run_joint(ready, second, kind, sizes, partition, out, headed_out, status, threads)
     else:
-        from arcspan.decoding.kernels import inference as kernels
-
-        search, out = (kernels.spans_only, spans) if arcs is None else (kernels.arcs_only, arcs)
-        (only,) = ready.values()
-        run(lambda listed: search(listed, only, sizes, partition, out, status, wanted), sizes, 3, threads)
+        search = kernels("cky_sums" if arc is None else "eisner_sums").sum_trees
+        run(lambda *queue: search(*queue, *ready, sizes, partition, *out, status), sizes, 3, threads)
     complain(status)
-    small = [None if part is None else part.astype(kind, copy=False) for part in (spans, arcs)]
-    return Marginals(partition, small[0], small[1], parts)
+    found = [part.astype(kind, copy=False) for part in out]
+    return Marginals(
+        partition, None if span is None else found[0], None if arc is None else found[-1], headed_out
+    )
 
 
 def _run_joint(
-    ready: dict[str, NDArray[Any]],
+    ready: list[NDArray[np.float64]],
+    headed: NDArray[Any] | None,
     kind: Any,
     sizes: NDArray[np.int64],
     partition: NDArray[np.float64],
-    spans: NDArray[Any],
-    arcs: NDArray[Any],
+    out: list[NDArray[np.float64]],
     parts: NDArray[Any] | None,
     status: NDArray[np.int64],
-    wanted: bool,
     threads: int | None,
 ) -> None:
-    from arcspan.decoding.kernels import inside_outside as kernels
-    from arcspan.decoding.kernels.doubles import WIDTH
+    sum_trees = kernels("eisner_satta_sums").sum_trees
+    count, size, _ = ready[0].shape
+    large = headed if headed is not None else parts
+    first = first_rows(np.empty((0, 0, 0, 0)) if large is None else large, size)
+    rows = None if headed is None else headed.reshape(count, -1, size)
+    inputs = (*ready, rows, first, sizes)
+    results = (
+        partition,
+        *out,
+        np.zeros((0, 0, 0), kind) if parts is None else parts.reshape(count, -1, size),
+        status,
+    )
 
-    absent = np.zeros((0, 0, 0, 0), kind)
-    order = 2 if "headed" in ready else 1
-    inputs = (ready["span"], ready["arc"], ready.get("headed", absent), order, sizes)
-    with_parts = parts is not None
-    results = (partition, spans, arcs, parts if with_parts else absent, with_parts, status, wanted)
-
-    def joint(sentences: NDArray[np.int64]) -> None:
-        n = int(sizes[sentences].max())
-        # A chart: n (n + 1) / 2 spans, heads 0..n in whole blocks.
-        charts = _charts(order + 1, n * (n + 1) // 2 * WIDTH * (n // WIDTH + 1))
-        kernels.joint(sentences, *inputs, *charts[:2], charts[-1], *results)
+    def joint(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        n = int(sizes.max())
+        # A chart: n (n + 1) / 2 spans, heads 0..n in whole blocks of eight.
+        charts = _charts(2 if headed is None else 3, n * (n + 1) // 2 * 8 * (n // 8 + 1))
+        sum_trees(queue, taken, *inputs, *charts[:2], None if headed is None else charts[2], *results)
 
     run(joint, sizes, 4, threads)
-    unsafe = np.flatnonzero(status == kernels.UNSAFE)
+    unsafe = np.flatnonzero(status == kernels("scaling").UNSAFE)
     if len(unsafe):
-        from arcspan.decoding.kernels.inference import joint_in_logarithms
-
-        run(lambda listed: joint_in_logarithms(unsafe[listed], *inputs, *results), sizes[unsafe], 4, threads)
+        sum_logarithms = kernels("log_sums").sum_trees
+        run(
+            lambda queue, taken: sum_logarithms(unsafe[queue], taken, *inputs, *results),
+            sizes[unsafe],
+            4,
+            threads,
+        )

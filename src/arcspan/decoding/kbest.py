@@ -7,6 +7,7 @@ search itself never enumerates them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -14,7 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding.batch import Decoded, check_lengths, run
+from arcspan.decoding import compilation
+from arcspan.decoding.batch import (
+    Decoded,
+    as_scores,
+    check_count,
+    check_headed,
+    check_joint,
+    pack_headed,
+    run_each,
+)
 from arcspan.errors import ScoreError
 
 
@@ -51,34 +61,27 @@ def kbest(
     >>> len(found.scores), found.heads.shape, found.spans[0].shape
     (8, (8, 4), (5, 3))
     """
-    if k < 1:
-        raise ScoreError(f"k must be at least 1, not {k}")
-    spans, arcs = np.asarray(span), np.asarray(arc)
-    sizes = check_lengths(lengths, spans, "span")
-    check_lengths(lengths, arcs, "arc")
-    parts = None if headed is None else np.asarray(headed)
+    check_count(k, "k")
+    spans, arcs, sizes, parts = check_joint(span, arc, lengths, headed)
     seen = None if visible is None else np.asarray(visible, np.bool_)
     results: list[Decoded] = [Decoded(None, None, np.zeros(0))] * len(sizes)
 
-    def search(sentences: NDArray[np.int64]) -> None:
-        for b in sentences.tolist():
-            m = int(sizes[b]) + 1
-            trees = kbest_iter(
-                spans[b, :m, :m],
-                arcs[b, :m, :m],
-                None if parts is None else parts[b, :m, :m, :m],
-                visible=None if seen is None else seen[b, :m, :m],
-                name=f"sentence {b} of the batch",
-            )
-            found = list(islice(trees, k))
-            heads = np.zeros((len(found), arcs.shape[1]), np.int64)
-            for row, tree in zip(heads, found, strict=True):
-                row[:m] = tree.heads
-            results[b] = Decoded(
-                heads, [tree.spans for tree in found], np.array([tree.score for tree in found])
-            )
+    def search(b: int) -> None:
+        m = int(sizes[b]) + 1
+        trees = kbest_iter(
+            spans[b, :m, :m],
+            arcs[b, :m, :m],
+            None if parts is None else pack_headed(parts[b], m - 1, np.float64),
+            visible=None if seen is None else seen[b, :m, :m],
+            name=f"sentence {b} of the batch",
+        )
+        found = list(islice(trees, min(k, sys.maxsize)))
+        heads = np.zeros((len(found), arcs.shape[1]), np.int64)
+        for row, tree in zip(heads, found, strict=True):
+            row[:m] = tree.heads
+        results[b] = Decoded(heads, [tree.spans for tree in found], np.array([tree.score for tree in found]))
 
-    run(search, sizes, 4, threads)
+    run_each(search, sizes, 4, threads)
     return results
 
 
@@ -92,7 +95,8 @@ def kbest_iter(
 ) -> Iterator[ScoredTree]:
     """The trees of one sentence, best first, found as they are asked for, until there are no more.
 
-    span     [n+1, n+1] as span[i, j];  arc  [n+1, n+1] as arc[modifier, head];  headed  [n+1, n+1, n+1] or None.
+    span     [n+1, n+1] as span[i, j];  arc  [n+1, n+1] as arc[modifier, head].
+    headed   [n+1, n+1, n+1], or packed [pairs, n+1] as in `eisner_satta`; None for first order.
     visible  bool [n+1, n+1]: which spans the user sees. Without it all trees are distinct.
     name     what an error calls the sentence.
 
@@ -103,18 +107,18 @@ def kbest_iter(
     >>> [(tree.score, tree.heads.tolist()) for tree in kbest_iter(scores, scores)]
     [(19.0, [0, 2, 0]), (18.0, [0, 0, 1])]
     """
-    spans, arcs = np.array(span, np.float64), np.array(arc, np.float64)
-    size = len(spans)
-    parts = np.zeros((0, 0, 0)) if headed is None else np.array(headed, np.float64)
+    spans, arcs = (
+        np.array(as_scores(part, name), np.float64) for part, name in ((span, "span"), (arc, "arc"))
+    )
+    size = len(np.atleast_1d(spans))
     seen = None if visible is None else np.asarray(visible, np.bool_)
-    for what, array, shape in (
-        ("span", spans, (size, size)),
-        ("arc", arcs, (size, size)),
-        ("headed", parts, (0, 0, 0) if headed is None else (size, size, size)),
-        ("visible", seen, (size, size)),
-    ):
-        if array is not None and (array.shape != shape or size == 0):
-            raise ScoreError(f"{what} must have the shape {list(shape)}, not {list(array.shape)}")
+    for what, array in (("span", spans), ("arc", arcs), ("visible", seen)):
+        if array is not None and (array.shape != (size, size) or size == 0):
+            raise ScoreError(f"{what} must have the shape {[size, size]}, not {list(array.shape)}")
+    parts = None
+    if headed is not None:
+        (cube,) = check_headed(as_scores(headed, "headed")[None], (1, size, size))
+        parts = pack_headed(cube, size - 1, np.float64)
     if size == 1:
         return iter([ScoredTree(0.0, np.zeros(1, np.int64), np.zeros((0, 3), np.int64))])
     return _Search(spans, arcs, parts, seen, name)
@@ -127,13 +131,11 @@ class _Search(Iterator[ScoredTree]):
         self,
         span: NDArray[np.float64],
         arc: NDArray[np.float64],
-        headed: NDArray[np.float64],
+        headed: NDArray[np.float64] | None,
         visible: NDArray[np.bool_] | None,
         name: str,
     ) -> None:
-        from arcspan.decoding.kernels import kbest as kernels
-
-        self._kernels: Any = kernels
+        kernels = self._kernels = compilation.kernels("kbest")
         size = self._size = len(span)
         values = np.empty((size, size, size))
         best, good = kernels.best_values(span, arc, headed, values)

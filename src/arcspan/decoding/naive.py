@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding.batch import HUGE, NAN, Decoded, check_lengths, complain, run, span_rows
+from arcspan.decoding.batch import HUGE, NAN, Decoded, check_joint, complain, run, span_rows
+from arcspan.decoding.compilation import kernels
 from arcspan.errors import ScoreError
 
 
@@ -19,23 +20,22 @@ def naive(
     headed: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Decoded:
-    """The best lexicalized tree of every sentence of a batch; arguments, result and errors of `eisner_satta`.
+    """The best lexicalized tree of every sentence: arguments, result and errors of `eisner_satta`, headed as a cube.
 
     >>> import numpy as np
     >>> naive(np.zeros((1, 3, 3)), np.ones((1, 3, 3)), [2]).heads.tolist()
     [[0, 0, 1]]
     """
-    from arcspan.decoding.kernels.naive import search
-
-    span, arc = np.array(span, np.float64, order="C"), np.array(arc, np.float64, order="C")
-    sizes = check_lengths(lengths, span, "span")
-    if arc.shape != span.shape:
-        raise ScoreError(f"arc must have the shape of span, {list(span.shape)}, not {list(arc.shape)}")
+    search = kernels("naive").search
+    span, arc, sizes, headed = check_joint(span, arc, lengths, headed)
     size = span.shape[1]
+    if headed is not None and headed.ndim != 4:
+        raise ScoreError(f"headed must have the shape {[*span.shape, size]}, not {list(headed.shape)}")
     order = 1 if headed is None else 2
-    third = np.zeros((len(sizes), 1, 1, 1)) if headed is None else np.array(headed, np.float64, order="C")
-    if headed is not None and third.shape != (*span.shape, size):
-        raise ScoreError(f"headed must have the shape {[*span.shape, size]}, not {list(third.shape)}")
+    span, arc, third = (
+        np.array(part, np.float64, order="C")
+        for part in (span, arc, np.zeros((len(sizes), 1, 1, 1)) if headed is None else headed)
+    )
     heads = np.zeros((len(sizes), size), np.int64)
     rows, starts, spans = span_rows(sizes, 3)
     scores = np.empty(len(sizes))
@@ -44,8 +44,8 @@ def naive(
         status[b] = _fitness(span[b], arc[b], None if headed is None else third[b], n)
     complain(status)
 
-    def work(listed: NDArray[np.int64]) -> None:
-        search(listed, span, arc, third, order, sizes, heads, rows, starts, scores, status)
+    def work(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
+        search(queue, taken, span, arc, third, order, sizes, heads, rows, starts, scores, status)
 
     run(work, sizes, 5, threads)
     complain(status)

@@ -11,24 +11,27 @@ from __future__ import annotations
 import numpy as np
 
 from arcspan.decoding.kernels.compile import inlined, kernel
+from arcspan.decoding.kernels.queue import take_turn
 from arcspan.decoding.kernels.vectors import MINUS_INFINITY, WIDTH, add, load, maximum, splat, store
 
 LARGEST = np.float32(3.4e38)
 
 
 @kernel
-def search(sentences, span, size, lengths, rows, starts, scores, status):
-    """Search the listed sentences one after the other.
+def search(queue, taken, span, size, lengths, rows, starts, scores, status):
+    """Search sentence after sentence of the queue.
 
     span   float32 [B * size * size], flat;  rows  int64 [., 2], out, sentence b from starts[b];
     scores, status   [B], out
     """
     longest = 0
-    for b in sentences:
+    for b in queue:
         longest = max(longest, lengths[b])
     x = np.empty((longest + 1) * (longest + 1 + WIDTH), np.float32)
     stack = np.empty((longest + 1, 2), np.int64)
-    for b in sentences:
+    turn = take_turn(taken)
+    while turn < len(queue):
+        b = queue[turn]
         n = lengths[b]
         scores[b] = 0.0
         status[b] = 0
@@ -38,6 +41,7 @@ def search(sentences, span, size, lengths, rows, starts, scores, status):
             if code == 0:
                 code = _trace(mine, size, n, x, stack, rows[starts[b] :], scores[b : b + 1])
             status[b] = code
+        turn = take_turn(taken)
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""How every kernel is compiled: the GIL released, no floating-point liberties, machine code kept on disk.
+"""How every kernel is compiled: the GIL released, machine code kept on disk.
 
 Compiled code is kept by numba beside the source or, where that cannot be written, in the user's cache folder.
 A cache that cannot be written, is full or is damaged costs the time to compile again, and nothing else. numba would
@@ -15,31 +15,81 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import event
+
+from arcspan.decoding import compilation
 
 logger = logging.getLogger(__name__)
+
+
+# What is not said here a part would take over from whichever caller is compiled first.
+_ALL = {"nogil": True, "error_model": "numpy", "fastmath": False, "no_cfunc_wrapper": True}
+# Parts are called by kernels and never by Python: the wrapper for that would take a third of the time to compile.
+_PART = {**_ALL, "no_cpython_wrapper": True}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A function that Python calls: compiled at its first call, machine code kept on disk where possible."""
     try:
-        dispatcher = numba.njit(function, nogil=True, cache=True, error_model="numpy")
+        dispatcher = numba.njit(function, cache=True, **_ALL)
     except (RuntimeError, OSError):
         logger.debug("no folder for compiled code can be written: %s is compiled in every process", function)
-        return numba.njit(function, nogil=True, error_model="numpy")
+        return _announced(numba.njit(function, **_ALL))
     dispatcher._cache._cache_file._source_stamp = _stamp()
     for verb in ("load_overload", "save_overload"):
         _forgive(dispatcher._cache, verb)
+    return _announced(dispatcher)
+
+
+def _announced(dispatcher: Any) -> Any:
+    """The kernel, compiled while no other thread forks; listeners hear of it unless its code was found on disk."""
+    # What numba's compiled code calls when it meets new types: both import and lock.
+    for verb in ("_compile_for_args", "typeof_pyval"):
+        setattr(dispatcher, verb, _alone(getattr(dispatcher, verb)))
+    _kernels.add(dispatcher)
     return dispatcher
 
 
+def _alone(method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **named: Any) -> Any:
+        with compilation.busy:
+            return method(*args, **named)
+
+    return call
+
+
+class _Listener(event.Listener):  # type: ignore[misc]
+    def on_start(self, happening: Any) -> None:
+        found = (happening.data or {}).get("dispatcher")
+        if found in _kernels:
+            compilation.announce(found.__module__.rpartition(".")[2])
+
+    def on_end(self, happening: Any) -> None:
+        pass
+
+
+_kernels: set[Any] = set()
+event.register("numba:compile", _Listener())
+
+
 def inlined(function: Callable[..., Any]) -> Any:
-    """A part of a kernel, always compiled into its caller: arrays are dear to pass, and LLVM sees the whole."""
-    return numba.njit(function, nogil=True, error_model="numpy", forceinline=True)
+    """A part of a kernel, always compiled into its caller: passing arrays takes time, and LLVM sees the whole."""
+    return numba.njit(function, forceinline=True, **_PART)
+
+
+def merged(function: Callable[..., Any]) -> Any:
+    """A large part that is called in one place: made part of its caller first, and compiled once with it."""
+    return numba.njit(function, inline="always", **_PART)
 
 
 def called(function: Callable[..., Any]) -> Any:
     """A large part of a kernel, compiled on its own: nested `inlined` parts are optimised again at every level."""
-    return numba.njit(function, nogil=True, error_model="numpy")
+    return numba.njit(function, **_PART)
+
+
+def relaxed(function: Callable[..., Any]) -> Any:
+    """A part of a kernel whose sums may be reordered, as vectorising them needs; infinities keep their meaning."""
+    return numba.njit(function, **{**_PART, "fastmath": {"reassoc", "nsz", "contract", "nnan", "arcp"}})
 
 
 @functools.cache

@@ -17,19 +17,20 @@ from __future__ import annotations
 import numpy as np
 
 from arcspan.decoding.kernels.compile import inlined, kernel
+from arcspan.decoding.kernels.queue import take_turn
 from arcspan.decoding.kernels.vectors import MINUS_INFINITY, WIDTH, add, load, maximum, splat, store
 
 LARGEST = np.float32(3.4e38)
 
 
 @kernel
-def search(sentences, arc, size, lengths, heads, scores, status):
-    """Search the listed sentences one after the other.
+def search(queue, taken, arc, size, lengths, heads, scores, status):
+    """Search sentence after sentence of the queue.
 
     arc   float32 [B * size * size], flat;  heads  int64 [B, size], out;  scores, status  [B], out
     """
     longest = 0
-    for b in sentences:
+    for b in queue:
         longest = max(longest, lengths[b])
     cells = (longest + 2) * (longest + 1 + WIDTH)
     right = np.empty(cells, np.float32)
@@ -37,7 +38,9 @@ def search(sentences, arc, size, lengths, heads, scores, status):
     arc_right = np.empty(cells, np.float32)
     arc_left = np.empty(cells, np.float32)
     stack = np.empty((2 * longest + 2, 2), np.int64)
-    for b in sentences:
+    turn = take_turn(taken)
+    while turn < len(queue):
+        b = queue[turn]
         n = lengths[b]
         scores[b] = 0.0
         status[b] = 0
@@ -49,6 +52,7 @@ def search(sentences, arc, size, lengths, heads, scores, status):
                     mine, size, n, right, left, arc_right, arc_left, stack, heads[b], scores[b : b + 1]
                 )
             status[b] = code
+        turn = take_turn(taken)
 
 
 @inlined

@@ -1,5 +1,5 @@
 # mypy: allow-untyped-defs
-"""The exponential function, and logarithms of sums, as loops that the compiler can turn into vector instructions.
+"""The exponential function in plain arithmetic, which the compiler can turn into vector instructions.
 
 numba calls the C library for `math.exp`, once a number; a polynomial is several times faster in a loop over an array.
 """
@@ -7,13 +7,12 @@ numba calls the C library for `math.exp`, once a number; a polynomial is several
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from arcspan.decoding.kernels.compile import relaxed
 
 # exp(x) = 2**k exp(r) with x = k log(2) + r and |r| <= log(2) / 2; log(2) in two parts, so that r keeps its digits.
 LOG2E = 1.0 / math.log(2.0)
@@ -21,13 +20,6 @@ LN2_HIGH = 6.93145751953125e-1
 LN2_LOW = 1.42860682030941723212e-6
 # The Taylor series of exp to the 13th power, the last coefficient first: what is left off is below 5e-17.
 TAYLOR = tuple(1.0 / math.factorial(power) for power in range(13, -1, -1))
-
-
-def relaxed(function: Callable[..., Any]) -> Any:
-    """A part of a kernel whose sums may be reordered, as vectorising them needs; infinities keep their meaning."""
-    return numba.njit(
-        function, nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "contract", "nnan", "arcp"}
-    )
 
 
 @intrinsic

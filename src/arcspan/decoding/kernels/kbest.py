@@ -42,7 +42,7 @@ EXHAUSTED, FOUND, NO_ROOM = -1, -2, -3
 def best_values(span, arc, headed, values):
     """The score of the best derivation of every item: values[i, j, h]; returns the goal's, and whether all is well.
 
-    headed is [n+1, n+1, n+1], or empty for first order.
+    headed is [pairs, n+1], the rows of spans (i, j), i < j, one after the other, or None for first order.
     """
     size = len(span)
     n = size - 1
@@ -50,9 +50,9 @@ def best_values(span, arc, headed, values):
         for j in range(i + 1, size):
             if not span[i, j] < np.inf:
                 return 0.0, False
-            if len(headed) > 0:
+            if headed is not None:
                 for h in range(1, size):
-                    if not headed[i, j, h] < np.inf:
+                    if not headed[packed_row(size, i, j), h] < np.inf:
                         return 0.0, False
     for m in range(1, size):
         for h in range(size):
@@ -78,10 +78,10 @@ def best_values(span, arc, headed, values):
                     if h <= i or h > j:
                         value = row[m] + arc[m, h]
                         row[h] = value if value > row[h] else row[h]
-            if len(headed) > 0:
+            if headed is not None:
                 for h in range(1, size):
                     if h <= i or h > j:
-                        row[h] = headed[i, j, h] + row[h]
+                        row[h] = headed[packed_row(size, i, j), h] + row[h]
     best = -np.inf
     for m in range(1, size):
         best = max(best, values[0, n, m] + arc[m, 0])
@@ -89,9 +89,15 @@ def best_values(span, arc, headed, values):
 
 
 @inlined
+def packed_row(size, i, j):
+    """The number of the pair i < j."""
+    return i * (size - 1) - i * (i + 1) // 2 - 1 + j
+
+
+@inlined
 def local(span, headed, i, j, h):
     """The scores that belong to a headed span."""
-    return span[i, j] + headed[i, j, h] if len(headed) > 0 else span[i, j]
+    return span[i, j] + headed[packed_row(len(span), i, j), h] if headed is not None else span[i, j]
 
 
 @inlined
@@ -191,8 +197,8 @@ def touch(span, arc, headed, values, pool, scores, used, items, touched, item):
     else:
         for m in range(i + 1, j + 1):
             score = values[i, j, m] + arc[m, h]
-            if len(headed) > 0 and item != GOAL:
-                score = headed[i, j, h] + score
+            if headed is not None and item != GOAL:
+                score = headed[packed_row(size, i, j), h] + score
             if score > -np.inf:
                 push(pool, scores, used, items, touched, item, m, FIRST, NONE, score)
     return True
@@ -266,8 +272,8 @@ def step(span, arc, headed, keys, arc_keys, values, pool, scores, sums, used, it
                     score = local(span, headed, i, j, h) + (scores[left] + scores[right])
                 else:
                     score = scores[left] + arc[choice, h]
-                    if len(headed) > 0 and item != GOAL:
-                        score = headed[i, j, h] + score
+                    if headed is not None and item != GOAL:
+                        score = headed[packed_row(size, i, j), h] + score
                 push(pool, scores, used, items, touched, item, choice, left, right, score)
             pool[taken, PUSHED] += 1
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from arcspan.decoding.kernels.compile import inlined, kernel
+from arcspan.decoding.kernels.queue import take_turn
 
 
 @kernel
-def search(sentences, span, arc, headed, order, lengths, heads, rows, starts, scores, status):
-    """Search the listed sentences one after the other; arrays as in the public call, float64."""
-    for b in sentences:
+def search(queue, taken, span, arc, headed, order, lengths, heads, rows, starts, scores, status):
+    """Search sentence after sentence of the queue; arrays as in the public call, float64."""
+    turn = take_turn(taken)
+    while turn < len(queue):
+        b = queue[turn]
         n = lengths[b]
         scores[b] = 0.0
         status[b] = 0
@@ -24,6 +27,7 @@ def search(sentences, span, arc, headed, order, lengths, heads, rows, starts, sc
             status[b] = _trace(
                 span[b], arc[b], headed[b], order, n, x, heads[b], rows[starts[b] :], scores[b : b + 1]
             )
+        turn = take_turn(taken)
 
 
 @inlined

@@ -1,9 +1,9 @@
 # mypy: allow-untyped-defs
-"""Inside and outside for Eisner, O(n^3), with sums of products: log_space.eisner without exponentials in its loops.
+"""Sums over all projective trees, O(n^3): Eisner with products, log_sums.eisner without exponentials in its loops.
 
 Arc scores are taken relative to the best head of each word, and every word multiplies by 2**-1.4, since the number
-of projective trees grows by almost 2**2.8 a word. The least value is watched as in inside_outside.py: where something
-might have been lost, the caller turns to logarithms.
+of projective trees grows by almost 2**2.8 a word. The least value is watched: where something might have been lost,
+the sentence is computed with logarithms.
 """
 
 from __future__ import annotations
@@ -12,36 +12,50 @@ import math
 
 import numpy as np
 
-from arcspan.decoding.kernels.compile import inlined
-from arcspan.decoding.kernels.doubles import HUGE, WIDTH
-from arcspan.decoding.kernels.exponential import relaxed
-from arcspan.decoding.kernels.inside_outside import (
+from arcspan.decoding.kernels import log_sums
+from arcspan.decoding.kernels.compile import kernel, relaxed
+from arcspan.decoding.kernels.queue import take_turn
+from arcspan.decoding.kernels.scaling import (
     DEEP,
     DONE,
     FORBIDDEN,
+    HUGE,
     LOG2,
+    NOTHING,
     SAFE,
     UNSAFE,
+    look,
     prepare_arcs,
 )
-from arcspan.decoding.kernels.sums import dot, share_out
+from arcspan.decoding.kernels.splits import dot, share_out, square, watched
 
 GROWTH = 1.4
 # With masks: no product of two values or factors above this can become zero.
 MASKED = -500.0
 
 
-@relaxed
-def watched(least, value, masked):
-    """The least value so far; with masks, zeros are honest and do not count."""
-    return least if masked and value == 0.0 else min(least, value)
+@kernel
+def sum_trees(queue, taken, arc, lengths, partition, heads, status):
+    """Log-partition and marginals, the latter unless `heads` is empty, of sentence after sentence of the queue."""
+    turn = take_turn(taken)
+    while turn < len(queue):
+        b = queue[turn]
+        n = lengths[b]
+        partition[b] = 0.0
+        status[b], masked = look(None, arc, None, None, b, n)
+        if n > 0 and status[b] == DONE:
+            status[b], partition[b] = eisner(arc, b, n, heads[b], masked)
+            if status[b] == UNSAFE:
+                partition[b] = log_sums.eisner(arc, b, n, heads[b])
+                status[b] = FORBIDDEN if partition[b] < NOTHING else DONE
+        turn = take_turn(taken)
 
 
 @relaxed
-def eisner(arc, b, n, heads, masked, wanted):
-    """What happened, the log-partition of projective trees with one root, and their marginals heads[m, h] where wanted.
+def eisner(arc, b, n, heads, masked):
+    """What happened, the log-partition of projective trees with one root, and their marginals heads[m, h].
 
-    complete[h, e], incomplete[h, m] and turned[e, m] = complete[m, e] as in log_space.eisner.
+    complete[h, e], incomplete[h, m] and turned[e, m] = complete[m, e] as in log_sums.eisner.
     """
     size = n + 1
     attach = np.zeros(size * size)
@@ -53,11 +67,10 @@ def eisner(arc, b, n, heads, masked, wanted):
     if deepest < (MASKED * LOG2 if masked else DEEP):
         return UNSAFE, 0.0
     word = 2.0**-GROWTH
-    # Flat arrays with eight numbers to spare, as `sums` wants them, and the same as squares.
-    flat_complete, complete = _square(size)
-    flat_incomplete, incomplete = _square(size)
-    flat_turned, turned = _square(size)
-    _, both = _square(size)
+    flat_complete, complete = square(size)
+    flat_incomplete, incomplete = square(size)
+    flat_turned, turned = square(size)
+    _, both = square(size)
     least = fill(n, attach, word, masked, complete, incomplete, turned, both)
     whole = 0.0
     for m in range(1, size):
@@ -69,12 +82,12 @@ def eisner(arc, b, n, heads, masked, wanted):
     if whole < 2.0 ** (SAFE + 60.0) or whole > HUGE:
         return UNSAFE, 0.0
     logarithm = math.log(whole) + constant + (n - 1) * GROWTH * LOG2
-    if not wanted:
+    if len(heads) == 0:
         return DONE, logarithm
 
-    flat_in_complete, in_complete = _square(size)
-    flat_in_turned, in_turned = _square(size)
-    flat_in_incomplete, in_incomplete = _square(size)
+    flat_in_complete, in_complete = square(size)
+    flat_in_turned, in_turned = square(size)
+    flat_in_incomplete, in_incomplete = square(size)
     for m in range(1, size):
         value = complete[m, 1] * complete[m, n] * (root[m] / whole)
         heads[m, 0] = value
@@ -140,10 +153,3 @@ def fill(n, attach, word, masked, complete, incomplete, turned, both):
             least = watched(least, complete[left, right], masked)
             least = watched(least, complete[right, left], masked)
     return least
-
-
-@inlined
-def _square(size):
-    """A square of zeros, and the flat array that it is a part of."""
-    flat = np.zeros(size * size + WIDTH)
-    return flat, flat[: size * size].reshape((size, size))

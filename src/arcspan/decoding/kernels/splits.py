@@ -2,14 +2,16 @@
 """Sums and maxima over the splits of a span, along two rows of charts, eight doubles at a time.
 
 Left to LLVM, such loops begin with a check whether the rows overlap, and as functions of their own with handing over
-arrays: dearer than the loop, which has some ten steps. Rows are parts of flat arrays that go on for at least eight
-numbers after the last: the last block reads them, and leaves them as they are.
+arrays: that takes longer than the loop, which has some ten steps. Rows are parts of flat arrays that go on for at
+least eight numbers after the last: the last block reads them, and leaves them as they are.
 """
 
 from __future__ import annotations
 
-from arcspan.decoding.kernels.compile import inlined
-from arcspan.decoding.kernels.doubles import (
+import numpy as np
+
+from arcspan.decoding.kernels.compile import inlined, relaxed
+from arcspan.decoding.kernels.vectors import (
     WIDTH,
     add,
     between,
@@ -20,7 +22,6 @@ from arcspan.decoding.kernels.doubles import (
     splat,
     store,
 )
-from arcspan.decoding.kernels.exponential import relaxed
 
 
 @relaxed
@@ -58,3 +59,16 @@ def best_split(a, at, b, bt, hook_a, hook_b, count, least):
             value = between(k, 0, count, value, bottom)
         best = maximum(value, best)
     return largest(best)
+
+
+@relaxed
+def watched(least, value, masked):
+    """The least value so far; with masks, zeros are honest and do not count."""
+    return least if masked and value == 0.0 else min(least, value)
+
+
+@inlined
+def square(size):
+    """A square of zeros, and the flat array that it is a part of, with eight numbers to spare."""
+    flat = np.zeros(size * size + WIDTH)
+    return flat, flat[: size * size].reshape((size, size))

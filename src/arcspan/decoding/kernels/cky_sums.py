@@ -1,7 +1,7 @@
 # mypy: allow-untyped-defs
-"""Inside and outside for CKY, O(n^3), with sums of products: log_space.cky without exponentials in its loops.
+"""Sums over all binary trees, O(n^3): CKY with products, log_sums.cky without exponentials in its loops.
 
-Scales are those of inside_outside.py: every word has a share of the best tree's score.
+Scales are those of scaling.py: every word has a share of the best tree's score.
 """
 
 from __future__ import annotations
@@ -10,16 +10,44 @@ import math
 
 import numpy as np
 
-from arcspan.decoding.kernels.doubles import HUGE, WIDTH
-from arcspan.decoding.kernels.exponential import relaxed
-from arcspan.decoding.kernels.inside_outside import DONE, FORBIDDEN, LOG2, SAFE, TOP, UNSAFE, prepare_spans
-from arcspan.decoding.kernels.projective import watched
-from arcspan.decoding.kernels.sums import dot, share_out
+from arcspan.decoding.kernels import log_sums
+from arcspan.decoding.kernels.compile import kernel, relaxed
+from arcspan.decoding.kernels.queue import take_turn
+from arcspan.decoding.kernels.scaling import (
+    DONE,
+    FORBIDDEN,
+    HUGE,
+    LOG2,
+    NOTHING,
+    SAFE,
+    TOP,
+    UNSAFE,
+    look,
+    prepare_spans,
+)
+from arcspan.decoding.kernels.splits import dot, share_out, square, watched
+
+
+@kernel
+def sum_trees(queue, taken, span, lengths, partition, spans, status):
+    """Log-partition and marginals, the latter unless `spans` is empty, of sentence after sentence of the queue."""
+    turn = take_turn(taken)
+    while turn < len(queue):
+        b = queue[turn]
+        n = lengths[b]
+        partition[b] = 0.0
+        status[b], masked = look(span, None, None, None, b, n)
+        if n > 0 and status[b] == DONE:
+            status[b], partition[b] = cky(span, b, n, spans[b], masked)
+            if status[b] == UNSAFE:
+                partition[b] = log_sums.cky(span, b, n, spans[b])
+                status[b] = FORBIDDEN if partition[b] < NOTHING else DONE
+        turn = take_turn(taken)
 
 
 @relaxed
-def cky(span, b, n, spans, masked, wanted):
-    """What happened, the log-partition of binary trees, and their marginals spans[i, j] where wanted."""
+def cky(span, b, n, spans, masked):
+    """What happened, the log-partition of binary trees, and their marginals spans[i, j] unless that is empty."""
     size = n + 1
     leaf = np.empty(size)
     factor = np.zeros((size, size))
@@ -27,14 +55,11 @@ def cky(span, b, n, spans, masked, wanted):
     code, height, constant, span_depth = prepare_spans(span, b, n, nothing, nothing, 0.0, leaf, factor)
     if code != DONE:
         return code, 0.0
-    down = 2.0**-height
-    # x[i, j], i < j; x[j, i] is a copy, so that both parts of a split are read along contiguous memory. Flat arrays
-    # with eight numbers to spare, as `sums` wants them.
-    flat = np.empty(size * size + WIDTH)
-    x = flat[: size * size].reshape((size, size))
+    # x[i, j], i < j; x[j, i] is a copy, so that both parts of a split are read along contiguous memory.
+    flat, x = square(size)
     whole = 0.0
     for attempt in range(3):
-        least = fill(n, x, leaf, factor, down, masked)
+        least = fill(n, x, leaf, factor, masked)
         whole = x[0, n]
         if masked:
             # No product of positive values and factors can have become zero.
@@ -53,9 +78,8 @@ def cky(span, b, n, spans, masked, wanted):
         return FORBIDDEN, 0.0
     if whole < 2.0 ** (SAFE + 60.0):
         return UNSAFE, 0.0
-    if wanted:
-        gathered = np.zeros(size * size + WIDTH)
-        marginal = gathered[: size * size].reshape((size, size))
+    if len(spans) > 0:
+        gathered, marginal = square(size)
         marginal[0, n] = 1.0
         for w in range(n, 0, -1):
             for i in range(size - w):
@@ -63,14 +87,14 @@ def cky(span, b, n, spans, masked, wanted):
                 mass = marginal[i, j] + marginal[j, i]
                 spans[i, j] = mass
                 if w > 1 and mass > 0.0:
-                    share = mass / x[i, j] * (factor[i, j] * down)
+                    share = mass / x[i, j] * factor[i, j]
                     at, bt = i * size + i + 1, j * size + i + 1
                     share_out(flat, at, flat, bt, w - 1, share, gathered, gathered)
     return DONE, math.log(whole) + constant
 
 
 @relaxed
-def fill(n, x, leaf, factor, down, masked):
+def fill(n, x, leaf, factor, masked):
     """The chart; returns its least value."""
     size = n + 1
     least = HUGE
@@ -80,7 +104,7 @@ def fill(n, x, leaf, factor, down, masked):
             if w == 1:
                 value = leaf[j]
             else:
-                value = dot(x[i, i + 1 : j], x[j, i + 1 : j], w - 1) * (factor[i, j] * down)
+                value = dot(x[i, i + 1 : j], x[j, i + 1 : j], w - 1) * factor[i, j]
             x[i, j] = x[j, i] = value
             least = watched(least, value, masked)
     return least
