@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from arcspan.treebanks import check
 from tests.treebanks.samples import TREES, WORDS, write
 
 
-def kinds(folder: Path, trees: str = TREES, words: str = WORDS, **options: str) -> list[str]:
+def kinds(folder: Path, trees: str = TREES, words: str = WORDS, **options: Any) -> list[str]:
     return [finding.kind for finding in check(*write(folder, trees, words), **options)]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from arcspan.errors import FileError
-from arcspan.treebanks import Pair, ReadingReport, read_pairs, write_pairs
+from arcspan.treebanks import DocumentFilter, Pair, ReadingReport, read_pairs, write_pairs
 from tests.treebanks.samples import TREES, WORDS, write
 
 TREE_LINES = TREES.splitlines(keepends=True)
@@ -26,8 +26,8 @@ def test_pairs_come_in_order_with_the_same_words_in_both_trees(tmp_path: Path) -
 
 
 def test_words_are_the_same_up_to_escapes_quotes_and_slashes(tmp_path: Path) -> None:
-    leaves = ["``", "''", "1\\/2", "friend-LRB-s-RRB-", "--", "10_000", "`", "-LCB-"]
-    forms = ['"', '"', "1/2", "friend(s)", "—", "10 000", "‘", "{"]
+    leaves = ["``", "''", "1\\/2", "friend-LRB-s-RRB-", "--", "10_000", "`", "-LCB-", "a--LRB-"]
+    forms = ['"', '"', "1/2", "friend(s)", "—", "10 000", "‘", "{", "a-("]
     tree = f"(TOP (X {' '.join(f'(T {leaf})' for leaf in leaves)}))\n"
     rows = "".join(f"{m}\t{form}\t_\t_\t_\t_\t{m - 1}\t_\t_\t_\n" for m, form in enumerate(forms, 1))
     ((constituency, dependencies),) = read_pairs(*write(tmp_path, tree, rows))
@@ -136,6 +136,44 @@ def test_one_file_cannot_be_both(tmp_path: Path) -> None:
         list(read_pairs("-", "-"))
     with pytest.raises(ValueError, match="mismatch is 'strict' or 'skip'"):
         read_pairs("a", "b", mismatch="ignore")  # type: ignore[arg-type]
+
+
+def test_a_single_file_gives_pairs_of_one_layer(tmp_path: Path) -> None:
+    brackets, conll = write(tmp_path)
+    both = list(read_pairs(brackets, conll))
+    assert [tuple(pair) for pair in read_pairs(None, conll)] == [(None, pair.dependencies) for pair in both]
+    assert [tuple(pair) for pair in read_pairs(brackets, None)] == [
+        (pair.constituency, None) for pair in both
+    ]
+    assert [pair.words for pair in read_pairs(brackets, None)] == [pair.words for pair in both]
+    assert write_pairs(read_pairs(None, conll), None, tmp_path / "b.conllu") == 3
+    assert list(read_pairs(None, tmp_path / "b.conllu")) == list(read_pairs(None, conll))
+    with pytest.raises(ValueError, match="a bracket file or a CoNLL file is needed"):
+        list(read_pairs(None, None))
+
+
+def test_problems_of_a_single_file_are_told_with_their_place_or_skipped(tmp_path: Path) -> None:
+    brackets, conll = write(tmp_path, TREE_LINES[0] + BAD_TREES[2], BLOCKS[0] + BAD_BLOCKS[3])
+    for files, message in (((brackets, None), f"{brackets}:2: "), ((None, conll), f"{conll}:14: the ID")):
+        with pytest.raises(FileError) as error:
+            list(read_pairs(*files))
+        assert str(error.value).startswith(message)
+        report = ReadingReport()
+        assert len(list(read_pairs(*files, mismatch="skip", report=report))) == report.skipped == 1
+    with pytest.raises(FileError, match="no tree in this file"):
+        list(read_pairs(write(tmp_path, "", WORDS)[0], None))
+
+
+def test_only_the_sentences_to_keep_are_read_and_problems_of_others_are_nobodys(tmp_path: Path) -> None:
+    files = write(tmp_path, TREES.replace("sic", "sick"), WORDS)
+    keep = DocumentFilter(without={"newdoc id": ["two"]})
+    with pytest.raises(FileError):
+        list(read_pairs(*files, keep=keep))
+    words = WORDS.replace("# sent_id = two", "# newdoc id = two").replace(
+        "# sent_id = three", "# newdoc id = three"
+    )
+    files = write(tmp_path, TREES.replace("sic", "sick"), words)
+    assert roots(list(read_pairs(*files, keep=keep))) == ["plays", "Go"]
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_byte_that_is_not_utf8_is_named_by_its_line_even_far_into_the_file(tmp
         (b"one\ntwo\x00\n", "a.txt:2: a zero byte: this is a binary file"),
         ("one".encode("utf-16"), "a.txt:1: the file is in UTF-16"),
         (lzma.compress(b"one\n" * 1000)[:-20], "a.txt: the compressed file is damaged or cut off"),
-        (gzip.compress(b"one\n" * 1000)[:-20], "a.txt: the compressed file is damaged or cut off"),
+        (gzip.compress(b"one\n" * 1000, mtime=0)[:-20], "a.txt: the compressed file is damaged or cut off"),
     ],
 )
 def test_what_is_no_text_is_refused_with_the_place(tmp_path: Path, data: bytes, message: str) -> None:

@@ -1,26 +1,30 @@
 """Files and trees: bracket files, CoNLL-U and CoNLL-X, paired reading, statistics, checks and importers."""
 
 from arcspan.treebanks.brackets import read_brackets, write_brackets
-from arcspan.treebanks.checks import Finding, check
+from arcspan.treebanks.checks import check
 from arcspan.treebanks.conll import (
     ConlluSentence,
     Token,
-    format_conllu,
     format_conllx,
     read_conll,
     read_conllu,
     write_conllu,
     write_conllx,
 )
+from arcspan.treebanks.documents import DocumentFilter
 from arcspan.treebanks.filtering import FilterReport, filter_pairs
-from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
+from arcspan.treebanks.pairs import Pair, Problem, ReadingReport, read_pairs, write_pairs
+from arcspan.treebanks.rewriting import read_rules, rewrite
+from arcspan.treebanks.rules import load_rules, save_rules
 from arcspan.treebanks.statistics import Statistics, stats
+from arcspan.trees.conllu import format_conllu
 
 __all__ = [
     "ConlluSentence",
+    "DocumentFilter",
     "FilterReport",
-    "Finding",
     "Pair",
+    "Problem",
     "ReadingReport",
     "Statistics",
     "Token",
@@ -28,10 +32,14 @@ __all__ = [
     "filter_pairs",
     "format_conllu",
     "format_conllx",
+    "load_rules",
     "read_brackets",
     "read_conll",
     "read_conllu",
     "read_pairs",
+    "read_rules",
+    "rewrite",
+    "save_rules",
     "stats",
     "write_brackets",
     "write_conllu",

@@ -1,7 +1,7 @@
-"""Bracket files: trees in any layout, one or several lines each, several trees a line.
+"""Bracket files: trees in any layout, one or several lines each, several trees per line.
 
 A file is first cut into units, the text of one tree each, by counting brackets; then each unit is parsed on
-its own. A unit that is no tree is kept as one, with the reason: whoever reads a file together with another
+its own. A unit that is not a tree is kept as one, with the reason: whoever reads a file together with another
 can drop it without losing step with the other file.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from arcspan.errors import FileError, TreeError
-from arcspan.treebanks.streams import Source, name_of, open_output, read_lines
+from arcspan.treebanks.streams import Source, name_of, read_lines, write_texts
 from arcspan.trees import ConstituencyTree
 
 _BRACKET = re.compile(r"[()]")
@@ -22,7 +22,7 @@ _WRAPPER = re.compile(r"\(\s*(?:(?:TOP|ROOT|S1|VROOT)?\s*\()")
 
 
 class Unit(NamedTuple):
-    """The text of one tree and the line where it starts; `problem` says why it is no tree.
+    """The text of one tree and the line where it starts; `problem` says why it is not a tree.
 
     A unit without text is something between the trees that belongs to none of them.
     """
@@ -55,23 +55,18 @@ def read_brackets(path: Source, **options: Any) -> Iterator[ConstituencyTree]:
 
 
 def write_brackets(trees: Iterable[ConstituencyTree], path: Source, *, escape: bool = True) -> int:
-    """Write trees one a line, compressed as the name says; how many were written.
+    """Write trees, one per line, compressed as the name says; how many were written.
 
     >>> from arcspan.trees import ConstituencyTree
     >>> write_brackets([ConstituencyTree.from_brackets("(NP (NN logic))")], "-")
     (NP (NN logic))
     1
     """
-    count = 0
-    with open_output(path) as file:
-        for tree in trees:
-            file.write(tree.brackets(escape=escape) + "\n")
-            count += 1
-    return count
+    return write_texts((tree.brackets(escape=escape) + "\n" for tree in trees), path)
 
 
 def read_trees(path: Source, **options: Any) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
-    """The units of a bracket file with their trees: None, and the unit's problem, for what is no tree."""
+    """The units of a bracket file with their trees: None, and the unit's problem, for what is not a tree."""
     return parse_lines(enumerate(read_lines(path), 1), **options)
 
 

@@ -1,20 +1,21 @@
-"""Lint a paired treebank: every problem of both files, with its place, rather than the first one only."""
+"""Lint a treebank, paired or of one layer: every problem with its place, rather than the first one only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from arcspan.treebanks.brackets import Unit
 from arcspan.treebanks.conll import Block, ConlluSentence
-from arcspan.treebanks.pairs import Aligned, Pair, Problem, plain, read_aligned, word_line
+from arcspan.treebanks.pairs import Aligned, Problem, plain, read_aligned, word_line
 from arcspan.treebanks.streams import Source, name_of
-from arcspan.trees import WRAPPERS, why_incompatible
+from arcspan.trees import WRAPPERS, ConstituencyTree, DependencyTree, why_incompatible
 from arcspan.trees.constituency import EMPTY_TAG
 
 #: What is looked for, by name, so that a kind can be left out.
 KINDS = {
-    "brackets": "what is no tree in the bracket file",
-    "columns": "what is no tree in the CoNLL file",
+    "brackets": "what is not a tree in the bracket file",
+    "columns": "what is not a tree in the CoNLL file",
     "words": "words that differ between the two files",
     "missing": "a tree or sentence that the other file has not",
     "incompatible": "trees that do not fit each other, with the constituent and the words to blame",
@@ -26,28 +27,15 @@ KINDS = {
 }
 
 
-class Finding(NamedTuple):
-    """One problem: its kind (a key of KINDS), the file, the line and what is wrong there."""
-
-    kind: str
-    path: str
-    line: int | None
-    what: str
-
-    def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.what}"
-
-
 def check(
-    brackets_path: Source,
-    conll_path: Source,
+    brackets: Source | None,
+    conll: Source | None,
     *,
     ignore: Collection[str] = (),
     watch: Callable[[Iterable[Aligned], str], Iterable[Aligned]] | None = None,
     **options: Any,
-) -> Iterator[Finding]:
-    """Every problem of a pair of files in order, streamed; `ignore` leaves out kinds (see KINDS).
+) -> Iterator[Problem]:
+    """Every problem of a pair of files, or of a single one, in order, streamed; `ignore` leaves out kinds (see KINDS).
 
     `watch` wraps the places that are read, for a progress bar; `options` go to
     `ConstituencyTree.from_brackets`. Files that cannot be read at all raise FileError.
@@ -57,62 +45,71 @@ def check(
         raise ValueError(
             f"no such kind of problem: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}"
         )
-    names = name_of(brackets_path), name_of(conll_path)
+    names = name_of(brackets or ""), name_of(conll or "")
     seen: dict[str, int] = {}
-    places: Iterable[Aligned] = read_aligned(brackets_path, conll_path, **options)
-    for place in places if watch is None else watch(places, names[0]):
-        findings = [_finding(problem) for problem in place.problems]
-        if place.pair is not None:
-            findings += _check_pair(place, place.pair, names)
+    places: Iterable[Aligned] = read_aligned(brackets, conll, **options)
+    for place in places if watch is None else watch(places, names[0] or names[1]):
+        problems = list(place.problems)
+        constituency, dependencies = place.pair or (None, None)
+        if constituency is not None and dependencies is not None:
+            problems += _check_fit(place, constituency, dependencies, names)
+        if constituency is not None and place.unit is not None:
+            problems += _check_labels(place.unit, constituency, names[0])
         if place.block is not None:
-            findings += _check_comments(place.block, names[1], seen)
-        yield from (finding for finding in findings if finding.kind not in ignore)
+            if dependencies is not None:
+                problems += _check_relations(place.block, dependencies, names[1])
+            problems += _check_comments(place.block, names[1], seen)
+        yield from (problem for problem in problems if problem.kind not in ignore)
 
 
-def _finding(problem: Problem) -> Finding:
-    return Finding(problem.kind, problem.path, problem.line, problem.what)
-
-
-def _check_pair(place: Aligned, pair: Pair, names: tuple[str, str]) -> Iterator[Finding]:
+def _check_fit(
+    place: Aligned, constituency: ConstituencyTree, dependencies: DependencyTree, names: tuple[str, str]
+) -> Iterator[Problem]:
     unit, block = place.unit, place.block
     assert unit is not None and block is not None
-    constituency, dependencies = pair
     why = why_incompatible(constituency, dependencies)
     if why is not None:
         crossing = why.kind == "crossing"
         path, line = (names[1], word_line(block, why.words[0])) if crossing else (names[0], unit.line)
-        yield Finding("incompatible", path, line, str(why))
+        yield Problem("incompatible", path, line, str(why))
     for m, (one, other) in enumerate(zip(constituency.tags, dependencies.tags, strict=True), 1):
         if one and other and one != other:
             word = dependencies.words[m - 1]
             what = f"word {m}, {word!r}, has tag {other} here and {one} at {names[0]}:{unit.line}"
-            yield Finding("tags", names[1], word_line(block, m), what)
-        if one == EMPTY_TAG:
-            yield Finding("labels", names[0], unit.line, f"word {m} is an empty element ({EMPTY_TAG})")
-    for number, (i, j, label) in enumerate(constituency.spans):
+            yield Problem("tags", names[1], word_line(block, m), what)
+
+
+def _check_labels(unit: Unit, tree: ConstituencyTree, path: str) -> Iterator[Problem]:
+    for m, tag in enumerate(tree.tags, 1):
+        if tag == EMPTY_TAG:
+            yield Problem("labels", path, unit.line, f"word {m} is an empty element ({EMPTY_TAG})")
+    for number, (i, j, label) in enumerate(tree.spans):
         if number and label in WRAPPERS:
             what = f"a wrapper ({label}) inside the tree" if label else f"constituent ({i}, {j}) has no label"
-            yield Finding("labels", names[0], unit.line, what)
-    for m, relation in enumerate(dependencies.relations, 1):
+            yield Problem("labels", path, unit.line, what)
+
+
+def _check_relations(block: Block, tree: DependencyTree, path: str) -> Iterator[Problem]:
+    for m, relation in enumerate(tree.relations, 1):
         if relation in ("", "_"):
-            what = f"word {m}, {dependencies.words[m - 1]!r}, has no relation to its head"
-            yield Finding("relations", names[1], word_line(block, m), what)
+            what = f"word {m}, {tree.words[m - 1]!r}, has no relation to its head"
+            yield Problem("relations", path, word_line(block, m), what)
 
 
-def _check_comments(block: Block, path: str, seen: dict[str, int]) -> Iterator[Finding]:
+def _check_comments(block: Block, path: str, seen: dict[str, int]) -> Iterator[Problem]:
     sentence = ConlluSentence(block.lines, line=block.line, path=path)
     name = sentence.sent_id
     if name is not None:
         first = seen.setdefault(name, block.line)
         if first != block.line:
-            yield Finding(
+            yield Problem(
                 "ids", path, block.line, f"sent_id {name} is also that of the sentence at line {first}"
             )
     stated = sentence.comment("text")
     if stated is not None and all(line.count("\t") == 9 for line in block.lines if line[0] != "#"):
         spelled = sentence.spell()
         if not _same_text(stated, spelled):
-            yield Finding("text", path, block.line, f"the text is {stated!r}, the words make {spelled!r}")
+            yield Problem("text", path, block.line, f"the text is {stated!r}, the words make {spelled!r}")
 
 
 def _same_text(one: str, other: str) -> bool:

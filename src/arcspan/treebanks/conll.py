@@ -1,19 +1,20 @@
-"""CoNLL-U and CoNLL-X: ten columns a word, a blank line after each sentence.
+"""CoNLL-U and CoNLL-X: ten columns per word, a blank line after each sentence.
 
 Both formats put the form, the two tags, the head and the relation in the same columns, so that one reader
-serves both; only CoNLL-U has comments, multiword tokens (1-2) and empty nodes (1.1), which are kept and are
-no words of the tree. A sentence keeps the lines as they were read and splits them when asked: writing gives
+serves both; only CoNLL-U has comments, multiword tokens (1-2) and empty nodes (1.1), which are kept but are not
+words of the tree. A sentence keeps the lines as they were read and splits them when asked: writing gives
 back what was read, and reading trees alone costs little more than splitting lines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from arcspan.errors import FileError, TreeError
-from arcspan.treebanks.streams import Source, name_of, open_output, read_lines
+from arcspan.treebanks.streams import Source, name_of, read_lines, write_texts
 from arcspan.trees import DependencyTree
+from arcspan.trees.conllu import format_conllu
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
@@ -38,7 +39,7 @@ class Token(NamedTuple):
     @property
     def is_word(self) -> bool:
         """Whether this is a word of the tree: neither a multiword token nor an empty node."""
-        return self.id.isdecimal()
+        return is_number(self.id)
 
     @property
     def space_after(self) -> bool:
@@ -138,7 +139,7 @@ class ConlluSentence:
         pieces, covered = [], 0
         for token in self.tokens:
             first, dash, last = token.id.partition("-")
-            if dash and last.isdecimal():
+            if dash and is_number(last):
                 covered = int(last)
             elif not token.is_word or int(first) <= covered:
                 continue
@@ -204,57 +205,78 @@ def read_blocks(path: Source, encoding: str = "utf-8") -> Iterator[Block]:
 
 def parse_block(block: Block, path: Source | None = None) -> DependencyTree:
     """The dependency tree of a block; FileError names the wrong line, or the first word's."""
-    tree = _parse_plain(block)
-    return _parse_any(block, path) if tree is None else tree
+    heads, *strings = block_columns(block, path)
+    try:
+        return DependencyTree(heads, *strings)
+    except TreeError as error:
+        raise FileError(
+            str(error), path=None if path is None else name_of(path), line=_first(block)
+        ) from None
+
+
+def block_columns(block: Block, path: Source | None = None) -> list[Any]:
+    """The columns of a block as `DependencyTree` takes them; its heads need not form a tree."""
+    columns = _plain_columns(block) or _checked_columns(block, path)
+    _, words, lemmas, upos, tags, features, heads, relations, _, _ = columns
+    if "_" in lemmas:  # the lemma of an underscore is one
+        lemmas = tuple(
+            ["" if lemma == "_" != word else lemma for lemma, word in zip(lemmas, words, strict=True)]
+        )
+    strings = (relations, words, _values(tags), _values(upos), lemmas, _values(features))
+    # A treebank of millions of words in memory holds its common strings once.
+    if len(_SHARED) > 200_000:
+        _SHARED.clear()
+    return [tuple(map(int, heads)), *(tuple(map(_SHARED.setdefault, own, own)) for own in strings)]
+
+
+_SHARED: dict[str, str] = {}
+
+
+def _values(column: tuple[str, ...]) -> Sequence[str]:
+    return ["" if cell == "_" else cell for cell in column] if "_" in column else column
+
+
+def _first(block: Block) -> int:
+    """The line of the first word."""
+    return block.line + next(k for k, line in enumerate(block.lines) if line.startswith("1\t"))
 
 
 # The IDs of a sentence without multiword tokens and empty nodes, compared as a whole.
 _IDS = tuple(map(str, range(1, 1001)))
 
 
-def _parse_plain(block: Block) -> DependencyTree | None:
-    """The tree of a block of plain words, column by column, which is quick; None for anything else."""
+def _plain_columns(block: Block) -> list[tuple[str, ...]] | None:
+    """The columns of a block of plain words without mistakes, checked as a whole, which is quick."""
     rows = [line.split("\t") for line in block.lines if line[0] != "#"]
     try:
-        ids, words, _, upos, tags, _, heads, relations, _, _ = zip(*rows, strict=True)
-        if ids != _IDS[: len(ids)]:
-            return None
-        if "_" in upos:
-            upos = tuple(["" if tag == "_" else tag for tag in upos])
-        if "_" in tags:
-            tags = tuple(["" if tag == "_" else tag for tag in tags])
-        return DependencyTree(map(int, heads), relations, words, tags, upos)
-    except ValueError:  # TreeError too: the careful reader says which line
+        columns = list(zip(*rows, strict=True))
+    except ValueError:
         return None
+    if len(columns) != len(COLUMNS) or columns[0] != _IDS[: len(rows)]:
+        return None
+    heads, digits = columns[6], "".join(columns[6])
+    are_numbers = digits.isascii() and digits.isdigit() and all(heads) and max(map(len, heads)) < 10
+    return columns if are_numbers else None
 
 
-def _parse_any(block: Block, path: Source | None) -> DependencyTree:
-    """The tree of a block line by line, or what is wrong with which line."""
-    heads: list[int] = []
-    words, relations, tags, upos = [], [], [], []
-    first = 0  # the line of the first word
-    for offset, line in enumerate(block.lines):
+def _checked_columns(block: Block, path: Source | None) -> list[tuple[str, ...]]:
+    """The columns of a block's words line by line, or what is wrong with which line."""
+    rows: list[list[str]] = []
+    for number, line in enumerate(block.lines, block.line):
         if line[0] == "#":
             continue
         columns = line.split("\t")
-        try:
-            number, form, _, coarse, fine, _, head, relation, _, _ = columns
-            if int(number) != len(heads) + 1:
-                raise ValueError
-            heads.append(int(head))
-        except ValueError:
-            if _is_skipped(columns):
-                continue
-            _complain(columns, len(heads), path, block.line + offset)
-        first = first or block.line + offset
-        words.append(form)
-        relations.append(relation)
-        upos.append("" if coarse == "_" else coarse)
-        tags.append("" if fine == "_" else fine)
-    try:
-        return DependencyTree(heads, relations, words, tags, upos)
-    except TreeError as error:
-        raise FileError(str(error), path=None if path is None else name_of(path), line=first) from None
+        is_word = len(columns) == len(COLUMNS) and columns[0] == str(len(rows) + 1)
+        if is_word and is_number(columns[6]):
+            rows.append(columns)
+        elif not _is_skipped(columns):
+            _complain(columns, len(rows), path, number)
+    return list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a few digits and nothing else: int() also takes 1_0, +2 and the digits of other scripts."""
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _is_skipped(columns: list[str]) -> bool:
@@ -264,12 +286,12 @@ def _is_skipped(columns: list[str]) -> bool:
     for mark in "-.":
         first, found, second = columns[0].partition(mark)
         if found:
-            return first.isdecimal() and second.isdecimal()
+            return is_number(first) and is_number(second)
     return False
 
 
 def _complain(columns: list[str], words: int, path: Source | None, line: int) -> NoReturn:
-    """Raise what is wrong with a line that is no word, comment, multiword token or empty node."""
+    """Raise what is wrong with a line that is not a word, comment, multiword token or empty node."""
     _columns("\t".join(columns), path, line)
     if columns[0] != str(words + 1):
         what = f"the ID is {columns[0]!r} where {words + 1} should follow; IDs count the words 1, 2, 3 ..."
@@ -289,27 +311,6 @@ def _columns(line: str, path: Source | None, number: int) -> list[str]:
     return columns
 
 
-def format_conllu(tree: DependencyTree, comments: Iterable[str] = ()) -> str:
-    r"""A tree as the lines of a CoNLL-U sentence, with the blank line at its end.
-
-    >>> from arcspan.trees import DependencyTree
-    >>> format_conllu(DependencyTree([0], ["root"], ["Go"]), ["# text = Go"])
-    '# text = Go\n1\tGo\t_\t_\t_\t_\t0\troot\t_\t_\n\n'
-    """
-    lines = list(comments)
-    for m, (word, upos, tag, head, relation) in enumerate(
-        zip(tree.words, tree.upos, tree.tags, tree.heads, tree.relations, strict=True), 1
-    ):
-        columns = (str(m), word, "_", upos or "_", tag or "_", "_", str(head), relation or "_", "_", "_")
-        line = "\t".join(columns)
-        if line.count("\t") != 9 or "\n" in line or "\r" in line:
-            raise TreeError(
-                f"word {m}, {word!r}: a tab or a line end in a word, tag or relation has no place in CoNLL"
-            )
-        lines.append(line)
-    return "\n".join(lines) + "\n\n"
-
-
 def format_conllx(sentence: DependencyTree | ConlluSentence) -> str:
     """A tree as the lines of a CoNLL-X sentence: no comments, multiword tokens, empty nodes or spaces."""
     if isinstance(sentence, ConlluSentence):
@@ -322,19 +323,11 @@ def format_conllx(sentence: DependencyTree | ConlluSentence) -> str:
 
 def write_conllu(sentences: Iterable[DependencyTree | ConlluSentence], path: Source) -> int:
     """Write trees, or sentences as they were read, to a CoNLL-U file; how many."""
-    count = 0
-    with open_output(path) as file:
-        for sentence in sentences:
-            file.write(str(sentence) if isinstance(sentence, ConlluSentence) else format_conllu(sentence))
-            count += 1
-    return count
+    return write_texts(
+        (str(one) if isinstance(one, ConlluSentence) else format_conllu(one) for one in sentences), path
+    )
 
 
 def write_conllx(sentences: Iterable[DependencyTree | ConlluSentence], path: Source) -> int:
     """Write trees to a CoNLL-X file, compressed as the name says; how many."""
-    count = 0
-    with open_output(path) as file:
-        for sentence in sentences:
-            file.write(format_conllx(sentence))
-            count += 1
-    return count
+    return write_texts(map(format_conllx, sentences), path)

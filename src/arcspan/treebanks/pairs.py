@@ -1,4 +1,4 @@
-"""Paired treebanks: a bracket file and a CoNLL file with the same sentences in the same order.
+"""Paired treebanks: a bracket file and a CoNLL file with the same sentences in the same order, or one of both.
 
 The n-th tree of one file goes with the n-th sentence of the other, whatever happens to the others: a pair is
 checked, and kept or dropped, as a whole. The words must be the same up to the ways in which treebanks write
@@ -9,29 +9,23 @@ text, with -LRB- and the like undone; brackets are still written with the bracke
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError
 from arcspan.treebanks.brackets import Unit, read_trees
-from arcspan.treebanks.conll import Block, format_conllu, parse_block, read_blocks
-from arcspan.treebanks.streams import Source, name_of, open_output
+from arcspan.treebanks.conll import Block, parse_block, read_blocks
+from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
-from arcspan.trees.constituency import escape, unescape
+from arcspan.trees.conllu import format_conllu
+from arcspan.trees.words import escape, unescape
 
 # What treebanks write for one character. The Penn Treebank turns " into `` and '', and some of its heirs turn
 # typographic quotes into these or into plain ones.
 _SAME = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "\\/": "/",
-    "\\*": "*",
     "``": '"',
     "''": '"',
     "“": '"',
@@ -45,14 +39,22 @@ _SAME = {
     " ": "_",
     "\N{NO-BREAK SPACE}": "_",
 }
-_ESCAPE = re.compile("|".join(re.escape(written) for written in sorted(_SAME, key=len, reverse=True)))
+_VARIANT = re.compile("|".join(re.escape(written) for written in sorted(_SAME, key=len, reverse=True)))
 
 
 class Pair(NamedTuple):
-    """A constituency tree and a dependency tree of the same words."""
+    """A constituency tree and a dependency tree of the same words.
+
+    One of them is None where a treebank has one layer only; only who reads a single file has to expect that.
+    """
 
     constituency: ConstituencyTree
     dependencies: DependencyTree
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the sentence, of whichever tree is there."""
+        return self.constituency.words if self.dependencies is None else self.dependencies.words
 
 
 @dataclasses.dataclass
@@ -68,26 +70,24 @@ class ReadingReport:
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def skip(self, place: Aligned) -> None:
-        """Count a place that is no pair."""
+        """Count a place that is not a pair."""
         # Text between the trees is a problem, but no sentence.
         self.skipped += place.block is not None or bool(place.unit and place.unit.text)
         for problem in place.problems:
             self.reasons[problem.kind] += 1
             if len(self.problems) < 100:
-                self.problems.append(problem.message)
+                self.problems.append(str(problem))
 
 
 class Problem(NamedTuple):
-    """Something wrong with one pair: its kind, where (path, line) and what."""
+    """Something wrong with a sentence: its kind (a key of `checks.KINDS`), the file, the line and what it is."""
 
-    kind: Literal["brackets", "columns", "words", "missing"]
+    kind: str
     path: str
     line: int | None
     what: str
 
-    @property
-    def message(self) -> str:
-        """One line, `file:line: what`."""
+    def __str__(self) -> str:
         return str(self.error())
 
     def error(self) -> FileError:
@@ -96,7 +96,7 @@ class Problem(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """One place of both files: what stands there and, where it is no pair, why.
+    """One place of both files: what stands there and, where it is not a pair, why.
 
     `pair` is None exactly when `problems` is not empty.
     """
@@ -108,19 +108,21 @@ class Aligned(NamedTuple):
 
 
 def read_pairs(
-    brackets_path: Source,
-    conll_path: Source,
+    brackets: Source | None,
+    conll: Source | None,
     *,
     mismatch: Literal["strict", "skip"] = "strict",
     limit: int | None = None,
     report: ReadingReport | Callable[[str], object] | None = None,
+    keep: Callable[[Sequence[str]], bool] | None = None,
     **options: Any,
 ) -> Iterator[Pair]:
-    r"""The pairs of a bracket file and a CoNLL file, streamed in order.
+    r"""The pairs of a bracket file and a CoNLL file, streamed in order; of one layer where one of them is None.
 
-    strict: the first difference, with the line in both files, is a FileError. skip: what is no pair is left
+    strict: the first difference, with the line in both files, is a FileError. skip: what is not a pair is left
     out, and `report` (a `ReadingReport`, or a function that takes each message) hears of it; the others stay
-    aligned. `limit` stops after so many pairs, before the rest of the files is looked at. `options` go to
+    aligned. `limit` stops after so many pairs, before the rest of the files is looked at. `keep` is asked about
+    each sentence's lines in the CoNLL file, in order (see `DocumentFilter`). `options` go to
     `ConstituencyTree.from_brackets`: empties="strip" reads a bracket file that still has its traces.
 
     >>> import tempfile, pathlib
@@ -130,53 +132,52 @@ def read_pairs(
     >>> pairs = read_pairs(folder / "a.ptb", folder / "a.conllu")
     >>> [(pair.constituency.spans, pair.dependencies.heads) for pair in pairs]
     [(((0, 1, 'TOP'), (0, 1, 'S'), (0, 1, 'VP')), (0,))]
+    >>> [pair.constituency for pair in read_pairs(None, folder / "a.conllu")]
+    [None]
     """
     if mismatch not in ("strict", "skip"):
         raise ValueError(f"mismatch is 'strict' or 'skip', not {mismatch!r}")
-    return _read_pairs(brackets_path, conll_path, mismatch == "strict", limit, report, options)
+    places = read_aligned(brackets, conll, **options)
+    pairs = _pairs_of(places, mismatch == "strict", report, keep)
+    return itertools.islice(pairs, None if limit is None else max(0, limit))
 
 
-def _read_pairs(
-    brackets_path: Source,
-    conll_path: Source,
+def _pairs_of(
+    places: Iterable[Aligned],
     strict: bool,
-    limit: int | None,
     report: ReadingReport | Callable[[str], object] | None,
-    options: dict[str, Any],
+    keep: Callable[[Sequence[str]], bool] | None,
 ) -> Iterator[Pair]:
-    if limit is not None and limit <= 0:
-        return
-    count = 0
-    for place in read_aligned(brackets_path, conll_path, **options):
+    for place in places:
+        if keep is not None and place.block is not None and not keep(place.block.lines):
+            continue
         if place.pair is not None:
-            count += 1
             if isinstance(report, ReadingReport):
                 report.read += 1
             yield place.pair
-            if count == limit:
-                return
-            continue
-        if strict:
+        elif strict:
             raise place.problems[0].error()
-        if isinstance(report, ReadingReport):
+        elif isinstance(report, ReadingReport):
             report.skip(place)
         elif report is not None:
             for problem in place.problems:
-                report(problem.message)
+                report(str(problem))
 
 
-def read_aligned(brackets_path: Source, conll_path: Source, **options: Any) -> Iterator[Aligned]:
-    """Every place of both files, with its problems rather than an error at the first of them."""
-    names = name_of(brackets_path), name_of(conll_path)
+def read_aligned(brackets: Source | None, conll: Source | None, **options: Any) -> Iterator[Aligned]:
+    """Every place of both files, or of the one that is given, with its problems rather than an error at the first."""
+    if brackets is None or conll is None:
+        yield from _read_one_layer(brackets, conll, options)
+        return
+    names = name_of(brackets), name_of(conll)
     if names[0] == names[1]:
         raise FileError("the bracket file and the CoNLL file are the same", path=names[0])
-    parsed, blocks = read_trees(brackets_path, **options), read_blocks(conll_path)
+    parsed, blocks = read_trees(brackets, **options), read_blocks(conll)
     trees = sentences = 0
     while True:
         unit, tree = next(parsed, (None, None))
         if unit is not None and not unit.text:
-            problem = Problem("brackets", names[0], unit.line, unit.problem or "")
-            yield Aligned(unit, None, None, (problem,))
+            yield Aligned(unit, None, None, _tree_problems(unit, names[0]))
             continue
         block = next(blocks, None)
         if unit is None and block is None:
@@ -192,19 +193,48 @@ def read_aligned(brackets_path: Source, conll_path: Source, **options: Any) -> I
             yield Aligned(unit, block, None, (_left_over(unit, block, trees, sentences, names),))
 
 
+def _read_one_layer(
+    brackets: Source | None, conll: Source | None, options: dict[str, Any]
+) -> Iterator[Aligned]:
+    nothing: Any = None
+    if brackets is not None:
+        name, empty = name_of(brackets), True
+        for unit, tree in read_trees(brackets, **options):
+            empty = empty and not unit.text
+            if tree is None:
+                yield Aligned(unit, None, None, _tree_problems(unit, name))
+            else:
+                yield Aligned(unit, None, Pair(tree, nothing), ())
+        if empty:
+            raise FileError("no tree in this file", path=name)
+    elif conll is not None:
+        name = name_of(conll)
+        for block in read_blocks(conll):
+            dependencies, problems = _dependencies(block, name)
+            pair = None if dependencies is None else Pair(nothing, dependencies)
+            yield Aligned(None, block, pair, problems)
+    else:
+        raise ValueError("a bracket file or a CoNLL file is needed, or both")
+
+
+def _tree_problems(unit: Unit, name: str) -> tuple[Problem, ...]:
+    return () if unit.problem is None else (Problem("brackets", name, unit.line, unit.problem),)
+
+
+def _dependencies(block: Block, name: str) -> tuple[DependencyTree | None, tuple[Problem, ...]]:
+    try:
+        return parse_block(block, name), ()
+    except FileError as error:
+        return None, (Problem("columns", name, error.line, error.what),)
+
+
 def _align(
     unit: Unit, constituency: ConstituencyTree | None, block: Block, names: tuple[str, str]
 ) -> tuple[Pair | None, tuple[Problem, ...]]:
     """The pair of a unit and a block, or what is wrong with either or between them."""
-    problems = []
-    if constituency is None:
-        problems.append(Problem("brackets", names[0], unit.line, unit.problem or ""))
-    try:
-        dependencies = parse_block(block, names[1])
-    except FileError as error:
-        problems.append(Problem("columns", names[1], error.line, error.what))
-    if problems or constituency is None:
-        return None, tuple(problems)
+    dependencies, problems = _dependencies(block, names[1])
+    if constituency is None or dependencies is None:
+        return None, _tree_problems(unit, names[0]) + problems
     if constituency.words != dependencies.words:
         what = _difference(constituency.words, dependencies.words, block, names[1])
         if what is not None:
@@ -212,8 +242,7 @@ def _align(
         words = tuple(map(unescape, dependencies.words))
         constituency = _with_words(constituency, words)
         if words != dependencies.words:
-            d = dependencies
-            dependencies = DependencyTree(d.heads, d.relations, words, d.tags, d.upos)
+            dependencies = dependencies.with_words(words)
     return Pair(constituency, dependencies), ()
 
 
@@ -264,7 +293,7 @@ def plain(word: str) -> str:
     >>> plain("-LRB-a-RRB-") == plain("(a)"), plain("``") == plain('"'), plain("1\\/2") == plain("1/2")
     (True, True, True)
     """
-    return _ESCAPE.sub(lambda match: _SAME[match.group()], word)
+    return _VARIANT.sub(lambda match: _SAME[match.group()], unescape(word))
 
 
 def word_line(block: Block, m: int) -> int:
@@ -279,12 +308,14 @@ def word_line(block: Block, m: int) -> int:
     return block.line
 
 
-def write_pairs(pairs: Iterable[Pair], brackets_path: Source, conll_path: Source) -> int:
-    """Write pairs to a bracket file and a CoNLL-U file, both or none; how many."""
+def write_pairs(pairs: Iterable[Pair], brackets: Source | None, conll: Source | None) -> int:
+    """Write pairs to a bracket file and a CoNLL-U file, both or none; how many. None for a layer that is missing."""
     count = 0
-    with open_output(brackets_path) as brackets, open_output(conll_path) as conll:
+    with open_outputs(brackets, conll) as (trees, rows):
         for pair in pairs:
-            brackets.write(pair.constituency.brackets() + "\n")
-            conll.write(format_conllu(pair.dependencies))
+            if trees is not None:
+                trees.write(pair.constituency.brackets() + "\n")
+            if rows is not None:
+                rows.write(format_conllu(pair.dependencies))
             count += 1
     return count

@@ -1,4 +1,4 @@
-"""What a paired treebank holds: the paper's Table 1 (sizes, compatibility), its causes, and inventories."""
+"""What a treebank holds: the paper's Table 1 (sizes, compatibility), its causes, and inventories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from arcspan.treebanks.pairs import Pair
-from arcspan.trees import WRAPPERS, why_incompatible
+from arcspan.trees import WRAPPERS, ConstituencyTree, Incompatibility, why_incompatible
 
 #: What the kinds of `Incompatibility` mean, for people.
 CAUSES = {
@@ -21,7 +21,7 @@ CAUSES = {
 
 @dataclasses.dataclass
 class Statistics:
-    """Counts over the pairs of a treebank. A sentence is compatible when its d-tree is projective and fits.
+    """Counts over a treebank of pairs or of one layer. A sentence is compatible when its d-tree is projective and fits.
 
     `causes` counts incompatible sentences by kind; `places` counts them by kind and label of the smallest
     constituent to blame. `labels` leaves out the wrapper around a tree.
@@ -40,28 +40,36 @@ class Statistics:
     unary: int = 0
 
     def add(self, pair: Pair) -> None:
-        """Count one more pair."""
+        """Count one more sentence."""
         constituency, dependencies = pair
-        n = len(dependencies)
+        n = len(pair.words)
         self.sentences += 1
         self.words += n
         self.longest = max(self.longest, n)
-        self.projective += dependencies.is_projective
-        why = why_incompatible(constituency, dependencies)
+        self.tags.update(dependencies.tags if constituency is None else constituency.tags)
+        if dependencies is not None:
+            self.projective += dependencies.is_projective
+            self.relations.update(dependencies.relations)
+        if constituency is not None:
+            self._add_constituents(constituency)
+            if dependencies is not None:
+                self._add_fit(why_incompatible(constituency, dependencies))
+
+    def _add_fit(self, why: Incompatibility | None) -> None:
         if why is None:
             self.compatible += 1
-        else:
-            self.causes[why.kind] += 1
-            if why.span is not None:
-                self.places[why.kind, why.span[2]] += 1
+            return
+        self.causes[why.kind] += 1
+        if why.span is not None:
+            self.places[why.kind, why.span[2]] += 1
+
+    def _add_constituents(self, tree: ConstituencyTree) -> None:
         last = None
-        for number, (i, j, label) in enumerate(constituency.spans):
+        for number, (i, j, label) in enumerate(tree.spans):
             if number or label not in WRAPPERS:
                 self.labels[label] += 1
                 self.unary += (i, j) == last
                 last = (i, j)
-        self.relations.update(dependencies.relations)
-        self.tags.update(constituency.tags)
 
     @property
     def projective_percent(self) -> float:

@@ -14,7 +14,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -50,10 +50,9 @@ def read_lines(path: Source, encoding: str = "utf-8") -> Iterator[str]:
     ['one', 'two']
     """
     name = name_of(path)
-    with _open_bytes(path) as file:
+    with open_bytes(path) as file:
         line, rest = 1, b""
-        blocks = _blocks(file, name)
-        first = next(blocks, b"")
+        first = file.read(_BLOCK)
         _refuse_other_encodings(first, name, encoding)
         block = first.removeprefix(_UTF8_BOM)
         while block:
@@ -65,7 +64,7 @@ def read_lines(path: Source, encoding: str = "utf-8") -> Iterator[str]:
                 rest = block[end:]
             else:
                 rest += block
-            block = next(blocks, b"")
+            block = file.read(_BLOCK)
         if rest:
             yield _decode(rest, name, line, encoding)[0]
 
@@ -95,39 +94,35 @@ def _decode(block: bytes, name: str, line: int, encoding: str) -> list[str]:
     return lines
 
 
-def _blocks(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """A file in blocks, with what a damaged archive raises turned into a message."""
-    try:
-        while block := file.read(_BLOCK):
-            yield block
-    except (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError) as error:
-        raise FileError(f"the compressed file is damaged or cut off ({error})", path=name) from None
-
-
 def _refuse_other_encodings(first: bytes, name: str, encoding: str) -> None:
     if encoding == "utf-8" and first.startswith(_UTF16_BOMS):
         raise FileError("the file is in UTF-16, not UTF-8; convert it", path=name, line=1)
 
 
 @contextlib.contextmanager
-def _open_bytes(path: Source) -> Iterator[IO[bytes]]:
-    """A file's bytes, decompressed; "-" is standard input."""
+def open_bytes(path: Source) -> Iterator[IO[bytes]]:
+    """A file's bytes, decompressed, opened once; "-" is standard input. FileError where an archive is damaged."""
     with contextlib.ExitStack() as stack:
-        if os.fspath(path) == "-":
+        if os.fspath(path) != "-":
+            raw = cast("io.BufferedReader[io.RawIOBase]", stack.enter_context(Path(path).open("rb")))
+        elif isinstance(sys.stdin.buffer, io.BufferedReader):
+            raw = sys.stdin.buffer
+        else:
             raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
             stack.callback(raw.detach)  # closing it would close standard input
-        else:
-            raw = cast("io.BufferedReader[io.RawIOBase]", stack.enter_context(Path(path).open("rb")))
         start = raw.peek(len(_XZ))
+        file: Any = raw
         if start.startswith(_GZIP):
-            yield cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=raw)))
+            file = stack.enter_context(gzip.GzipFile(fileobj=raw))
         elif start.startswith(_XZ):
-            yield cast(IO[bytes], stack.enter_context(lzma.LZMAFile(raw)))
-        else:
-            suffix = Path(path).suffix
-            if start and suffix in (".gz", ".xz"):
-                raise FileError(f"the name ends in {suffix}, but the content is not so compressed", path=path)
-            yield raw
+            file = stack.enter_context(lzma.LZMAFile(raw))
+        elif start and (suffix := Path(path).suffix) in (".gz", ".xz"):
+            raise FileError(f"the name ends in {suffix}, but the content is not so compressed", path=path)
+        try:
+            yield file
+        except (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError) as error:
+            message = f"the compressed file is damaged or cut off ({error})"
+            raise FileError(message, path=name_of(path)) from None
 
 
 @contextlib.contextmanager
@@ -162,3 +157,20 @@ def open_output(path: Source) -> Iterator[IO[str]]:
         yield text
         text.flush()
         text.detach()
+
+
+@contextlib.contextmanager
+def open_outputs(*paths: Source | None) -> Iterator[list[IO[str] | None]]:
+    """Several outputs, all or none of which are written; None for a path that is None."""
+    with contextlib.ExitStack() as stack:
+        yield [None if path is None else stack.enter_context(open_output(path)) for path in paths]
+
+
+def write_texts(texts: Iterable[str], path: Source) -> int:
+    """Write texts one after the other as `open_output` does; how many."""
+    count = 0
+    with open_output(path) as file:
+        for text in texts:
+            file.write(text)
+            count += 1
+    return count

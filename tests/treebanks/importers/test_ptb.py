@@ -74,6 +74,18 @@ def test_dependencies_are_made_by_head_rules(source: Path, tmp_path: Path) -> No
     assert second.dependencies.heads in ((0, 1), (2, 0))
 
 
+def test_function_tags_decide_on_relations_before_they_are_cut_off(source: Path, tmp_path: Path) -> None:
+    """ "Today he sleeps" had two subjects, and "is a king" an object."""
+    today = "( (S (NP-TMP (NN Today) ) (NP-SBJ (PRP he) ) (VP (VBZ sleeps) )))\n"
+    king = "( (S (NP-SBJ (PRP He) ) (VP (VBZ is) (NP-PRD (DT a) (NN king) ))))\n"
+    (source / "parsed/mrg/wsj/22/wsj_2200.mrg").write_text(today + king)
+    import_ptb(source, tmp_path / "out")
+    first, second = read_pairs(tmp_path / "out" / "dev.ptb", tmp_path / "out" / "dev.conllu")
+    assert first.dependencies.relations == ("VMOD", "SUB", "ROOT")
+    assert second.dependencies.relations == ("SUB", "ROOT", "NMOD", "PRD")
+    assert {label for _, _, label in first.constituency.spans} == {"TOP", "S", "NP", "VP"}
+
+
 def test_dependencies_of_another_converter_are_taken_word_by_word(source: Path, tmp_path: Path) -> None:
     made = tmp_path / "stanford"
     made.mkdir()

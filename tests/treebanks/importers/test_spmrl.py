@@ -43,12 +43,12 @@ def subject(folder: Path) -> str:
 def test_features_and_functions_are_cut_off_and_the_words_are_paired(tmp_path: Path) -> None:
     source = lay_out(tmp_path / "FRENCH_SPMRL", "French", ("train", "train5k", "dev", "test"))
     report = import_spmrl(source, tmp_path / "out")
-    assert report.sentences == {"train": 2, "dev": 2, "test": 2}
-    assert (tmp_path / "out" / "dev.ptb").read_text().splitlines() == [
-        "(TOP (SENT (NP (DET Le) (NC dev)) (VN (V dort)) (PONCT .)))",
+    assert report.sentences == {"train": 2, "dev": 3, "test": 3}
+    assert (tmp_path / "out" / "train.ptb").read_text().splitlines() == [
+        "(TOP (SENT (NP (DET Le) (NC train)) (VN (V dort)) (PONCT .)))",
         "(TOP (SENT (VN (CLS Il) (V va)) (PONCT -LRB-)))",
     ]
-    pairs = list(read_pairs(tmp_path / "out" / "dev.ptb", tmp_path / "out" / "dev.conllu"))
+    pairs = list(read_pairs(tmp_path / "out" / "train.ptb", tmp_path / "out" / "train.conllu"))
     assert [pair.dependencies.relations for pair in pairs] == [
         ("det", "suj", "root", "ponct"),
         ("suj", "root", "ponct"),
@@ -56,11 +56,36 @@ def test_features_and_functions_are_cut_off_and_the_words_are_paired(tmp_path: P
     assert pairs[1].dependencies.words == ("Il", "va", "(")
 
 
-def test_a_sentence_that_is_no_tree_is_left_out_of_both_files_and_told(tmp_path: Path) -> None:
+def test_several_roots_are_left_out_of_train_and_kept_for_scores(tmp_path: Path) -> None:
+    """Such sentences were in no score: the importer left them out of dev and test too."""
     source = lay_out(tmp_path / "FRENCH_SPMRL", "French", ("train", "dev", "test"))
     report = import_spmrl(source, tmp_path / "out")
-    assert len(report.left_out) == 3
+    assert len(report.left_out) == 1
     assert "train.French.gold.conll:6: 2 roots" in report.left_out[0]
+    for split in ("dev", "test"):
+        trees = (tmp_path / "out" / f"{split}.ptb").read_text().splitlines()
+        assert trees[1] == "(TOP (SENT (NP (NC Deux)) (NP (NC racines))))"
+        rows = (tmp_path / "out" / f"{split}.conllu").read_text().split("\n\n")[1].splitlines()
+        assert [row.split("\t")[1:8] for row in rows] == [
+            ["Deux", "deux", "N", "NC", "_", "0", "root"],
+            ["racines", "racine", "N", "NC", "_", "0", "root"],
+        ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("2\tracines\tracine\tN\tNC\t_\t0", "2\tracines\tracine\tN\tNC\t_\t2"), ("\tracines\t", "\tracine\t")],
+    ids=["a cycle", "another word"],
+)
+def test_what_is_not_a_pair_at_all_is_left_out_of_every_split_and_told(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    source = lay_out(tmp_path / "FRENCH_SPMRL", "French", ("train", "dev", "test"))
+    for path in source.rglob("*.gold.conll"):
+        path.write_text(path.read_text().replace(old, new))
+    report = import_spmrl(source, tmp_path / "out")
+    assert report.sentences == {"train": 2, "dev": 2, "test": 2}
+    assert len(report.left_out) == 3
 
 
 def test_the_small_training_set_is_taken_on_request_or_for_want_of_another(tmp_path: Path) -> None:

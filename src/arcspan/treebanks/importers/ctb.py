@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Iterator
@@ -10,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import FileError
-from arcspan.treebanks.importers.penn import Imported, clean_trees, split_files, write_converted
+from arcspan.treebanks.importers.penn import Imported, import_penn
 from arcspan.treebanks.streams import read_lines
-from arcspan.trees import ConstituencyTree
 
 _FILE = re.compile(r"chtb_0*(\d+)\.fid", re.IGNORECASE)
 
@@ -36,13 +34,7 @@ def import_ctb(
     `source` is any folder above the files chtb_NNN.fid (such as ctb5.1/data/bracketed). Copies that were
     already converted to UTF-8 are read as well.
     """
-    splits = split_files(source, "*.fid", split_of)
-    return write_converted(
-        {split: functools.partial(_read, files) for split, files in splits.items()},
-        target,
-        rules=rules,
-        dependencies=dependencies,
-    )
+    return import_penn(source, target, "*.fid", split_of, _tree_lines, rules=rules, dependencies=dependencies)
 
 
 def split_of(path: Path) -> str | None:
@@ -57,13 +49,6 @@ def split_of(path: Path) -> str | None:
         if any(first <= number <= last for first, last in ranges):
             return split
     return None
-
-
-def _read(files: list[Path], report: Imported) -> Iterator[tuple[str, ConstituencyTree]]:
-    for path in files:
-        # Its tags carry marks too: NR-SHORT.
-        for unit, tree in clean_trees(path, _tree_lines(path), report, clean_tags=True):
-            yield f"{path}:{unit.line}", tree
 
 
 def _tree_lines(path: Path) -> Iterator[tuple[int, str]]:

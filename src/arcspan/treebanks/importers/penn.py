@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import FileError, TreeError
-from arcspan.treebanks.brackets import Unit, parse_lines
+from arcspan.treebanks.brackets import parse_lines
 from arcspan.treebanks.conll import read_conll
 from arcspan.treebanks.pairs import Pair, plain, write_pairs
-from arcspan.trees import ConstituencyTree, DependencyTree, convert, load_rules
-from arcspan.trees.constituency import strip_function
+from arcspan.treebanks.rules import load_rules
+from arcspan.trees import ConstituencyTree, DependencyTree, convert
 
 SPLITS = ("train", "dev", "test")
 
@@ -55,45 +55,28 @@ def split_files(
     return splits
 
 
-def clean_trees(
-    path: Path, lines: Iterable[tuple[int, str]], report: Imported, *, clean_tags: bool = False
-) -> Iterator[tuple[Unit, ConstituencyTree]]:
-    """The trees of a Penn-style file without function tags, traces and features, below TOP.
-
-    A tree of traces only is left out, and told to `report`; anything that is no tree is an error.
-    """
-    for unit, tree in parse_lines(lines, empties="strip"):
-        if tree is None:
-            raise FileError(unit.problem or "", path=path, line=unit.line)
-        if not tree.words:
-            report.left_out.append(f"{path}:{unit.line}: a tree of empty elements only")
-            continue
-        yield unit, clean(tree, tags=clean_tags)
-
-
-def clean(tree: ConstituencyTree, *, tags: bool) -> ConstituencyTree:
-    """A tree without function tags on its labels (and on its tags, where asked), below TOP."""
-    tree = tree.without_functions()
-    if tags:
-        tree = ConstituencyTree(tree.words, map(strip_function, tree.tags), tree.spans)
-    return tree.with_wrapper("TOP")
-
-
-def write_converted(
-    splits: dict[str, Callable[[Imported], Iterator[tuple[str, ConstituencyTree]]]],
+def import_penn(
+    source: str | os.PathLike[str],
     target: str | os.PathLike[str],
+    pattern: str,
+    split_of: Callable[[Path], str | None],
+    lines_of: Callable[[Path], Iterable[tuple[int, str]]],
     *,
     rules: Any,
     dependencies: str | os.PathLike[str] | None,
 ) -> Imported:
-    """Write every split's trees (with their places, for messages) and their dependencies below `target`."""
+    """Write the splits of a treebank of constituents, with dependencies by `rules` or from a folder.
+
+    `split_of` a file is "train", "dev", "test" or None; `lines_of` a file are the numbered lines of its trees.
+    """
+    splits = split_files(source, pattern, split_of)
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
     report = Imported()
     if isinstance(rules, str | os.PathLike):
         rules = load_rules(rules)
-    for split, read in splits.items():
-        trees = read(report)
+    for split, files in splits.items():
+        trees = _read_trees(files, lines_of, report)
         if dependencies is None:
             pairs = _converted(trees, rules)
         else:
@@ -102,10 +85,33 @@ def write_converted(
     return report
 
 
+def _read_trees(
+    files: Iterable[Path], lines_of: Callable[[Path], Iterable[tuple[int, str]]], report: Imported
+) -> Iterator[tuple[str, ConstituencyTree]]:
+    """The trees of Penn-style files, without traces, each with its place.
+
+    A tree of traces only is left out, and told to `report`; anything that is not a tree is an error.
+    """
+    for path in files:
+        for unit, tree in parse_lines(lines_of(path), empties="strip"):
+            if tree is None:
+                raise FileError(unit.problem or "", path=path, line=unit.line)
+            if tree.words:
+                yield f"{path}:{unit.line}", tree
+            else:
+                report.left_out.append(f"{path}:{unit.line}: a tree of empty elements only")
+
+
+def clean(tree: ConstituencyTree) -> ConstituencyTree:
+    """A tree without function tags and features, on labels or on tags (NR-SHORT), below TOP."""
+    return tree.without_functions(tags=True).with_wrapper("TOP")
+
+
 def _converted(trees: Iterable[tuple[str, ConstituencyTree]], rules: Any) -> Iterator[Pair]:
     for place, tree in trees:
         try:
-            yield Pair(tree, convert(tree, rules))
+            made, tree = convert(tree, rules), clean(tree)  # function tags decide on relations
+            yield Pair(tree, DependencyTree(made.heads, made.relations, tree.words, tree.tags))
         except TreeError as error:
             raise FileError(str(error), path=place) from None
 
@@ -123,7 +129,9 @@ def _joined(trees: Iterable[tuple[str, ConstituencyTree]], conll: Path) -> Itera
                 f"{' '.join(found.words)!r} there",
                 path=place,
             )
-        yield Pair(tree, DependencyTree(found.heads, found.relations, tree.words, found.tags, found.upos))
+        yield Pair(
+            clean(tree), DependencyTree(found.heads, found.relations, tree.words, found.tags, found.upos)
+        )
     if next(sentences, None) is not None:
         raise FileError(f"more sentences than the treebank has trees ({number})", path=conll)
 

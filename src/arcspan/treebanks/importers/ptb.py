@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from arcspan.treebanks.importers.penn import Imported, clean_trees, split_files, write_converted
+from arcspan.treebanks.importers.penn import Imported, import_penn
 from arcspan.treebanks.streams import read_lines
-from arcspan.trees import ConstituencyTree
 
 _FILE = re.compile(r"wsj_(\d\d)\d\d\.mrg", re.IGNORECASE)
 
@@ -28,13 +26,7 @@ def import_ptb(
     `source` is any folder above the files wsj_SSNN.mrg (such as treebank_3/parsed/mrg/wsj); sections 02-21
     become train, 22 dev, 23 test, the others are not used.
     """
-    splits = split_files(source, "*.mrg", split_of)
-    return write_converted(
-        {split: functools.partial(_read, files) for split, files in splits.items()},
-        target,
-        rules=rules,
-        dependencies=dependencies,
-    )
+    return import_penn(source, target, "*.mrg", split_of, _lines, rules=rules, dependencies=dependencies)
 
 
 def split_of(path: Path) -> str | None:
@@ -50,7 +42,5 @@ def split_of(path: Path) -> str | None:
     return {22: "dev", 23: "test"}.get(section)
 
 
-def _read(files: list[Path], report: Imported) -> Iterator[tuple[str, ConstituencyTree]]:
-    for path in files:
-        for unit, tree in clean_trees(path, enumerate(read_lines(path), 1), report):
-            yield f"{path}:{unit.line}", tree
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    return enumerate(read_lines(path), 1)

@@ -1,8 +1,9 @@
 """The SPMRL 2013/2014 shared task: `.ptb` and `.conll` files of one language, split as distributed.
 
 Constituents and dependencies are both given. The tags of the `.ptb` files carry features (`NC##g=m|n=s##`),
-which are cut off together with function tags. A sentence that is no pair of trees (several roots, other
-words) is left out of both files and told.
+which are cut off together with function tags. A sentence that is not a pair of trees (other words, a cycle) is left
+out of both files and told. One whose heads have several roots cannot be learnt from and is left out of train; in dev
+and test it stays as it is, so that every sentence is in the scores.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 from arcspan.errors import FileError
+from arcspan.treebanks.conll import block_columns
 from arcspan.treebanks.importers.penn import SPLITS, Imported, clean
-from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
-from arcspan.trees import ConstituencyTree
+from arcspan.treebanks.pairs import Aligned, Pair, ReadingReport, plain, read_aligned, write_pairs
+from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees.words import unescape
 
 _FILE = re.compile(r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE)
 _FEATURES = re.compile(r"##.*?##")
@@ -41,8 +44,8 @@ def import_spmrl(
     for split in SPLITS:
         brackets, conll = files[split]
         report = ReadingReport()
-        pairs = read_pairs(brackets, conll, mismatch="skip", report=report, empties="strip")
-        written = write_pairs(_clean(pairs), folder / f"{split}.ptb", folder / f"{split}.conllu")
+        pairs = _read(brackets, conll, report, keep_roots=split != "train")
+        written = write_pairs(map(_clean, pairs), folder / f"{split}.ptb", folder / f"{split}.conllu")
         imported.sentences[split] = written
         imported.left_out += report.problems
         if report.skipped > len(report.problems):
@@ -87,8 +90,34 @@ def find_files(
     return chosen
 
 
-def _clean(pairs: Iterator[Pair]) -> Iterator[Pair]:
-    for constituency, dependencies in pairs:
-        tags = [_FEATURES.sub("", tag) for tag in constituency.tags]
-        spans = [(i, j, _FEATURES.sub("", label)) for i, j, label in constituency.spans]
-        yield Pair(clean(ConstituencyTree(constituency.words, tags, spans), tags=True), dependencies)
+def _read(brackets: Path, conll: Path, report: ReadingReport, *, keep_roots: bool) -> Iterator[Pair]:
+    for place in read_aligned(brackets, conll, empties="strip"):
+        pair = place.pair or (_with_several_roots(place) if keep_roots else None)
+        if pair is None:
+            report.skip(place)
+        else:
+            yield pair
+
+
+def _with_several_roots(place: Aligned) -> Pair | None:
+    """The pair of a place whose only fault is that its heads have several roots, all of which it keeps."""
+    if place.unit is None or place.block is None or [one.kind for one in place.problems] != ["columns"]:
+        return None
+    constituency = ConstituencyTree.from_brackets(place.unit.text, empties="strip")
+    try:
+        heads, relations, words, *others = block_columns(place.block)
+        first = heads.index(0) + 1  # as the head of the other roots it must make a tree of them
+        DependencyTree([head or (0 if m == first else first) for m, head in enumerate(heads, 1)], relations)
+    except ValueError:
+        return None
+    if [*map(plain, words)] != [*map(plain, constituency.words)]:
+        return None
+    words = tuple(map(unescape, words))
+    return Pair(constituency, DependencyTree._trusted(heads, relations, words, *others))
+
+
+def _clean(pair: Pair) -> Pair:
+    tree = pair.constituency
+    tags = tuple(_FEATURES.sub("", tag) for tag in tree.tags)
+    spans = tuple((i, j, _FEATURES.sub("", label)) for i, j, label in tree.spans)
+    return Pair(clean(tree._trusted(tree.words, tags, spans, tree._written)), pair.dependencies)

@@ -1,0 +1,288 @@
+"""Trees rewritten by rules, so that treebanks with different conventions agree.
+
+Rules stand in a TOML file, each a table of conditions and what to do where all of them hold:
+
+    [[constituents]]                      # "which", a noun phrase in one treebank, is a wh-phrase in others
+    label = "NP"
+    parent = ["SBAR", "SBARQ"]
+    first = ["WDT", "WP", "WP$"]
+    to = "WHNP"
+
+    [[constituents]]
+    label = "NML"
+    remove = true
+
+    [[tags]]
+    tag = "TO"
+    parent = "PP"
+    to = "IN"
+
+    [[relations]]
+    relation = "obl:tmod"
+    to = "obl:unmarked"
+
+The first rule that holds is applied. Constituents are visited from the top down: `parent` is the label of the
+constituent around after rewriting, "" for none; `first` and `second` are the tags of its first words, as the
+treebank has them; `words` is the number of its words. Of a tag, `parent` is the constituent directly around the
+word, after rewriting, and `word` a regular expression that the whole word must match; `to = ""` leaves the word
+without a tag. What is removed leaves its children to the constituent around it; the outermost constituent stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from arcspan.errors import FileError
+from arcspan.treebanks.conll import Block, is_number
+from arcspan.treebanks.pairs import Aligned, Pair, read_aligned
+from arcspan.treebanks.streams import Source, name_of, open_outputs
+from arcspan.trees import ConstituencyTree, DependencyTree
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstituentRule:
+    """Rename constituents `to` another label, or remove them (None), where all conditions hold; empty: any."""
+
+    label: frozenset[str]
+    parent: frozenset[str] = frozenset()
+    first: frozenset[str] = frozenset()
+    second: frozenset[str] = frozenset()
+    words: int | None = None
+    to: str | None = None
+
+    def holds(self, label: str, parent: str, tags: Sequence[str]) -> bool:
+        """Whether the rule is about this constituent, whose words have these tags."""
+        return (
+            label in self.label
+            and (not self.parent or parent in self.parent)
+            and (not self.first or tags[0] in self.first)
+            and (not self.second or (len(tags) > 1 and tags[1] in self.second))
+            and (self.words is None or len(tags) == self.words)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class TagRule:
+    """Replace tags where all conditions hold."""
+
+    tag: frozenset[str]
+    parent: frozenset[str] = frozenset()
+    word: re.Pattern[str] | None = None
+    to: str = ""
+
+    def holds(self, tag: str, parent: str | None, word: str) -> bool:
+        """Whether the rule is about this word; the parent is None where there are no constituents."""
+        return (
+            tag in self.tag
+            and (not self.parent or parent in self.parent)
+            and (self.word is None or self.word.fullmatch(word) is not None)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class RelationRule:
+    """Replace relations."""
+
+    relation: frozenset[str]
+    to: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Rules:
+    """The rules of a file."""
+
+    constituents: tuple[ConstituentRule, ...] = ()
+    tags: tuple[TagRule, ...] = ()
+    relations: tuple[RelationRule, ...] = ()
+
+
+def read_rules(path: Source) -> Rules:
+    """The rules of a TOML file; FileError where it is something else."""
+    if sys.version_info >= (3, 11):  # imported here, since every command starts by importing this room
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileError(f"not TOML: {error}", path=path) from None
+    unknown = set(data) - {"constituents", "tags", "relations"}
+    if unknown:
+        what = f"unknown table {sorted(unknown)[0]!r}; there are [[constituents]], [[tags]] and [[relations]]"
+        raise FileError(what, path=path)
+    read: list[tuple[Any, ...]] = []
+    for name, kind in (("constituents", ConstituentRule), ("tags", TagRule), ("relations", RelationRule)):
+        tables = data.get(name, [])
+        if not isinstance(tables, list):
+            raise FileError(f"{name} is not a list of rules: write [[{name}]]", path=path)
+        rules = []
+        for number, table in enumerate(tables, 1):
+            try:
+                rules.append(_read_rule(kind, table))
+            except ValueError as error:
+                raise FileError(f"rule {number} of {name}: {error}", path=path) from None
+        read.append(tuple(rules))
+    if not any(read):
+        raise FileError("no rule in this file", path=path)
+    return Rules(*read)
+
+
+def _read_rule(kind: type[Any], table: Mapping[str, Any]) -> Any:
+    known = {field.name: field for field in dataclasses.fields(kind)}
+    subject = next(iter(known))
+    values = dict(table)
+    removes = values.pop("remove", False)
+    if kind is ConstituentRule and removes not in (True, False):
+        raise ValueError(f"remove is true or false, not {removes!r}")
+    if ("to" in values) == (removes is True) or (removes and kind is not ConstituentRule):
+        raise ValueError(f"it needs what to do: {'to or remove' if kind is ConstituentRule else 'to'}")
+    if subject not in values:
+        raise ValueError(f"it needs the {subject} that it is about")
+    for key, value in values.items():
+        if key not in known:
+            raise ValueError(f"unknown condition {key!r}; there are {', '.join(known)}")
+        if key == "words":
+            if type(value) is not int or value < 1:
+                raise ValueError(f"words is a number from 1, not {value!r}")
+        elif key == "to":
+            if not isinstance(value, str) or (not value and kind is not TagRule):
+                raise ValueError(f"to is a name, not {value!r}")
+        elif key == "word":
+            values[key] = _pattern(value)
+        else:
+            values[key] = _names(key, value)
+    return kind(**values)
+
+
+def _names(key: str, value: Any) -> frozenset[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{key} is a name or a list of names, not {value!r}")
+    return frozenset(names)
+
+
+def _pattern(value: Any) -> re.Pattern[str]:
+    try:
+        return re.compile(value)
+    except (re.error, TypeError) as error:
+        raise ValueError(f"word is not a regular expression: {error}") from None
+
+
+def rewrite(pair: Pair, rules: Rules, changes: Counter[str] | None = None) -> Pair:
+    """The pair with its trees rewritten; a tree that is missing stays so. `changes` counts what was changed.
+
+    >>> rules = Rules((ConstituentRule(frozenset({"NML"})),))
+    >>> tree = ConstituencyTree.from_brackets("(NP (DT a) (NML (NN tree) (NN bank)) (NN file))")
+    >>> rewrite(Pair(tree, None), rules).constituency
+    ConstituencyTree('(NP (DT a) (NN tree) (NN bank) (NN file))')
+    """
+    changes = Counter() if changes is None else changes
+    constituency, dependencies = pair
+    parents: Sequence[str | None] = [None] * len(pair.words)
+    if constituency is not None:
+        spans = _rewrite_spans(constituency, rules.constituents, changes)
+        parents = _directly_around(spans, len(constituency))
+        tags = _rewrite_tags(constituency, parents, rules.tags, changes)
+        constituency = constituency._trusted(constituency.words, tags, spans, constituency._written)
+    if dependencies is not None:
+        d = dependencies
+        # The tags of a pair are those of one sentence, counted once.
+        tags = _rewrite_tags(d, parents, rules.tags, changes if constituency is None else Counter())
+        names = {name: rule.to for rule in reversed(rules.relations) for name in rule.relation}
+        relations = tuple(names.get(relation, relation) for relation in d.relations)
+        changes.update(
+            f"{old} -> {new}" for old, new in zip(d.relations, relations, strict=True) if old != new
+        )
+        dependencies = d._trusted(d.heads, relations, d.words, tags, d.upos, d.lemmas, d.features)
+    return Pair(constituency, dependencies)
+
+
+def _rewrite_spans(
+    tree: ConstituencyTree, rules: Sequence[ConstituentRule], changes: Counter[str]
+) -> tuple[tuple[int, int, str], ...]:
+    spans: list[tuple[int, int, str]] = []
+    opened: list[tuple[int, int, str]] = []  # the constituents around, as rewritten
+    for i, j, label in tree.spans:
+        while opened and opened[-1][1] <= i:
+            opened.pop()
+        parent = opened[-1][2] if opened else ""
+        rule = next((rule for rule in rules if rule.holds(label, parent, tree.tags[i:j])), None)
+        if rule is not None and (rule.to is not None or opened):
+            changes[f"{label} -> {rule.to or '(removed)'}"] += 1
+            if rule.to is None:
+                continue
+            label = rule.to
+        opened.append((i, j, label))
+        spans.append((i, j, label))
+    return tuple(spans)
+
+
+def _directly_around(spans: Iterable[tuple[int, int, str]], n: int) -> list[str]:
+    """The label of the constituent directly around each word."""
+    parents = [""] * n
+    for i, j, label in spans:
+        parents[i:j] = [label] * (j - i)
+    return parents
+
+
+def _rewrite_tags(
+    tree: ConstituencyTree | DependencyTree,
+    parents: Sequence[str | None],
+    rules: Sequence[TagRule],
+    changes: Counter[str],
+) -> tuple[str, ...]:
+    tags = tuple(
+        next((rule.to for rule in rules if rule.holds(tag, parent, word)), tag)
+        for tag, word, parent in zip(tree.tags, tree.words, parents, strict=True)
+    )
+    changes.update(
+        f"{old} -> {new or '(none)'}" for old, new in zip(tree.tags, tags, strict=True) if old != new
+    )
+    return tags
+
+
+def rewrite_files(
+    rules: Rules,
+    brackets: Source | None,
+    conll: Source | None,
+    brackets_out: Source | None,
+    conll_out: Source | None,
+    *,
+    watch: Callable[[Iterable[Aligned], str], Iterable[Aligned]] | None = None,
+) -> Counter[str]:
+    """Rewrite a pair of files, or a single file; what was changed, with counts.
+
+    Of a CoNLL file only XPOS and DEPREL change; comments and everything else are copied. `watch` wraps the places
+    that are read, for a progress bar.
+    """
+    changes: Counter[str] = Counter()
+    places: Iterable[Aligned] = read_aligned(brackets, conll)
+    if watch is not None:
+        places = watch(places, name_of(brackets or conll or ""))
+    with open_outputs(brackets_out, conll_out) as (trees, rows):
+        for place in places:
+            if place.pair is None:
+                raise place.problems[0].error()
+            constituency, dependencies = rewrite(place.pair, rules, changes)
+            if trees is not None:
+                trees.write(constituency.brackets() + "\n")
+            if rows is not None and place.block is not None:
+                rows.write("\n".join(_rewritten_lines(place.block, dependencies)) + "\n\n")
+    return changes
+
+
+def _rewritten_lines(block: Block, tree: DependencyTree) -> Iterator[str]:
+    words = zip(tree.tags, tree.relations, strict=True)
+    for line in block.lines:
+        if line[0] != "#" and is_number(line.split("\t", 1)[0]):
+            columns = line.split("\t")
+            tag, relation = next(words)
+            columns[4], columns[7] = tag or "_", relation
+            line = "\t".join(columns)
+        yield line
