@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import pytest
 
 from arcspan.errors import ArcspanError
 from arcspan.evaluation.attachment import (
-    SentenceAttachment,
     is_punctuation,
     main_relation,
     score_attachment,
@@ -34,13 +35,21 @@ def test_each_rule_leaves_out_its_words(rule: str, left_out: list[str]) -> None:
     assert known
 
 
+def test_the_rule_of_the_chinese_treebank_goes_by_its_tag() -> None:
+    """The recipe for CTB left out by the Penn Treebank's tags, so that nothing was left out."""
+    counts, _ = words_that_count("ctb", ["他", "，", "来"], ["PN", "PU", "VV"], ["", "", ""])
+    assert counts == [True, False, True]
+    recipe = files("arcspan.training").joinpath("recipes/paper-ctb.toml").read_text(encoding="utf-8")
+    assert 'punctuation = "ctb"' in recipe.splitlines()
+
+
 def test_a_rule_without_its_tags_lets_every_word_count_and_says_so() -> None:
     assert words_that_count("ptb", ["a", ","], ["", ""], ["", ""]) == ([True, True], False)
     assert words_that_count("none", ["", ""], ["", ""], ["", ""]).known
 
 
 def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(ArcspanError, match="one of ptb, unicode, upos, none, not 'penn'"):
+    with pytest.raises(ArcspanError, match="one of ptb, ctb, unicode, upos, none, not 'penn'"):
         words_that_count("penn", ["a"], ["NN"], [""])  # type: ignore[arg-type]
 
 
@@ -52,13 +61,16 @@ def test_punctuation_is_punctuation_in_every_script() -> None:
 def test_heads_and_relations_are_counted_apart_and_together() -> None:
     counts = [True, False, True, True, True, False]
     one = score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts)
+    assert [arc.word for arc in one] == [1, 3, 4, 5]
     # "the" has the wrong head, "cat" lacks its subtype.
-    assert one == SentenceAttachment(words=4, heads=3, relations=3, arcs=2)
-    assert not one.complete
+    assert [arc.word for arc in one if arc.gold_head != arc.predicted_head] == [3]
+    assert [arc.word for arc in one if arc.gold_relation != arc.predicted_relation] == [4]
+    assert [arc.right for arc in one] == [True, False, False, True]
 
 
 def test_subtypes_may_be_ignored() -> None:
     counts = [True, False, False, True, True, False]
-    assert score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts).arcs == 2
-    assert score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts, subtypes=False).complete
+    trees = CATS.dependencies, WRONG_CATS.dependencies
+    assert [arc.right for arc in score_attachment(*trees, counts)] == [True, False, True]
+    assert all(arc.right for arc in score_attachment(*trees, counts, subtypes=False))
     assert main_relation("acl:relcl") == "acl"

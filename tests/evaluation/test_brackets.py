@@ -268,7 +268,7 @@ Tagging accuracy          = 100.00"""
             100.0,
             100.0,
         )
-        assert (report.all.matched, report.all.gold, report.all.predicted) == (5, 9, 7)
+        assert [report.totals[name] for name in ("matched", "gold", "predicted")] == [5, 9, 7]
         assert report.unlabelled_f1 == 62.5
         assert report.signature.startswith("brackets|rules:COLLINS|tags:predicted|arcspan:")
         assert "F1 62.50 (P 71.43, R 55.56), 3 of 3 sentences" in repr(report)
@@ -291,24 +291,24 @@ Tagging accuracy          = 100.00"""
     ) -> None:
         files = [[SHORT], [SHORT]]
         files[surplus] += ["", SHORT]
-        with pytest.raises(FileError, match=r"a tree without partner: .* ends after 1 lines") as caught:
+        with pytest.raises(FileError, match=r"a tree without a partner: .* ends after 1 lines") as caught:
             evaluate_brackets(*write(tmp_path, *files))
         assert str(caught.value.path).endswith(side)
         assert caught.value.line == 3
 
     def test_blank_lines_after_the_end_of_the_other_file_do_no_harm(self, tmp_path: Path) -> None:
-        assert evaluate_brackets(*write(tmp_path, [SHORT, ""], [SHORT])).all.sentences == 1
+        assert evaluate_brackets(*write(tmp_path, [SHORT, ""], [SHORT])).totals["sentences"] == 1
 
     def test_errors_are_counted_where_evalb_gives_up_and_beyond(self, tmp_path: Path) -> None:
         few = evaluate_brackets(*write(tmp_path, [SHORT] + ["(NN a)"] * 11, [SHORT] + ["(NN b)"] * 11))
-        assert (few.all.errors, few.gives_up_at, few.f1) == (11, None, 100.0)
+        assert (few.totals["error"], few.gives_up_at, few.f1) == (11, None, 100.0)
         many = evaluate_brackets(*write(tmp_path, [SHORT] + ["(NN a)"] * 20, [SHORT] + ["(NN b)"] * 20))
-        assert (many.all.errors, many.gives_up_at, many.f1) == (20, 13, 100.0)
+        assert (many.totals["error"], many.gives_up_at, many.f1) == (20, 13, 100.0)
         assert many.sentences[1].problem == "the gold word 'a' is 'b' in the prediction"
 
     def test_text_that_is_no_tree_is_refused_with_its_line(self, tmp_path: Path) -> None:
         with pytest.raises(
-            FileError, match=r"text outside of brackets: 'no tree'; EVALB reads one tree a line"
+            FileError, match=r"text outside of brackets: 'no tree'; EVALB reads one tree per line"
         ) as caught:
             evaluate_brackets(*write(tmp_path, [SHORT, SHORT], [SHORT, "no tree"]))
         assert caught.value.line == 2

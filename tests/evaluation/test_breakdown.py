@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from arcspan.evaluation import breakdown, evaluate
+from arcspan.evaluation import Scoring, Tally, breakdown, evaluate
 from arcspan.evaluation.breakdown import (
     NOTHING,
     ROOT,
@@ -16,7 +16,6 @@ from arcspan.evaluation.breakdown import (
     label_confusion_csv,
     relation_confusion_csv,
 )
-from arcspan.evaluation.report import Scoring, Tally
 from arcspan.trees import ConstituencyTree
 from tests.evaluation.samples import GOLD, PREDICTED
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from arcspan.errors import ArcspanError, FileError
 from arcspan.evaluation.attachment import LooseArcs
-from arcspan.evaluation.files import TreeFiles, evaluate_files, group_files, kind_of, read_predicted
+from arcspan.evaluation.files import TreeFiles, evaluate_files, group_files, kind_of, read_parts
 from tests.evaluation.samples import DOGS, GOLD, PREDICTED, write
 
 
-def conll(rows: list[tuple[str, int, str]]) -> str:
+def conll(rows: Sequence[tuple[str, int | str, str]]) -> str:
     lines = [
         f"{m}\t{word}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_"
         for m, (word, head, relation) in enumerate(rows, 1)
@@ -65,19 +66,44 @@ def test_heads_that_are_no_tree_are_scored_all_the_same(tmp_path: Path) -> None:
     predicted.write_text(conll(two_roots) + conll(cycle))
     report = evaluate_files(TreeFiles(None, gold), TreeFiles(None, predicted))
     assert report.uas == 75.0
-    assert all(
-        isinstance(part.dependencies, LooseArcs) for part in read_predicted(TreeFiles(None, predicted))
-    )
+    assert all(isinstance(part.dependencies, LooseArcs) for part in read_parts(TreeFiles(None, predicted)))
+
+
+def test_gold_sentences_with_several_roots_count(tmp_path: Path) -> None:
+    gold, trees = tmp_path / "g.conllu", tmp_path / "g.ptb"
+    gold.write_text(conll([("a", 0, "root"), ("b", 0, "root")]) + conll([("c", 0, "root"), ("d", 1, "x")]))
+    trees.write_text("(S (NN a) (NN b))\n(S (NN c) (NN d))\n")
+    for files in (TreeFiles(None, gold), TreeFiles(trees, gold)):
+        report = evaluate_files(files, files)
+        assert (report.sentences, report.totals["arcs"], report.las) == (2, 4, 100.0)
+    assert report.compatible == 50.0
+    trees.write_text("(S (NN a) (NN c))\n(S (NN c) (NN d))\n")
+    with pytest.raises(FileError, match=r"g.conllu:1: the words are not those of the tree at .*g.ptb:1"):
+        list(read_parts(TreeFiles(trees, gold)))
+    trees.write_text("(S (NN a) (NN b)\n")
+    with pytest.raises(FileError, match=r"g.ptb:1: "):
+        list(read_parts(TreeFiles(trees, gold)))
 
 
 @pytest.mark.parametrize(
-    "rows", [[("a", 9, "x")], [("a", -1, "x")]], ids=["head beyond the sentence", "head below zero"]
+    "rows",
+    [[("a", 9, "x")], [("a", -1, "x")], [("a", "9" * 5000, "x")]],
+    ids=["head beyond the sentence", "head below zero", "a number of thousands of digits"],
 )
-def test_heads_outside_the_sentence_are_refused(tmp_path: Path, rows: list[tuple[str, int, str]]) -> None:
+def test_heads_outside_the_sentence_are_refused(
+    tmp_path: Path, rows: list[tuple[str, int | str, str]]
+) -> None:
     predicted = tmp_path / "p.conllu"
     predicted.write_text(conll(rows))
-    with pytest.raises(FileError, match=r"p.conllu:1: .*head"):
-        list(read_predicted(TreeFiles(None, predicted)))
+    with pytest.raises(FileError, match=r"p.conllu:1: .*(head|HEAD)"):
+        list(read_parts(TreeFiles(None, predicted)))
+
+
+def test_rows_that_are_not_words_are_refused_and_not_skipped(tmp_path: Path) -> None:
+    predicted = tmp_path / "p.conllu"
+    predicted.write_text(conll([("a", 0, "root"), ("b", 0, "root")]).replace("2\tb", "²\tb"))
+    with pytest.raises(FileError, match=r"p.conllu:2: the ID is '²' where 2 should follow"):
+        list(read_parts(TreeFiles(None, predicted)))
 
 
 def test_a_difference_names_the_prediction_and_the_place(tmp_path: Path) -> None:
@@ -95,13 +121,13 @@ def test_a_difference_names_the_prediction_and_the_place(tmp_path: Path) -> None
 def test_predicted_layers_must_have_the_same_words(tmp_path: Path) -> None:
     trees, _ = write(tmp_path, "a", GOLD)
     _, columns = write(tmp_path, "b", GOLD[::-1])
-    with pytest.raises(
-        FileError, match="sentence 1, word 1: 'Dogs' in the bracket file, 'Often' in the CoNLL file"
-    ):
-        list(read_predicted(TreeFiles(trees, columns)))
+    with pytest.raises(FileError, match=r"a.ptb:1: .*word 1 is 'Dogs' here and 'Often' at .*b.conllu:1"):
+        list(read_parts(TreeFiles(trees, columns)))
     _, short = write(tmp_path, "c", GOLD[:1])
-    with pytest.raises(FileError, match=r"a.ptb: sentence 2 has no partner: .*c.conllu ends before it"):
-        list(read_predicted(TreeFiles(trees, short)))
+    with pytest.raises(
+        FileError, match=r"a.ptb:2: a tree with no sentence: .*c.conllu ends after 1 sentences"
+    ):
+        list(read_parts(TreeFiles(trees, short)))
 
 
 def test_gold_files_may_still_have_empty_elements(tmp_path: Path) -> None:

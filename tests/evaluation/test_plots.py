@@ -75,5 +75,5 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch: pytest
     for name in [name for name in sys.modules if name.startswith("matplotlib")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"pip install 'arcspan\[plots\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[plots\]'"):
         draw_curves({"a": breakdown(GOLD, GOLD)})

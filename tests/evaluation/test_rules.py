@@ -117,5 +117,8 @@ def test_rules_may_be_given_by_name_by_path_or_not_at_all(tmp_path: Path) -> Non
 def test_a_file_that_is_no_parameter_file_is_refused(tmp_path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("Logic plays a maximal role here.\n")
-    with pytest.warns(UserWarning, match="no keyword"), pytest.raises(FileError, match="no EVALB parameter"):
+    with (
+        pytest.warns(UserWarning, match="no keyword"),
+        pytest.raises(FileError, match="not an EVALB parameter"),
+    ):
         read_prm(path)

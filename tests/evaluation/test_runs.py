@@ -34,9 +34,9 @@ def test_the_table_and_json_show_each_run() -> None:
 
 
 def test_runs_that_cannot_be_compared_are_refused() -> None:
-    with pytest.raises(ArcspanError, match="one run has 2 sentences, another 1"):
+    with pytest.raises(ArcspanError, match="run 1 has 2 sentences, run 2 has 1"):
         Runs.of([evaluate(GOLD, GOLD), evaluate([DOGS], [DOGS])])
-    with pytest.raises(ArcspanError, match=r"punctuation:ptb.* another .*punctuation:none"):
+    with pytest.raises(ArcspanError, match=r"punctuation:ptb.*, run 2 has .*punctuation:none"):
         Runs.of([evaluate(GOLD, GOLD), evaluate(GOLD, GOLD, punctuation="none")])
     with pytest.raises(ArcspanError, match="no run"):
         Runs.of([])

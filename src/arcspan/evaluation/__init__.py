@@ -3,10 +3,13 @@
 from arcspan.evaluation.attachment import PUNCTUATION_RULES
 from arcspan.evaluation.brackets import BracketReport, BracketScores, evaluate_brackets
 from arcspan.evaluation.breakdown import Breakdown, breakdown
+from arcspan.evaluation.conll18 import RawReport, RawScore, evaluate_raw
 from arcspan.evaluation.files import evaluate_files
-from arcspan.evaluation.report import METRICS, Report, Scoring, Tally, evaluate
+from arcspan.evaluation.metrics import METRICS, Tally
+from arcspan.evaluation.report import Report, evaluate
 from arcspan.evaluation.rules import COLLINS, BracketRules, read_prm
 from arcspan.evaluation.runs import Runs
+from arcspan.evaluation.scoring import Scoring
 from arcspan.evaluation.significance import Comparison, compare
 
 __all__ = [
@@ -18,6 +21,8 @@ __all__ = [
     "BracketScores",
     "Breakdown",
     "Comparison",
+    "RawReport",
+    "RawScore",
     "Report",
     "Runs",
     "Scoring",
@@ -27,5 +32,6 @@ __all__ = [
     "evaluate",
     "evaluate_brackets",
     "evaluate_files",
+    "evaluate_raw",
     "read_prm",
 ]

@@ -3,6 +3,7 @@
 | rule | words left out |
 |---|---|
 | ptb | those whose gold tag is one of the Penn Treebank's for punctuation: `` '' : , . (the paper's rule) |
+| ctb | those whose gold tag is the Chinese Treebank's for punctuation: PU |
 | unicode | those made of characters of the Unicode categories P* only: % & # go out, `` (category S*) stays |
 | upos | those whose gold universal tag is PUNCT |
 | none | none |
@@ -13,62 +14,63 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from arcspan.errors import ArcspanError
+from arcspan.trees import DependencyTree
 
-Punctuation = Literal["ptb", "unicode", "upos", "none"]
-PUNCTUATION_RULES: tuple[Punctuation, ...] = ("ptb", "unicode", "upos", "none")
+Punctuation = Literal["ptb", "ctb", "unicode", "upos", "none"]
+PUNCTUATION_RULES: tuple[Punctuation, ...] = ("ptb", "ctb", "unicode", "upos", "none")
 
 PTB_TAGS = frozenset({"``", "''", ":", ",", "."})
 
 
-class Arcs(Protocol):
-    """What is scored: a DependencyTree, or predicted heads that need not form one."""
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words, "" where unknown."""
-
-    @property
-    def heads(self) -> tuple[int, ...]:
-        """The head of each word, 0 for the root."""
-
-    @property
-    def relations(self) -> tuple[str, ...]:
-        """The relation of each word to its head."""
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Language-specific tags, "" where unknown."""
-
-    @property
-    def upos(self) -> tuple[str, ...]:
-        """Universal tags, "" where unknown."""
-
-
 class LooseArcs(NamedTuple):
-    """Predicted heads that are no tree: several roots, or a cycle. They can be scored all the same."""
+    """Predicted heads that do not form a tree (several roots, a cycle) but can be scored all the same."""
 
     words: tuple[str, ...]
     heads: tuple[int, ...]
     relations: tuple[str, ...]
     tags: tuple[str, ...]
     upos: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    features: tuple[str, ...]
 
 
-class SentenceAttachment(NamedTuple):
-    """The counts of one sentence over the words that count."""
+#: What is scored.
+Arcs = DependencyTree | LooseArcs
 
-    words: int = 0
-    heads: int = 0  # the head is right
-    relations: int = 0  # the relation is right, whatever the head
-    arcs: int = 0  # both are right
+
+class ScoredArc(NamedTuple):
+    """A word that counts, with its head and relation in both trees."""
+
+    word: int
+    gold_head: int
+    predicted_head: int
+    gold_relation: str
+    predicted_relation: str
 
     @property
-    def complete(self) -> bool:
-        """Whether every word that counts has the right head and relation."""
-        return self.arcs == self.words
+    def right_head(self) -> bool:
+        """Whether the head is right."""
+        return self.gold_head == self.predicted_head
+
+    @property
+    def right_relation(self) -> bool:
+        """Whether the relation is right, whatever the head."""
+        return self.gold_relation == self.predicted_relation
+
+    @property
+    def right_main(self) -> bool:
+        """Whether the relation is right up to its subtype."""
+        return self.right_relation or main_relation(self.gold_relation) == main_relation(
+            self.predicted_relation
+        )
+
+    @property
+    def right(self) -> bool:
+        """Whether head and relation are right."""
+        return self.right_head and self.right_relation
 
 
 @lru_cache(maxsize=65536)
@@ -105,12 +107,14 @@ def words_that_count(
 
 _COUNTS: dict[str, tuple[str, Callable[[str], bool]]] = {
     "ptb": ("tags", lambda tag: tag not in PTB_TAGS),
+    "ctb": ("tags", lambda tag: tag != "PU"),
     "unicode": ("words", lambda word: not is_punctuation(word)),
     "upos": ("upos", lambda tag: tag != "PUNCT"),
     "none": ("words", lambda word: True),
 }
 
 
+@lru_cache(maxsize=4096)
 def main_relation(relation: str) -> str:
     """A relation without its subtype.
 
@@ -120,33 +124,18 @@ def main_relation(relation: str) -> str:
     return relation.partition(":")[0]
 
 
-def relations_of(tree: Arcs, subtypes: bool) -> Sequence[str]:
-    """The relations as they are compared."""
-    return tree.relations if subtypes else [main_relation(relation) for relation in tree.relations]
-
-
 def score_attachment(
     gold: Arcs, predicted: Arcs, counts: Sequence[bool], *, subtypes: bool = True
-) -> SentenceAttachment:
-    """Compare heads and relations where `counts` says so; `subtypes=False` takes nsubj:pass for nsubj.
+) -> list[ScoredArc]:
+    """The arcs of both trees where `counts` says so; `subtypes=False` takes nsubj:pass for nsubj.
 
     >>> from arcspan.trees import DependencyTree
     >>> gold = DependencyTree([2, 0], ["nsubj:pass", "root"])
-    >>> score_attachment(gold, DependencyTree([2, 0], ["nsubj", "root"]), [True, True])
-    SentenceAttachment(words=2, heads=2, relations=1, arcs=1)
+    >>> score_attachment(gold, DependencyTree([2, 0], ["nsubj", "root"]), [True, False])
+    [ScoredArc(word=1, gold_head=2, predicted_head=2, gold_relation='nsubj:pass', predicted_relation='nsubj')]
     """
-    words = heads = relations = arcs = 0
-    for count, a, b, r, s in zip(
-        counts,
-        gold.heads,
-        predicted.heads,
-        relations_of(gold, subtypes),
-        relations_of(predicted, subtypes),
-        strict=True,
-    ):
-        if count:
-            words += 1
-            heads += a == b
-            relations += r == s
-            arcs += a == b and r == s
-    return SentenceAttachment(words, heads, relations, arcs)
+    relations = [
+        tree.relations if subtypes else map(main_relation, tree.relations) for tree in (gold, predicted)
+    ]
+    rows = zip(range(1, len(counts) + 1), gold.heads, predicted.heads, *relations, strict=True)
+    return [ScoredArc(*row) for row, count in zip(rows, counts, strict=True) if count]

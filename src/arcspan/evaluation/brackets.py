@@ -9,8 +9,8 @@ same words:
 - no words left in the prediction: a skipped sentence (status 2);
 - another number of words, another word, or unbalanced brackets: an error sentence (status 1).
 
-Both are left out of every figure but the number of sentences. Unlike the C program this one knows no longest
-line, sentence or label, and a file that C would loop on is refused with its line.
+Both are left out of every figure but the number of sentences. Unlike in the C program, lines, sentences and labels
+may have any length, and a file on which it would loop is refused with its line.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
 from arcspan._version import __version__
 from arcspan.errors import FileError
+from arcspan.evaluation.metrics import BracketFigures, EvalbFigures, Metric
 from arcspan.evaluation.rules import BracketRules, as_rules
 from arcspan.treebanks.streams import name_of, read_lines
 
@@ -106,53 +107,54 @@ class SentenceBrackets(NamedTuple):
         return self.status == OK and self.gold == self.predicted == self.matched
 
 
-class CountedBrackets(NamedTuple):
-    """What is left of a sentence to count: words and tags and brackets of both trees after all deletions."""
+def bracket_counts(one: SentenceBrackets) -> dict[str, int]:
+    """What is counted in a sentence, by the names that `metrics` uses."""
+    valid = one.status == OK
+    return {
+        "sentences": 1,
+        "valid": int(valid),
+        "error": int(one.status == ERROR),
+        "skipped": int(one.status == SKIPPED),
+        "gold": one.gold,
+        "predicted": one.predicted,
+        "matched": one.matched,
+        "matched_spans": one.matched_spans,
+        "complete": int(one.complete),
+        "crossing": one.crossing,
+        "without_crossing": int(valid and one.crossing == 0),
+        "with_two_or_less": int(valid and one.crossing <= 2),
+        "bracket_words": one.words,
+        "bracket_tags": one.correct_tags,
+    }
 
-    gold_words: list[str]
-    predicted_words: list[str]
-    gold_tags: list[str]
-    predicted_tags: list[str]
-    gold: list[Bracket]
-    predicted: list[Bracket]
 
-
-def counted_brackets(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> CountedBrackets:
-    """Take out what does not count.
+def counted_brackets(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> tuple[FlatTree, FlatTree]:
+    """What is left of both trees to count, after all deletions.
 
     >>> from arcspan.evaluation.rules import COLLINS
     >>> tree = read_flat("(TOP (S (, ,) (NP (NN dogs)) (. .)))")
-    >>> counted_brackets(tree, tree, COLLINS).gold
+    >>> counted_brackets(tree, tree, COLLINS)[0].spans
     [(0, 1, 'S'), (0, 1, 'NP')]
     """
-    deleted = rules.deleted
-    keep1 = [int(tag not in deleted) for tag in gold.tags]
-    keep2 = [int(tag not in deleted) for tag in predicted.tags]
+    keep1, keep2 = ([int(tag not in rules.deleted) for tag in tree.tags] for tree in (gold, predicted))
     if rules.quotes and 0 != sum(keep2) != sum(keep1):
         _restore_quotes(gold, predicted, keep1, keep2, rules)
-    return CountedBrackets(
-        _kept(gold.words, keep1),
-        _kept(predicted.words, keep2),
-        _kept(gold.tags, keep1),
-        _kept(predicted.tags, keep2),
-        _moved(gold.spans, keep1, rules),
-        _moved(predicted.spans, keep2, rules),
-    )
+    return _left(gold, keep1, rules), _left(predicted, keep2, rules)
 
 
-def _kept(items: Sequence[str], keep: list[int]) -> list[str]:
-    return [item for item, times in zip(items, keep, strict=True) for _ in range(times)]
-
-
-def _moved(spans: Sequence[Bracket], keep: list[int], rules: BracketRules) -> list[Bracket]:
-    """The brackets that count, with their spans over the kept words."""
+def _left(tree: FlatTree, keep: list[int], rules: BracketRules) -> FlatTree:
+    """The words that are kept, and the brackets that count with their spans over these words."""
     at = [*accumulate(keep, initial=0)]
-    label_of = rules.counted_label
-    return [
+    words, tags = (
+        [item for item, times in zip(items, keep, strict=True) for _ in range(times)]
+        for items in (tree.words, tree.tags)
+    )
+    spans = [
         (at[i], at[j], label)
-        for i, j, written in spans
-        if at[i] != at[j] and (label := label_of(written)) is not None
+        for i, j, written in tree.spans
+        if at[i] != at[j] and (label := rules.counted_label(written)) is not None
     ]
+    return FlatTree(words, tags, spans, tree.problem)
 
 
 def _restore_quotes(
@@ -249,169 +251,75 @@ def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> Alignment
     >>> found.counts.matched, found.counts.gold, found.counts.crossing, found.pairs
     (1, 3, 1, [(0, 0)])
     """
-    unmeasured = rules.deleted_for_length
-    length = sum(tag not in unmeasured for tag in gold.tags)
-    left = counted_brackets(gold, predicted, rules)
-    if not left.predicted_words:
+    length = sum(tag not in rules.deleted_for_length for tag in gold.tags)
+    gold, predicted = counted_brackets(gold, predicted, rules)
+    if not predicted.words:
         return Alignment(SentenceBrackets(SKIPPED, length, problem="the prediction has no words that count"))
-    problem = gold.problem or predicted.problem or _difference(left, rules)
+    problem = gold.problem or predicted.problem or _difference(gold.words, predicted.words, rules)
     if problem:
         return Alignment(SentenceBrackets(ERROR, length, problem=problem))
-    pairs = match_brackets(left.gold, left.predicted, rules)
-    spans = Counter((i, j) for i, j, _ in left.gold)
+    pairs = match_brackets(gold.spans, predicted.spans, rules)
+    spans = [Counter((i, j) for i, j, _ in tree.spans) for tree in (gold, predicted)]
     counts = SentenceBrackets(
         OK,
         length,
-        words=len(left.gold_words),
-        correct_tags=sum(map(rules.same_label, left.gold_tags, left.predicted_tags)),
-        gold=len(left.gold),
-        predicted=len(left.predicted),
+        words=len(gold.words),
+        correct_tags=sum(map(rules.same_label, gold.tags, predicted.tags)),
+        gold=len(gold.spans),
+        predicted=len(predicted.spans),
         matched=len(pairs),
-        matched_spans=(spans & Counter((i, j) for i, j, _ in left.predicted)).total(),
-        crossing=count_crossing(left.gold, left.predicted),
+        matched_spans=(spans[0] & spans[1]).total(),
+        crossing=count_crossing(gold.spans, predicted.spans),
     )
-    return Alignment(counts, left.gold, left.predicted, pairs)
+    return Alignment(counts, gold.spans, predicted.spans, pairs)
 
 
-def _difference(left: CountedBrackets, rules: BracketRules) -> str | None:
+def _difference(gold: Sequence[str], predicted: Sequence[str], rules: BracketRules) -> str | None:
     """Why the words of the two trees do not fit, or None."""
-    if len(left.gold_words) != len(left.predicted_words):
-        n, k = len(left.gold_words), len(left.predicted_words)
-        return f"{n} words that count in the gold tree, {k} in the predicted one"
-    if left.gold_words != left.predicted_words:
-        for a, b in zip(left.gold_words, left.predicted_words, strict=True):
-            if not rules.same_word(a, b):
-                return f"the gold word {a!r} is {b!r} in the prediction"
+    if len(gold) != len(predicted):
+        return f"{len(gold)} words that count in the gold tree, {len(predicted)} in the predicted one"
+    for a, b in zip(gold, predicted, strict=True):
+        if not rules.same_word(a, b):
+            return f"the gold word {a!r} is {b!r} in the prediction"
     return None
 
 
 @dataclass(frozen=True)
-class BracketScores:
-    """Counts over many sentences and the figures they make, in percent."""
+class BracketScores(EvalbFigures):
+    """Figures over many sentences, unrounded."""
 
-    sentences: int = 0
-    errors: int = 0
-    skipped: int = 0
-    words: int = 0
-    correct_tags: int = 0
-    gold: int = 0
-    predicted: int = 0
-    matched: int = 0
-    matched_spans: int = 0
-    complete: int = 0
-    crossing: int = 0
-    without_crossing: int = 0
-    with_two_or_less: int = 0
+    sentences: Sequence[SentenceBrackets]
 
-    @classmethod
-    def total(cls, sentences: Iterable[SentenceBrackets]) -> BracketScores:
-        """Add up sentences."""
-        counts = dict.fromkeys((field.name for field in fields(cls)), 0)
-        for one in sentences:
-            counts["sentences"] += 1
-            counts["errors"] += one.status == ERROR
-            counts["skipped"] += one.status == SKIPPED
-            if one.status != OK:
-                continue
-            for name in (
-                "words",
-                "correct_tags",
-                "gold",
-                "predicted",
-                "matched",
-                "matched_spans",
-                "crossing",
-            ):
-                counts[name] += getattr(one, name)
-            counts["complete"] += one.complete
-            counts["without_crossing"] += one.crossing == 0
-            counts["with_two_or_less"] += one.crossing <= 2
-        return cls(**counts)
-
-    @property
-    def valid(self) -> int:
-        """Sentences that counted."""
-        return self.sentences - self.errors - self.skipped
-
-    @property
-    def recall(self) -> float:
-        """Share of the gold brackets that were found."""
-        return _percent(self.matched, self.gold)
-
-    @property
-    def precision(self) -> float:
-        """Share of the predicted brackets that are right."""
-        return _percent(self.matched, self.predicted)
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0 where nothing matched."""
-        return _harmonic(self.precision, self.recall)
-
-    @property
-    def unlabelled_recall(self) -> float:
-        """Share of the gold spans that were found, under whatever label."""
-        return _percent(self.matched_spans, self.gold)
-
-    @property
-    def unlabelled_precision(self) -> float:
-        """Share of the predicted spans that are right, under whatever label."""
-        return _percent(self.matched_spans, self.predicted)
-
-    @property
-    def unlabelled_f1(self) -> float:
-        """Harmonic mean of unlabelled precision and recall."""
-        return _harmonic(self.unlabelled_precision, self.unlabelled_recall)
-
-    @property
-    def complete_match(self) -> float:
-        """Share of the valid sentences whose every bracket is right."""
-        return _percent(self.complete, self.valid)
-
-    @property
-    def average_crossing(self) -> float:
-        """Predicted brackets that cross a gold bracket, a valid sentence."""
-        return self.crossing / self.valid if self.valid else 0.0
-
-    @property
-    def no_crossing(self) -> float:
-        """Share of the valid sentences without crossing brackets."""
-        return _percent(self.without_crossing, self.valid)
-
-    @property
-    def two_or_less_crossing(self) -> float:
-        """Share of the valid sentences with at most two crossing brackets."""
-        return _percent(self.with_two_or_less, self.valid)
-
-    @property
-    def tagging_accuracy(self) -> float:
-        """Share of the words that count whose tag is right."""
-        return _percent(self.correct_tags, self.words)
+    @cached_property
+    def totals(self) -> Counter[str]:
+        """The counts summed over sentences, by name."""
+        totals = Counter[str]()
+        for one in self.sentences:
+            totals.update(bracket_counts(one))
+        return totals
 
 
-def _percent(part: float, whole: float) -> float:
-    return 100.0 * part / whole if whole else 0.0
-
-
-def _harmonic(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-
-
-# Line of EVALB's summary -> the attribute that holds it.
+# The lines of EVALB's summary, and the count or the figure of each.
+_NUMBERS = {
+    "sentence": "sentences",
+    "Error sentence": "error",
+    "Skip  sentence": "skipped",
+    "Valid sentence": "valid",
+}
 _SUMMARY = {
-    "Bracketing Recall": "recall",
-    "Bracketing Precision": "precision",
-    "Bracketing FMeasure": "f1",
-    "Complete match": "complete_match",
-    "Average crossing": "average_crossing",
-    "No crossing": "no_crossing",
-    "2 or less crossing": "two_or_less_crossing",
-    "Tagging accuracy": "tagging_accuracy",
+    "Bracketing Recall": BracketFigures.recall,
+    "Bracketing Precision": BracketFigures.precision,
+    "Bracketing FMeasure": BracketFigures.f1,
+    "Complete match": BracketFigures.complete_match,
+    "Average crossing": BracketFigures.average_crossing,
+    "No crossing": BracketFigures.no_crossing,
+    "2 or less crossing": BracketFigures.two_or_less_crossing,
+    "Tagging accuracy": BracketFigures.tagging_accuracy,
 }
 
 
 @dataclass(frozen=True, repr=False)
-class BracketReport:
+class BracketReport(EvalbFigures):
     """What EVALB reports on two files: every sentence, and the summary.
 
     The figures are percentages rounded to two decimals, as EVALB prints them; `all` and `short` (sentences up
@@ -424,67 +332,21 @@ class BracketReport:
     @cached_property
     def all(self) -> BracketScores:
         """Totals over all sentences."""
-        return BracketScores.total(self.sentences)
+        return BracketScores(self.sentences)
 
     @cached_property
     def short(self) -> BracketScores:
         """Totals over the sentences whose gold tree is not longer than the cut-off."""
-        return BracketScores.total(one for one in self.sentences if one.length <= self.rules.cutoff)
+        return BracketScores([one for one in self.sentences if one.length <= self.rules.cutoff])
 
     @property
-    def precision(self) -> float:
-        """Bracketing precision."""
-        return round(self.all.precision, 2)
+    def totals(self) -> Counter[str]:
+        """The counts over all sentences."""
+        return self.all.totals
 
-    @property
-    def recall(self) -> float:
-        """Bracketing recall."""
-        return round(self.all.recall, 2)
-
-    @property
-    def f1(self) -> float:
-        """Bracketing F-measure."""
-        return round(self.all.f1, 2)
-
-    @property
-    def unlabelled_precision(self) -> float:
-        """Precision of spans, whatever their labels."""
-        return round(self.all.unlabelled_precision, 2)
-
-    @property
-    def unlabelled_recall(self) -> float:
-        """Recall of spans, whatever their labels."""
-        return round(self.all.unlabelled_recall, 2)
-
-    @property
-    def unlabelled_f1(self) -> float:
-        """F-measure of spans, whatever their labels."""
-        return round(self.all.unlabelled_f1, 2)
-
-    @property
-    def complete_match(self) -> float:
-        """Share of the valid sentences that are right in every bracket."""
-        return round(self.all.complete_match, 2)
-
-    @property
-    def average_crossing(self) -> float:
-        """Crossing brackets a valid sentence."""
-        return round(self.all.average_crossing, 2)
-
-    @property
-    def no_crossing(self) -> float:
-        """Share of the valid sentences without crossing brackets."""
-        return round(self.all.no_crossing, 2)
-
-    @property
-    def two_or_less_crossing(self) -> float:
-        """Share of the valid sentences with at most two crossing brackets."""
-        return round(self.all.two_or_less_crossing, 2)
-
-    @property
-    def tagging_accuracy(self) -> float:
-        """Share of the words that count whose tag is right."""
-        return round(self.all.tagging_accuracy, 2)
+    def figure(self, metric: Metric) -> float:
+        """The value of one figure, as EVALB prints it."""
+        return round(super().figure(metric), 2)
 
     @property
     def gives_up_at(self) -> int | None:
@@ -503,26 +365,17 @@ class BracketReport:
         >>> print(str(BracketReport((), BracketRules())).splitlines()[0])
         === Summary ===
         """
-        parts = [("-- All --", self.all), (f"-- len<={self.rules.cutoff} --", self.short)]
         lines = ["=== Summary ==="]
-        for title, scores in parts:
-            lines += ["", title]
-            counts = {
-                "sentence": scores.sentences,
-                "Error sentence": scores.errors,
-                "Skip  sentence": scores.skipped,
-                "Valid sentence": scores.valid,
-            }
-            lines += [f"{'Number of ' + name:<25} = {count:6d}" for name, count in counts.items()]
-            lines += [
-                f"{name:<25} = {getattr(scores, attribute):6.2f}" for name, attribute in _SUMMARY.items()
-            ]
+        for title, scores in (("All", self.all), (f"len<={self.rules.cutoff}", self.short)):
+            lines += ["", f"-- {title} --"]
+            lines += [f"Number of {name:<15} = {scores.totals[count]:6d}" for name, count in _NUMBERS.items()]
+            lines += [f"{name:<25} = {scores.figure(metric):6.2f}" for name, metric in _SUMMARY.items()]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
         return (
             f"<BracketReport F1 {self.f1:.2f} (P {self.precision:.2f}, R {self.recall:.2f}), "
-            f"{self.all.valid} of {self.all.sentences} sentences, {self.signature}>"
+            f"{self.all.totals['valid']} of {len(self.sentences)} sentences, {self.signature}>"
         )
 
 
@@ -531,12 +384,12 @@ def evaluate_brackets(
     predicted_path: str | os.PathLike[str],
     prm: BracketRules | str | os.PathLike[str] | None = None,
 ) -> BracketReport:
-    """Score a file of predicted trees against a gold file, one tree a line, as `evalb -p prm gold predicted`.
+    """Score a file of predicted trees against a gold file, one tree per line, as `evalb -p prm gold predicted`.
 
     `prm` is a parameter file, a BracketRules, or None for the rules of COLLINS.prm. Sentences that do not fit are
     error sentences and counted as such, however many; `gives_up_at` says where the C program would have stopped
     for good (MAX_ERROR). Raises FileError where the files have different numbers of sentences and where a line is
-    no tree.
+    not a tree.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -547,13 +400,17 @@ def evaluate_brackets(
     """
     rules = as_rules(prm)
     sentences: list[SentenceBrackets] = []
-    golds, predictions = read_lines(gold_path), read_lines(predicted_path)
-    for number, (a, b) in enumerate(zip_longest(golds, predictions), 1):
-        if a is None or b is None:
-            _refuse_surplus(gold_path, predicted_path, number, a, golds, b, predictions)
-            break
-        one = align(_flat(a, gold_path, number), _flat(b, predicted_path, number), rules).counts
-        sentences.append(one)
+    for number, (a, b) in enumerate(zip_longest(read_lines(gold_path), read_lines(predicted_path)), 1):
+        if a is not None and b is not None:
+            one = align(_flat(a, gold_path, number), _flat(b, predicted_path, number), rules).counts
+            sentences.append(one)
+        elif (a or b or "").strip():  # where one file ends first, the other may have blank lines only
+            path, ended = (gold_path, predicted_path) if b is None else (predicted_path, gold_path)
+            raise FileError(
+                f"a tree without a partner: {name_of(ended)} ends after {len(sentences)} lines",
+                path=name_of(path),
+                line=number,
+            )
     return BracketReport(tuple(sentences), rules)
 
 
@@ -561,27 +418,4 @@ def _flat(line: str, path: str | os.PathLike[str], number: int) -> FlatTree:
     try:
         return read_flat(line)
     except ValueError as error:
-        raise FileError(f"{error}; EVALB reads one tree a line", path=name_of(path), line=number) from None
-
-
-def _refuse_surplus(
-    gold_path: str | os.PathLike[str],
-    predicted_path: str | os.PathLike[str],
-    number: int,
-    gold_line: str | None,
-    golds: Iterable[str],
-    predicted_line: str | None,
-    predictions: Iterable[str],
-) -> None:
-    """Where one file ends first, the other may have blank lines only."""
-    path, line, rest = (gold_path, gold_line, golds)
-    if gold_line is None:
-        path, line, rest = (predicted_path, predicted_line, predictions)
-    for place, text in enumerate([line or "", *rest], number):
-        if text.strip():
-            other = predicted_path if gold_line is not None else gold_path
-            raise FileError(
-                f"a tree without partner: {name_of(other)} ends after {number - 1} lines",
-                path=name_of(path),
-                line=place,
-            )
+        raise FileError(f"{error}; EVALB reads one tree per line", path=name_of(path), line=number) from None

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import csv
 import io
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from arcspan.evaluation.attachment import relations_of
-from arcspan.evaluation.report import AnyPair, Report, Scored, Scoring, Tally, make_report, score_all
+from arcspan.evaluation.metrics import Tallies, Tally
+from arcspan.evaluation.report import Report, make_report
+from arcspan.evaluation.scoring import AnyPair, Scored, Scoring, score_all
 
 #: Upper ends of the bins; the last bin is open.
 LENGTHS = (10, 20, 30, 40, 50)
@@ -53,13 +55,10 @@ def bin_names(ends: Sequence[int]) -> list[str]:
     return [*names, f">{low - 1}"]
 
 
-def _bins(ends: Sequence[int]) -> list[str]:
-    """The bin of every size up to one more than the last end."""
+def _binner(ends: Sequence[int]) -> Callable[[int], str]:
+    """The name of the bin of a size."""
     names = bin_names(ends)
-    table = [""]
-    for name, end in zip(names, ends, strict=False):
-        table += [name] * (end + 1 - len(table))
-    return [*table, names[-1]]
+    return lambda size: names[bisect_left(ends, size)]
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def breakdown(
     100.0
     """
     scoring = scoring or Scoring()
-    sorter = _Sorter(scoring, _bins(lengths), _bins(widths), _bins(distances))
+    sorter = _Sorter(_binner(lengths), _binner(widths), _binner(distances))
     report = make_report(map(sorter.see, score_all(gold, predicted, scoring)), scoring)
     order = {
         "f1_by_length": bin_names(lengths),
@@ -115,7 +114,7 @@ def breakdown(
         "las_by_length": bin_names(lengths),
         "las_by_distance": [ROOT, *bin_names(distances)],
     }
-    curves = {curve: sorter.curve(curve, names) for curve, names in order.items()}
+    curves = {curve: sorter.curves[curve].result(names) for curve, names in order.items()}
     return Breakdown(report, curves, sorter.labels, sorter.relations, sorter.relations_at_head)
 
 
@@ -123,37 +122,41 @@ def breakdown(
 class _Sorter:
     """Looks at scored sentences as they pass by."""
 
-    scoring: Scoring
-    lengths: list[str]
-    widths: list[str]
-    distances: list[str]
-    tallies: Counter[tuple[str, str, int]] = field(default_factory=Counter)  # curve, bin, place in a Tally
+    length_bin: Callable[[int], str]
+    width_bin: Callable[[int], str]
+    distance_bin: Callable[[int], str]
+    curves: dict[str, Tallies] = field(default_factory=lambda: {curve: Tallies() for curve in CURVES})
     labels: Counter[tuple[str, str]] = field(default_factory=Counter)
     relations: Counter[tuple[str, str]] = field(default_factory=Counter)
     relations_at_head: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def see(self, one: Scored) -> Scored:
-        if one.alignment is not None:
-            assert one.gold.constituency is not None
-            self._see_brackets(one, _bin(self.lengths, len(one.gold.constituency.words)))
-        if one.counts is not None:
-            assert one.gold.dependencies is not None
-            self._see_arcs(one, _bin(self.lengths, len(one.gold.dependencies.heads)))
+        if one.alignment is not None and one.gold.constituency is not None:
+            _, gold, predicted, pairs = one.alignment
+            items = (gold, predicted, [gold[a] for a, _ in pairs], [predicted[b] for _, b in pairs])
+            widths = [[self.width_bin(j - i) for i, j, _ in brackets] for brackets in items]
+            self._add("f1_by_length", "f1_by_width", len(one.gold.constituency.words), widths)
+            self._confuse(gold, predicted, pairs)
+        if one.arcs is not None and one.gold.dependencies is not None:
+            near = [self._distance(arc.gold_head, arc.word) for arc in one.arcs]
+            far = [self._distance(arc.predicted_head, arc.word) for arc in one.arcs]
+            right = [self._distance(arc.gold_head, arc.word) for arc in one.arcs if arc.right]
+            lengths = len(one.gold.dependencies.heads)
+            self._add("las_by_length", "las_by_distance", lengths, [near, far, right, right])
+            for arc in one.arcs:
+                self.relations[arc.gold_relation, arc.predicted_relation] += 1
+                if arc.right_head:
+                    self.relations_at_head[arc.gold_relation, arc.predicted_relation] += 1
         return one
 
-    def curve(self, name: str, bins: Sequence[str]) -> dict[str, Tally]:
-        points = {bin_name: Tally(*(self.tallies[name, bin_name, k] for k in range(4))) for bin_name in bins}
-        return {bin_name: tally for bin_name, tally in points.items() if tally.gold or tally.predicted}
+    def _add(self, by_length: str, by_size: str, words: int, sizes: Sequence[list[str]]) -> None:
+        """Count the items of a sentence, given by the bins of their sizes: gold, predicted, found, right."""
+        length = self.length_bin(words)
+        self.curves[by_length].add(*([length] * len(bins) for bins in sizes))
+        self.curves[by_size].add(*sizes)
 
-    def _see_brackets(self, one: Scored, length: str) -> None:
-        assert one.alignment is not None
-        _, gold, predicted, pairs = one.alignment
-        items = (gold, predicted, [gold[a] for a, _ in pairs], [predicted[b] for _, b in pairs])
-        for place, brackets in enumerate(items):
-            self.tallies["f1_by_length", length, place] += len(brackets)
-            for i, j, _ in brackets:
-                self.tallies["f1_by_width", _bin(self.widths, j - i), place] += 1
-        self._confuse(gold, predicted, pairs)
+    def _distance(self, head: int, m: int) -> str:
+        return self.distance_bin(abs(head - m)) if head else ROOT
 
     def _confuse(
         self,
@@ -177,38 +180,9 @@ class _Sorter:
             for label in labels:
                 self.labels[NOTHING, label] += 1
 
-    def _see_arcs(self, one: Scored, length: str) -> None:
-        gold, predicted = one.gold.dependencies, one.predicted.dependencies
-        assert gold is not None and predicted is not None and one.counts is not None
-        rows = zip(
-            one.counts,
-            gold.heads,
-            predicted.heads,
-            relations_of(gold, self.scoring.subtypes),
-            relations_of(predicted, self.scoring.subtypes),
-            strict=True,
-        )
-        for m, (counts, a, b, r, s) in enumerate(rows, 1):
-            if not counts:
-                continue
-            self.relations[r, s] += 1
-            self.relations_at_head[r, s] += a == b
-            right = a == b and r == s
-            near, far = self._distance(a, m), self._distance(b, m)
-            for place, bin_name, count in ((0, near, 1), (1, far, 1), (2, near, right), (3, far, right)):
-                self.tallies["las_by_distance", bin_name, place] += count
-                self.tallies["las_by_length", length, place] += count
-
-    def _distance(self, head: int, m: int) -> str:
-        return _bin(self.distances, abs(head - m)) if head else ROOT
-
-
-def _bin(table: list[str], size: int) -> str:
-    return table[size] if size < len(table) else table[-1]
-
 
 def curves_csv(systems: Mapping[str, Breakdown]) -> str:
-    """Every point of every curve of every system, one a line."""
+    """Every point of every curve of every system, one per line."""
     rows: list[list[object]] = []
     for name, system in systems.items():
         for curve, points in system.curves.items():

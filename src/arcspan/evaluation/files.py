@@ -1,7 +1,7 @@
 """Predictions of any parser, from files: bracket files, CoNLL files, or both side by side.
 
-Gold files must hold trees. A prediction is read with more patience: heads with several roots or a cycle are
-no tree, but they can be scored, and other parsers do write them.
+Heads with several roots or a cycle do not form a tree, but they can be scored: some treebanks have them, and some
+parsers write them. Every gold sentence counts.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from arcspan.errors import ArcspanError, FileError
 from arcspan.evaluation.attachment import Arcs, LooseArcs
 from arcspan.evaluation.breakdown import Breakdown, breakdown
-from arcspan.evaluation.report import Parts, Report, Scoring, make_report, same_words, score_all
-from arcspan.treebanks import read_brackets, read_pairs
-from arcspan.treebanks.conll import Block, parse_block, read_blocks
+from arcspan.evaluation.report import Report, make_report
+from arcspan.evaluation.scoring import Parts, Scoring, score_all
+from arcspan.treebanks import read_brackets
+from arcspan.treebanks.conll import Block, block_columns, parse_block, read_blocks
+from arcspan.treebanks.pairs import Aligned, plain, read_aligned
 from arcspan.treebanks.streams import read_lines
+from arcspan.trees import ConstituencyTree
 
 PathLike = str | os.PathLike[str]
 
@@ -28,7 +30,7 @@ _CONLL_NAMES = {".conllu", ".conll", ".conllx"}
 
 
 class TreeFiles(NamedTuple):
-    """The files of one set of trees; one of both may be missing."""
+    """The files of one set of trees; one of the two may be missing."""
 
     brackets: PathLike | None
     conll: PathLike | None
@@ -55,7 +57,7 @@ def kind_of(path: PathLike) -> Literal["brackets", "conll"]:
 
 
 def group_files(paths: Sequence[PathLike]) -> list[TreeFiles]:
-    """The files of a command line as sets of trees: all bracket files, all CoNLL files, or one of each a set.
+    """The files of a command line as sets of trees: all bracket files, all CoNLL files, or one of each per set.
 
     >>> group_files(["g.ptb", "g.conllu", "p.ptb", "p.conllu"])[1].conll
     'p.conllu'
@@ -83,75 +85,51 @@ def group_files(paths: Sequence[PathLike]) -> list[TreeFiles]:
     return groups
 
 
-def read_gold(files: TreeFiles) -> Iterator[Parts]:
-    """Gold trees, streamed; empty elements (-NONE-) are left out."""
+def read_parts(files: TreeFiles) -> Iterator[Parts]:
+    """The trees of files, streamed; empty elements (-NONE-) are left out, and heads need not form trees."""
     if files.brackets is not None and files.conll is not None:
-        for pair in read_pairs(files.brackets, files.conll, empties="strip"):
-            yield Parts(*pair)
+        for place in read_aligned(files.brackets, files.conll, empties="strip"):
+            yield Parts(*place.pair) if place.pair is not None else _loose_pair(place, files)
     elif files.brackets is not None:
-        for tree in read_brackets(files.brackets, empties="strip"):
-            yield Parts(tree, None)
+        yield from (Parts(tree, None) for tree in read_brackets(files.brackets, empties="strip"))
     elif files.conll is not None:
-        for block in read_blocks(files.conll):
-            yield Parts(None, parse_block(block, files.conll))
+        yield from (Parts(None, _arcs(block, files.conll)) for block in read_blocks(files.conll))
 
 
-def read_predicted(files: TreeFiles) -> Iterator[Parts]:
-    """Predicted trees, streamed; heads need not form trees."""
-    if files.conll is None:
-        yield from read_gold(files)
-        return
-    arcs = (_arcs(block, files.conll) for block in read_blocks(files.conll))
-    if files.brackets is None:
-        yield from (Parts(None, one) for one in arcs)
-        return
-    trees = read_brackets(files.brackets, empties="strip")
-    for number, (c, d) in enumerate(zip_longest(trees, arcs), 1):
-        if c is None or d is None:
-            short, long = (files.brackets, files.conll) if c is None else (files.conll, files.brackets)
-            raise FileError(f"sentence {number} has no partner: {os.fspath(short)} ends before it", path=long)
-        try:
-            same_words(c.words, d.words, number, ("the bracket file", "the CoNLL file"))
-        except ArcspanError as error:
-            raise FileError(str(error), path=str(files)) from None
-        yield Parts(c, d)
+def _loose_pair(place: Aligned, files: TreeFiles) -> Parts:
+    """A pair whose heads do not form a tree; an error where that is not all that is wrong with it."""
+    if place.unit is None or place.block is None or [one.kind for one in place.problems] != ["columns"]:
+        raise place.problems[0].error()
+    constituency = ConstituencyTree.from_brackets(place.unit.text, empties="strip")
+    arcs = _arcs(place.block, str(files.conll))
+    if [*map(plain, constituency.words)] != [*map(plain, arcs.words)]:
+        what = f"the words are not those of the tree at {os.fspath(files.brackets or '')}:{place.unit.line}"
+        raise FileError(what, path=files.conll, line=place.block.line)
+    return Parts(constituency, arcs)
 
 
 def _arcs(block: Block, path: PathLike) -> Arcs:
-    """The tree of a block, or its columns where the heads form none."""
+    """The tree of a block, or its columns where the heads do not form one."""
     try:
         return parse_block(block, path)
     except FileError:
-        rows = [line.split("\t") for line in block.lines if not line.startswith("#")]
-        rows = [row for row in rows if row[0].isdecimal()]
-        if any(len(row) != 10 or not row[6].isdecimal() for row in rows):
+        heads, relations, words, tags, upos, lemmas, features = block_columns(block, path)
+        if max(heads, default=0) > len(heads):
             raise
-        if [int(row[0]) for row in rows] != list(range(1, len(rows) + 1)):
-            raise
-        heads = tuple(int(row[6]) for row in rows)
-        if max(heads, default=0) > len(rows):
-            raise
-        bare = [["" if cell == "_" else cell for cell in row] for row in rows]
-        return LooseArcs(
-            words=tuple(row[1] for row in rows),
-            heads=heads,
-            relations=tuple(row[7] for row in rows),
-            tags=tuple(row[4] for row in bare),
-            upos=tuple(row[3] for row in bare),
-        )
+        return LooseArcs(words, heads, relations, tags, upos, lemmas, features)
 
 
 def evaluate_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Report:
     """Score files; a difference between them is a FileError that names the prediction and the first place."""
     scoring = scoring or Scoring()
     with _named(predicted):
-        return make_report(score_all(read_gold(gold), read_predicted(predicted), scoring), scoring)
+        return make_report(score_all(read_parts(gold), read_parts(predicted), scoring), scoring)
 
 
 def breakdown_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Breakdown:
     """The breakdown of files; see `evaluate_files`."""
     with _named(predicted):
-        return breakdown(read_gold(gold), read_predicted(predicted), scoring)
+        return breakdown(read_parts(gold), read_parts(predicted), scoring)
 
 
 @contextlib.contextmanager

@@ -10,10 +10,12 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Mapping
+from itertools import cycle
 from typing import Any
 
 from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.evaluation.breakdown import CURVES, NOTHING, Breakdown
+from arcspan.evaluation.metrics import Tally
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -48,7 +50,7 @@ def _matplotlib() -> Any:
 
 
 def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
-    """The curves of all systems, one panel a curve, as a picture file's bytes."""
+    """The curves of all systems, one panel per curve, as the bytes of a picture file."""
     matplotlib = _matplotlib()
     names = [name for name in CURVES if any(system.curves[name] for system in systems.values())]
     if not names:
@@ -75,21 +77,17 @@ def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
 
 
 def _draw_curve(panel: Any, name: str, systems: Mapping[str, Breakdown]) -> None:
-    first = next(iter(systems.values()))
-    bins = list(dict.fromkeys(b for system in systems.values() for b in system.curves[name]))
-    order = list(first.curves[name]) + [b for b in bins if b not in first.curves[name]]
-    gold = [first.curves[name][b].gold if b in first.curves[name] else 0 for b in order]
-    places = range(len(order))
-    heights = []
-    for (system_name, system), colour, marker, dash in zip(
-        systems.items(), _cycle(_COLOURS), _cycle(_MARKERS), _cycle(_DASHES), strict=False
-    ):
-        points = [(x, value) for x, b in enumerate(order) if (value := system.value(name, b)) is not None]
-        heights += [value for _, value in points]
+    curves = [system.curves[name] for system in systems.values()]
+    bins = list(dict.fromkeys(bin_name for curve in curves for bin_name in curve))
+    heights: list[float] = []
+    looks = zip(cycle(_COLOURS), cycle(_MARKERS), cycle(_DASHES), strict=False)
+    for (title, system), (colour, marker, dash) in zip(systems.items(), looks, strict=False):
+        points = {x: value for x, b in enumerate(bins) if (value := system.value(name, b)) is not None}
+        heights += points.values()
         panel.plot(
-            [x for x, _ in points],
-            [value for _, value in points],
-            label=system_name,
+            list(points),
+            list(points.values()),
+            label=title,
             color=colour,
             marker=marker,
             linestyle=dash,
@@ -101,9 +99,9 @@ def _draw_curve(panel: Any, name: str, systems: Mapping[str, Breakdown]) -> None
     height = max(4.0, high - low)
     # The curves keep to the upper two thirds, above the bars.
     panel.set_ylim(max(0.0, low - 0.6 * height), min(100 + 0.05 * height, high + 0.1 * height))
-    _draw_shares(panel, places, gold)
-    panel.set_xticks(list(places), order)
-    panel.set_xlim(-0.6, len(order) - 0.4)
+    _draw_shares(panel, [curves[0].get(b, Tally()).gold for b in bins])
+    panel.set_xticks(range(len(bins)), bins)
+    panel.set_xlim(-0.6, len(bins) - 0.4)
     panel.set_ylabel(f"{CURVES[name][0]} (%)")
     panel.set_xlabel(f"{CURVES[name][1]} (words)")
     panel.grid(axis="y", color="#d9d9d9", linewidth=0.5, zorder=0)
@@ -112,19 +110,19 @@ def _draw_curve(panel: Any, name: str, systems: Mapping[str, Breakdown]) -> None
         panel.spines[side].set_visible(False)
 
 
-def _draw_shares(panel: Any, places: range, gold: list[int]) -> None:
+def _draw_shares(panel: Any, gold: list[int]) -> None:
     """Pale bars: the share of the gold items in each bin, the largest a quarter of the panel high."""
     total = sum(gold)
     if not total:
         return
     behind = panel.twinx()
     shares = [100 * count / total for count in gold]
-    behind.bar(places, shares, width=0.72, color="#e9ecef", zorder=0)
+    behind.bar(range(len(shares)), shares, width=0.72, color="#e9ecef", zorder=0)
     behind.set_ylim(0, 4 * max(shares))
     behind.set_yticks([])
     for side in behind.spines.values():
         side.set_visible(False)
-    for x, share in zip(places, shares, strict=True):
+    for x, share in enumerate(shares):
         panel.text(
             x,
             share + 0.04 * max(shares),
@@ -185,17 +183,13 @@ def _draw_cells(
     """Right labels in blue, wrong ones in orange, each with its share."""
     right = colours("right", ["#ffffff", "#c6dbef", "#4292c6"])
     wrong = colours("wrong", ["#ffffff", "#fdd0a2", "#d94801"])
-    errors = [
-        share
-        for gold, row in zip(down, shares, strict=True)
-        for predicted, share in zip(across, row, strict=True)
-        if predicted != gold != NOTHING
-    ]
+    rows = [(gold, list(zip(across, row, strict=True))) for gold, row in zip(down, shares, strict=True)]
+    errors = [share for gold, row in rows for predicted, share in row if predicted != gold != NOTHING]
     highest = max([5.0, *errors])
     cells: list[list[Any]] = []
-    for y, (gold, row) in enumerate(zip(down, shares, strict=True)):
+    for y, (gold, row) in enumerate(rows):
         cells.append([])
-        for x, (predicted, share) in enumerate(zip(across, row, strict=True)):
+        for x, (predicted, share) in enumerate(row):
             depth = share / 100 if gold in (predicted, NOTHING) else share / highest
             cells[-1].append(right(depth) if gold == predicted else wrong(depth))
             if share:
@@ -225,10 +219,6 @@ def confused_labels(confusion: Counter[tuple[str, str]], limit: int) -> list[str
     chosen = sorted(names, key=lambda name: (-errors[name], -gold[name], name))[:limit]
     order = sorted(chosen, key=lambda name: (-gold[name], name))
     return [*order, NOTHING] if errors[NOTHING] else order
-
-
-def _cycle(items: tuple[Any, ...]) -> tuple[Any, ...]:
-    return items * 8
 
 
 def _save(figure: Any, kind: str) -> bytes:

@@ -6,11 +6,13 @@ from a `.prm` file, read as the C program reads it.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from arcspan.errors import FileError
 
@@ -48,9 +50,12 @@ class BracketRules:
     _counted: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        fill = functools.partial(object.__setattr__, self)
+        for name in ("deleted", "deleted_for_length", "quotes"):
+            fill(name, frozenset(getattr(self, name)))
         for name in ("equal_labels", "equal_words"):
-            pairs = getattr(self, name)
-            object.__setattr__(self, name, frozenset(pairs) | frozenset((b, a) for a, b in pairs))
+            fill(name, frozenset(pair for a, b in getattr(self, name) for pair in ((a, b), (b, a))))
+        fill("labelled", bool(self.labelled))
 
     def same_label(self, a: str, b: str) -> bool:
         """Whether two labels, or two tags, count as the same."""
@@ -99,9 +104,7 @@ def read_prm(path: str | os.PathLike[str]) -> BracketRules:
     >>> rules.name, rules.cutoff, sorted(rules.deleted)
     ('my.prm', 70, ['TOP'])
     """
-    sets: dict[str, set[str]] = {"deleted": set(), "deleted_for_length": set(), "quotes": set()}
-    pairs: dict[str, set[tuple[str, str]]] = {"equal_labels": set(), "equal_words": set()}
-    numbers: dict[str, int] = {}
+    found: dict[str, Any] = {}
     unknown = False
     text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     for number, line in enumerate(text.split("\n"), 1):
@@ -113,35 +116,25 @@ def read_prm(path: str | os.PathLike[str]) -> BracketRules:
         if not value:
             raise FileError(f"{keyword} has no value", path=path, line=number)
         if keyword in _SETS:
-            sets[_SETS[keyword]].add(value)
+            found.setdefault(_SETS[keyword], set()).add(value)
         elif keyword in _PAIRS:
             two = value.split()
             if len(two) != 2:
                 raise FileError(
                     f"{keyword} takes two values, not {len(two)}: {value!r}", path=path, line=number
                 )
-            pairs[_PAIRS[keyword]].add((two[0], two[1]))
+            found.setdefault(_PAIRS[keyword], set()).add(tuple(two))
         elif keyword in _NUMBERS:
-            found = re.match(r"[+-]?\d+", value)
-            if not found:
+            digits = re.match(r"[+-]?\d+", value)
+            if not digits:
                 raise FileError(f"{keyword} takes a number, not {value!r}", path=path, line=number)
-            numbers[_NUMBERS[keyword]] = int(found.group())
+            found[_NUMBERS[keyword]] = int(digits.group())
         elif keyword != "DEBUG":
             unknown = True
             warnings.warn(f"{path}:{number}: EVALB has no keyword {keyword}; ignored", stacklevel=2)
-    if unknown and not (any(sets.values()) or any(pairs.values()) or numbers):
-        raise FileError("no EVALB parameter file: it has none of its keywords", path=path)
-    return BracketRules(
-        name=Path(path).name,
-        deleted=frozenset(sets["deleted"]),
-        deleted_for_length=frozenset(sets["deleted_for_length"]),
-        quotes=frozenset(sets["quotes"]),
-        equal_labels=frozenset(pairs["equal_labels"]),
-        equal_words=frozenset(pairs["equal_words"]),
-        labelled=bool(numbers.get("labelled", 1)),
-        cutoff=numbers.get("cutoff", 40),
-        max_errors=numbers.get("max_errors", 10),
-    )
+    if unknown and not found:
+        raise FileError("not an EVALB parameter file: it has none of its keywords", path=path)
+    return BracketRules(name=Path(path).name, **found)
 
 
 _SETS = {"DELETE_LABEL": "deleted", "DELETE_LABEL_FOR_LENGTH": "deleted_for_length", "QUOTE_LABEL": "quotes"}

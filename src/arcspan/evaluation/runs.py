@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from arcspan.errors import ArcspanError
-from arcspan.evaluation.report import METRICS, Report
-from arcspan.evaluation.tables import KINDS, columns, longest_signature
+from arcspan.evaluation.metrics import METRICS
+from arcspan.evaluation.report import Report, check_comparable
+from arcspan.evaluation.tables import Printable, blocks, columns
 
 
 @dataclass(frozen=True, repr=False)
-class Runs:
+class Runs(Printable):
     """Reports on several runs over the same gold trees.
 
     >>> from arcspan.evaluation import evaluate
@@ -34,14 +34,7 @@ class Runs:
         runs = cls(tuple(reports))
         if not runs.reports:
             raise ArcspanError("no run to take the mean of")
-        first = runs.reports[0]
-        for other in runs.reports[1:]:
-            if other.sentences != first.sentences:
-                raise ArcspanError(f"one run has {first.sentences} sentences, another {other.sentences}")
-            for name in first.figures():
-                one, two = first.signature(name), other.signature(name)
-                if one != two:
-                    raise ArcspanError(f"one run has {one}, another {two}")
+        check_comparable({f"run {k}": report for k, report in enumerate(runs.reports, 1)})
         return runs
 
     def _values(self) -> dict[str, list[float]]:
@@ -62,32 +55,27 @@ class Runs:
 
     def to_dict(self) -> dict[str, Any]:
         """Means, deviations, signatures, and the report on each run."""
-        mean = self.mean()
         return {
-            **mean,
+            **self.mean(),
             "deviation": self.deviation(),
-            "signatures": {name: self.reports[0].signature(name) for name in mean},
+            "signatures": self._signatures(),
             "runs": [report.to_dict() for report in self.reports],
         }
 
-    def to_json(self) -> str:
-        """`to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
+    def _signatures(self) -> dict[str, str]:
+        return {name: self.reports[0].signature(name) for name in self._values()}
 
     def __str__(self) -> str:
         """A table: mean, deviation, and each run."""
         mean, deviation, each = self.mean(), self.deviation(), self._values()
-        first = self.reports[0]
-        blocks = [f"{len(self.reports)} runs over {first.sentences} sentences"]
-        for kind, title in KINDS.items():
-            names = [name for name in mean if METRICS[name].kind == kind]
-            if names:
-                rows = [["", "mean", "std", *(f"run {k}" for k in range(1, len(self.reports) + 1))]]
-                for name in names:
-                    values = [mean[name], deviation[name], *each[name]]
-                    rows.append([METRICS[name].title, *(f"{value:.2f}" for value in values)])
-                blocks.append(f"{title}  [{longest_signature(first, names)}]\n{columns(rows)}")
-        return "\n\n".join(blocks)
+        parts = [f"{len(self.reports)} runs over {self.reports[0].sentences} sentences"]
+        for title, how, names in blocks(self._signatures()):
+            rows = [["", "mean", "std", *(f"run {k}" for k in range(1, len(self.reports) + 1))]]
+            for name in names:
+                values = [mean[name], deviation[name], *each[name]]
+                rows.append([METRICS[name].title, *(f"{value:.2f}" for value in values)])
+            parts.append(f"{title}  [{how}]\n{columns(rows)}")
+        return "\n\n".join(parts)
 
     def __repr__(self) -> str:
         mean, deviation = self.mean(), self.deviation()

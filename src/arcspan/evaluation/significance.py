@@ -1,14 +1,12 @@
-"""Is system A better than system B, or were the sentences kind to it?
+"""Is system A better than system B, or is the difference due to chance?
 
-Both tests work on the counts of each sentence, and compute every figure from summed counts as the report
-does.
+Both tests work on the counts of each sentence, and compute every figure from summed counts as the report does.
 
 - Paired bootstrap (Efron and Tibshirani 1993; Berg-Kirkpatrick et al. 2012): draw as many sentences with
   replacement, the same for both systems. The middle 95% of the figures are their confidence intervals; the
   p-value is the share of draws whose difference lies at least as far from the observed one as that lies from
   zero.
-- Approximate randomization (Noreen 1989; Yeh 2000): were the systems equally good, their outputs for a
-sentence
+- Approximate randomization (Noreen 1989; Yeh 2000): were the systems equally good, their outputs for a sentence
   could change places. The p-value is the share of such exchanges, by fair coins, that give at least the
   observed difference.
 
@@ -17,7 +15,6 @@ Both p-values are two-sided and count the observed outcome among the draws, so t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -26,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcspan.errors import ArcspanError
-from arcspan.evaluation.report import COLUMNS, METRICS, Report, figures
-from arcspan.evaluation.tables import KINDS, columns
+from arcspan.evaluation.metrics import METRICS
+from arcspan.evaluation.report import Report, check_comparable
+from arcspan.evaluation.tables import Printable, blocks, columns
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -49,7 +47,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Printable):
     """Every figure that both reports have, with the tests' outcome."""
 
     differences: dict[str, Difference]
@@ -75,10 +73,6 @@ class Comparison:
             "signatures": self.signatures,
         }
 
-    def to_json(self) -> str:
-        """`to_dict` as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
-
     def __str__(self) -> str:
         """A table; stars mark p-values of both tests below 0.05, 0.01 and 0.001."""
         share = f"{100 * self.confidence:g}% interval"
@@ -99,16 +93,8 @@ class Comparison:
             )
         head = f"{self.sentences} sentences, {self.samples} draws, seed {self.seed}"
         foot = "* p < 0.05, ** p < 0.01, *** p < 0.001 in both tests"
-        return "\n\n".join([head, columns(rows), foot, "\n".join(self._how())])
-
-    def _how(self) -> list[str]:
-        """A line on how each kind of figure was made."""
-        lines = []
-        for kind, title in KINDS.items():
-            found = [text for name, text in self.signatures.items() if METRICS[name].kind == kind]
-            if found:
-                lines.append(f"{title}: {max((text.partition('|')[2] for text in found), key=len)}")
-        return lines
+        how = [f"{block.title}: {block.how}" for block in blocks(self.signatures)]
+        return "\n\n".join([head, columns(rows), foot, "\n".join(how)])
 
 
 def _stars(p: float) -> str:
@@ -136,36 +122,35 @@ def compare(
     >>> las.difference, las.interval, las.p_randomization < 0.01
     (100.0, (100.0, 100.0), True)
     """
-    if a.sentences != b.sentences:
-        raise ArcspanError(f"system A has {a.sentences} sentences, system B {b.sentences}")
+    metrics = check_comparable({"system A": a, "system B": b})
     if not a.sentences:
         raise ArcspanError("no sentences to compare")
     if samples < 1:
         raise ArcspanError(f"the number of draws must be positive, not {samples}")
     if not 0 < confidence < 1:
         raise ArcspanError(f"the confidence lies between 0 and 1 (0.95), not {confidence}")
-    known = b.figures()
-    metrics = [name for name in a.figures() if name in known]
-    for name in metrics:
-        if a.signature(name) != b.signature(name):
-            raise ArcspanError(f"system A has {a.signature(name)}, system B {b.signature(name)}")
-    counts_a, counts_b = a.counts.astype(np.float64), b.counts.astype(np.float64)
-    drawn_a, drawn_b = _bootstrap(counts_a, counts_b, metrics, samples, np.random.default_rng([seed, 0]))
-    swapped_a, swapped_b = _randomize(counts_a, counts_b, metrics, samples, np.random.default_rng([seed, 1]))
-    values_a, values_b = a.figures(), b.figures()
+    counted = [name for name in a.counts if name in b.counts]
+    one, other = (
+        np.stack([report.counts[name] for name in counted], axis=1).astype(np.float64) for report in (a, b)
+    )
+    draws = _bootstrap(one, other, samples, np.random.default_rng([seed, 0]))
+    exchanges = _randomize(one, other, samples, np.random.default_rng([seed, 1]))
     differences = {}
     for name in metrics:
-        observed = values_a[name] - values_b[name]
-        spread = drawn_a[name] - drawn_b[name]
+        value = METRICS[name].value
+        value_a, value_b = getattr(a, name), getattr(b, name)
+        drawn_a, drawn_b = (value(dict(zip(counted, sums.T, strict=True))) for sums in draws)
+        swapped_a, swapped_b = (value(dict(zip(counted, sums.T, strict=True))) for sums in exchanges)
+        observed, spread = value_a - value_b, drawn_a - drawn_b
         differences[name] = Difference(
-            values_a[name],
-            values_b[name],
+            value_a,
+            value_b,
             observed,
             _interval(spread, confidence),
-            _interval(drawn_a[name], confidence),
-            _interval(drawn_b[name], confidence),
+            _interval(drawn_a, confidence),
+            _interval(drawn_b, confidence),
             _p_value(spread - observed, observed),
-            _p_value(swapped_a[name] - swapped_b[name], observed),
+            _p_value(swapped_a - swapped_b, observed),
         )
     signatures = {name: a.signature(name) for name in metrics}
     return Comparison(differences, signatures, a.sentences, samples, seed, confidence, names)
@@ -182,11 +167,9 @@ def _p_value(under_null: Array, observed: float) -> float:
     return (1 + int(extreme)) / (1 + len(under_null))
 
 
-def _bootstrap(
-    a: Array, b: Array, metrics: list[str], samples: int, rng: np.random.Generator
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Figures of both systems on sentences drawn with replacement."""
-    n = len(a)
+def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Counts of both systems [samples, counts], summed over sentences drawn with replacement."""
+    n, width = a.shape
     both = np.hstack([a, b])
 
     def sums(rows: int) -> Array:
@@ -197,14 +180,11 @@ def _bootstrap(
         return total
 
     total = np.vstack([sums(rows) for rows in _blocks(samples, n)])
-    width = len(COLUMNS)
-    return _figures(total[:, :width], metrics), _figures(total[:, width:], metrics)
+    return total[:, :width], total[:, width:]
 
 
-def _randomize(
-    a: Array, b: Array, metrics: list[str], samples: int, rng: np.random.Generator
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Figures of both systems after exchanging their outputs for random sentences."""
+def _randomize(a: Array, b: Array, samples: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Counts of both systems [samples, counts] after exchanging their outputs for random sentences."""
     n = len(a)
     gain = b - a
 
@@ -214,7 +194,7 @@ def _randomize(
         return total
 
     moved = np.vstack([sums(rows) for rows in _blocks(samples, n)])
-    return _figures(a.sum(axis=0) + moved, metrics), _figures(b.sum(axis=0) - moved, metrics)
+    return a.sum(axis=0) + moved, b.sum(axis=0) - moved
 
 
 def _blocks(samples: int, n: int) -> Iterator[int]:
@@ -222,7 +202,3 @@ def _blocks(samples: int, n: int) -> Iterator[int]:
     rows = max(1, _CELLS // n)
     for start in range(0, samples, rows):
         yield min(rows, samples - start)
-
-
-def _figures(totals: Array, metrics: list[str]) -> dict[str, Array]:
-    return figures(dict(zip(COLUMNS, totals.T, strict=True)), metrics)

@@ -1,19 +1,27 @@
-"""Reports as text for people."""
+"""Reports as text, for people and for machines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from arcspan.evaluation.metrics import KINDS, METRICS, Tally
 
 if TYPE_CHECKING:
-    from arcspan.evaluation.report import Report, Tally
+    from arcspan.evaluation.report import Report
 
-KINDS = {
-    "attachment": "Dependencies",
-    "brackets": "Constituents (as EVALB)",
-    "complete": "Whole sentences",
-    "tags": "Tags",
-}
+
+class Printable:
+    """What prints as JSON; each class says itself how it prints for people."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content by name."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """`to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
 
 def columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
@@ -34,37 +42,59 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     return "\n".join(lines)
 
 
+class Block(NamedTuple):
+    """The figures of one kind: a title, how they were made, and their names."""
+
+    title: str
+    how: str
+    names: list[str]
+
+
+def blocks(signatures: Mapping[str, str]) -> Iterator[Block]:
+    """Figures by kind; the figure that depends on most rules says for all of its kind how they were made."""
+    for kind, title in KINDS.items():
+        names = [name for name in signatures if METRICS[name].kind == kind]
+        if names:
+            most = max(names, key=lambda name: len(METRICS[name].depends_on))
+            yield Block(title, signatures[most].partition("|")[2], names)
+
+
 def report_table(report: Report) -> str:
     """Every figure of a report, by what it scores, and the signatures."""
-    from arcspan.evaluation.report import METRICS
-
     values = report.figures()
     totals = report.totals
-    blocks = [f"{report.sentences} sentences"]
+    parts = [f"{report.sentences} sentences"]
     if totals["error"] or totals["skipped"]:
-        blocks[0] += (
+        parts[0] += (
             f", of which EVALB leaves out {totals['error']} (words differ after deletion) and "
             f"{totals['skipped']} (nothing predicted)"
         )
-    width = max((len(METRICS[name].title) for name in values), default=0)
-    for kind, title in KINDS.items():
-        names = [name for name in values if METRICS[name].kind == kind]
-        if names:
-            lines = [f"  {METRICS[name].title:<{width}}  {values[name]:6.2f}" for name in names]
-            blocks.append("\n".join([f"{title}  [{longest_signature(report, names)}]", *lines]))
-    blocks += [f"Note: {text}" for text in report.notes]
-    return "\n\n".join(blocks)
+    width = max(len(metric.title) for metric in METRICS.values())
+    for title, how, names in blocks({name: report.signature(name) for name in METRICS}):
+        if any(name in values for name in names):
+            lines = [f"  {METRICS[name].title:<{width}}  {shown(values.get(name)):>6}" for name in names]
+            parts.append("\n".join([f"{title}  [{how}]", *lines]))
+        else:
+            parts.append(f"{title}  -")
+    return "\n\n".join([*parts, *(f"Note: {text}" for text in report.notes)])
 
 
-def longest_signature(report: Report, names: Sequence[str]) -> str:
-    """How a block of figures was made; the figure that depends on most says it for all."""
-    return max((report.signature(name).partition("|")[2] for name in names), key=len)
+def shown(value: float | None) -> str:
+    """A figure with two decimals; "-" where there is none."""
+    return "-" if value is None else f"{value:.2f}"
 
 
-def tally_table(title: str, tallies: Mapping[str, Tally], limit: int | None = None) -> str:
-    """Precision and recall of each label or relation, the most frequent first."""
-    rows = [[title, "gold", "predicted", "P", "R", "F1"]]
-    for name, tally in list(tallies.items())[:limit]:
-        scores = [f"{value:.2f}" for value in (tally.precision, tally.recall, tally.f1)]
-        rows.append([name or '""', str(tally.gold), str(tally.predicted), *scores])
+def tally_table(title: str, tallies: Mapping[str, Tally], main: Mapping[str, Tally] | None = None) -> str:
+    """Precision and recall of each label or relation, the most frequent first; beside them those without subtypes."""
+    heads = ["gold", "predicted", "P", "R", "F1"]
+    rows = [[title, *heads] + ["|", "any subtype:", *heads] * (main is not None)]
+    for name in {**tallies, **(main or {})}:
+        row = [name or '""', *_cells(tallies.get(name))]
+        rows.append(row if main is None else [*row, "|", "", *_cells(main.get(name))])
     return columns(rows)
+
+
+def _cells(tally: Tally | None) -> list[str]:
+    if tally is None:
+        return ["-"] * 5
+    return [str(tally.gold), str(tally.predicted), *map(shown, (tally.precision, tally.recall, tally.f1))]

@@ -1,0 +1,242 @@
+"""Two sentences of trees compared: gold and predicted, by the rules that the caller chose.
+
+The words are compared first: sentences that differ are refused, with the place. What is counted in a sentence is
+listed in `count`, the figures made of these counts in `metrics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Literal, NamedTuple, Protocol
+
+from arcspan.errors import ArcspanError
+from arcspan.evaluation.attachment import Arcs, Punctuation, ScoredArc, score_attachment, words_that_count
+from arcspan.evaluation.brackets import Alignment, FlatTree, SentenceBrackets, align, bracket_counts
+from arcspan.evaluation.rules import BracketRules, as_rules
+from arcspan.treebanks.pairs import plain
+from arcspan.trees import ConstituencyTree, DependencyTree, compatible
+
+#: What the two trees of a sentence are called.
+LAYERS = ("constituency", "dependency")
+
+
+class Parts(NamedTuple):
+    """The two trees of a sentence, either of which may be missing; a `treebanks.Pair` serves as well."""
+
+    constituency: ConstituencyTree | None
+    dependencies: Arcs | None
+
+    @classmethod
+    def of(cls, pair: AnyPair) -> Parts:
+        """From a pair (constituency, dependencies), or anything with attributes of these names, such as a Parse."""
+        if isinstance(pair, tuple | list):
+            return cls(*pair)
+        return cls(pair.constituency, pair.dependencies)
+
+
+class HasTrees(Protocol):
+    """Something that carries both trees, such as a Parse."""
+
+    @property
+    def constituency(self) -> ConstituencyTree:
+        """The constituency tree."""
+
+    @property
+    def dependencies(self) -> DependencyTree:
+        """The dependency tree."""
+
+
+AnyPair = tuple[ConstituencyTree | None, Arcs | None] | HasTrees
+
+
+class Scored(NamedTuple):
+    """One sentence scored: its trees, the aligned brackets, and the arcs of the words that count."""
+
+    gold: Parts
+    predicted: Parts
+    alignment: Alignment | None
+    arcs: list[ScoredArc] | None
+    punctuation_known: bool
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How sentences are scored; see `evaluate`."""
+
+    punctuation: Punctuation = "ptb"
+    rules: BracketRules = field(default_factory=lambda: as_rules(None))
+    subtypes: bool = True
+    tags: Literal["predicted", "gold"] = "predicted"
+
+    def score(self, gold: AnyPair, predicted: AnyPair, number: int) -> Scored:
+        """Score one sentence; `number` is for messages."""
+        gold, predicted = Parts.of(gold), Parts.of(predicted)
+        alignment = arcs = None
+        known = False
+        if gold.constituency is not None and predicted.constituency is not None:
+            alignment = self._brackets(gold.constituency, predicted.constituency, number)
+        if gold.dependencies is not None and predicted.dependencies is not None:
+            same_words(gold.dependencies.words, predicted.dependencies.words, number)
+            counts, known = words_that_count(
+                self.punctuation, _gold_words(gold), _gold_tags(gold), gold.dependencies.upos
+            )
+            arcs = score_attachment(gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes)
+        return Scored(gold, predicted, alignment, arcs, known)
+
+    def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> Alignment:
+        if gold.words != predicted.words:
+            same_words(_spoken(gold), _spoken(predicted), number)
+        # Words were compared above, where their escapes are known; only those that tags delete can differ
+        # now.
+        words = gold.words if len(gold) == len(predicted) else predicted.words
+        tags = predicted.tags
+        if self.tags == "gold" and len(gold) == len(predicted):
+            tags = gold.tags
+        return align(
+            FlatTree(gold.words, gold.tags, gold.spans), FlatTree(words, tags, predicted.spans), self.rules
+        )
+
+
+def _gold_tags(gold: Parts) -> Sequence[str]:
+    """The tags that the rule ptb looks at: those of the constituency tree, which it comes from."""
+    assert gold.dependencies is not None
+    if gold.constituency is not None and len(gold.constituency.words) == len(gold.dependencies.heads):
+        return gold.constituency.tags if any(gold.constituency.tags) else gold.dependencies.tags
+    return gold.dependencies.tags
+
+
+def _gold_words(gold: Parts) -> Sequence[str]:
+    """The words of the dependency tree, or where it was made without any, of the constituency tree."""
+    assert gold.dependencies is not None
+    if gold.constituency is not None and not any(gold.dependencies.words):
+        return gold.constituency.words
+    return gold.dependencies.words
+
+
+def _spoken(tree: ConstituencyTree) -> tuple[str, ...]:
+    return tree.without_empties().words
+
+
+def same_words(
+    first: Sequence[str],
+    second: Sequence[str],
+    number: int,
+) -> None:
+    """Refuse sentences that differ in more than the way a word is written in treebanks.
+
+    >>> same_words(["(", "a"], ["-LRB-", "a"], 1)
+    >>> same_words(["a", "b"], ["a", "c"], 7)
+    Traceback (most recent call last):
+    arcspan.errors.ArcspanError: sentence 7, word 2: 'b' in the gold tree, 'c' in the predicted tree
+    """
+    if first == second:
+        return
+    n, k = len(first), len(second)
+    if n == k and not (any(first) and any(second)):
+        return
+    for m, (a, b) in enumerate(zip_longest(first, second), 1):
+        if a is None or b is None:
+            raise ArcspanError(
+                f"sentence {number}: {n} words in the gold tree, {k} in the predicted tree: "
+                f"word {m}, {a or b!r}, is in the {'gold' if b is None else 'predicted'} tree only"
+            )
+        if a != b and plain(a) != plain(b):
+            raise ArcspanError(
+                f"sentence {number}, word {m}: {a!r} in the gold tree, {b!r} in the predicted tree"
+            )
+
+
+def score_all(gold: Iterable[AnyPair], predicted: Iterable[AnyPair], scoring: Scoring) -> Iterator[Scored]:
+    """Score sentence by sentence; ArcspanError at the first place that does not fit.
+
+    Of each layer, the predictions must have a tree for every gold tree or for none: no gold tree is left out of a
+    score because nothing was predicted for it.
+    """
+    missing = object()
+    predicted_layers: dict[str, bool] = {}
+    for number, (a, b) in enumerate(zip_longest(gold, predicted, fillvalue=missing), 1):
+        if a is missing or b is missing:
+            short, long = ("gold", "predicted") if a is missing else ("predicted", "gold")
+            raise ArcspanError(
+                f"the {short} trees end after sentence {number - 1}, the {long} ones do not: "
+                f"sentence {number} has no partner"
+            )
+        one = scoring.score(a, b, number)  # type: ignore[arg-type]
+        for layer, tree, other in zip(LAYERS, one.gold, one.predicted, strict=True):
+            if tree is not None and predicted_layers.setdefault(layer, other is not None) != (
+                other is not None
+            ):
+                raise ArcspanError(
+                    f"sentence {number}: there is {'no' if other is None else 'a'} predicted {layer} tree, unlike in "
+                    "the sentences before"
+                )
+        yield one
+
+
+def count(one: Scored) -> dict[str, int]:
+    """What is counted in a sentence, by the names that `metrics` uses."""
+    arcs = one.arcs or []
+    brackets = SentenceBrackets(-1, 0) if one.alignment is None else one.alignment.counts
+    has_con, has_dep = one.alignment is not None, one.arcs is not None
+    complete_dep = has_dep and all(arc.right for arc in arcs)
+    return {
+        **bracket_counts(brackets),
+        "arcs": len(arcs),
+        "right_heads": sum(arc.right_head for arc in arcs),
+        "right_relations": sum(arc.right_relation for arc in arcs),
+        "right_main_relations": sum(arc.right_main for arc in arcs),
+        "right_arcs": sum(arc.right for arc in arcs),
+        "right_main_arcs": sum(arc.right_head and arc.right_main for arc in arcs),
+        "con_sentences": int(has_con),
+        "dep_sentences": int(has_dep),
+        "both_sentences": int(has_con and has_dep),
+        "complete_con": int(brackets.complete),
+        "complete_dep": int(complete_dep),
+        "complete_both": int(brackets.complete and complete_dep),
+        "predicted_pairs": int(None not in one.predicted),
+        "fitting": int(trees_fit(*one.predicted)),
+        **_annotation_counts(one),
+    }
+
+
+def trees_fit(constituency: ConstituencyTree | None, dependencies: Arcs | None) -> bool:
+    """Whether two predicted trees are compatible; heads that do not form a tree fit nothing.
+
+    >>> c = ConstituencyTree.from_brackets("(S (NP (DT a) (NN dog)) (VB barks))")
+    >>> trees_fit(c, DependencyTree([3, 3, 0], ["det", "nsubj", "root"]))
+    False
+    """
+    if constituency is None or not isinstance(dependencies, DependencyTree):
+        return False
+    return compatible(constituency, dependencies)
+
+
+#: What words may be annotated with: columns of trees, each with a count of its own and one of the right ones.
+ANNOTATIONS = ("tags", "upos", "lemmas", "features")
+
+
+def annotated(one: Scored) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
+    """The annotations of all words: name, gold, predicted. Tags are those of the constituents, where there are any."""
+    (gold_c, gold), (predicted_c, predicted) = one.gold, one.predicted
+    if gold_c is not None and predicted_c is not None and len(gold_c) == len(predicted_c):
+        yield "tags", gold_c.tags, predicted_c.tags
+    if gold is not None and predicted is not None:
+        if gold_c is None or predicted_c is None:
+            yield "tags", gold.tags, predicted.tags
+        for name in ANNOTATIONS[1:]:
+            yield name, getattr(gold, name), getattr(predicted, name)
+
+
+def _annotation_counts(one: Scored) -> dict[str, int]:
+    """Gold annotations and right ones; a word without features counts too, since it must not be given any."""
+    counts = {prefix + name: 0 for name in ANNOTATIONS for prefix in ("", "right_")}
+    for name, gold, predicted in annotated(one):
+        pairs = [(a, b) for a, b in zip(gold, predicted, strict=True) if a or name == "features"]
+        counts[name] = len(pairs)
+        # Features may be written in any order.
+        counts["right_" + name] = sum(
+            a == b or (name == "features" and sorted(a.split("|")) == sorted(b.split("|"))) for a, b in pairs
+        )
+    return counts
