@@ -20,9 +20,12 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
 from arcspan.neural.model import Model
-from arcspan.neural.settings import EncoderSettings, Inventories, ModelSettings
+from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.outputs import Inventories
+from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.runtime.bundle import FORMAT, write_bundle
-from arcspan.runtime.inputs import PieceInputs, WordInputs
+from arcspan.runtime.loading import load_predictor
 
 WORDS = [
     *("the", "a", "dog", "cat", "tree", "role", "plays", "sees", "Logic"),
@@ -124,6 +127,13 @@ def _piece_inputs() -> PieceInputs:
     return PieceInputs(
         tokenizer.to_str(), begin=2, end=3, padding=0, unknown=1, window=40, overlap=12, pieces_per_word=8
     )
+
+
+def load(
+    folder: Path, *, threads: int | None = None, memory_limit: int = 2 << 30, **options: Any
+) -> Predictor:
+    """The predictor of a bundle."""
+    return load_predictor(folder, Budget(threads=threads, memory=memory_limit), **options)[0]
 
 
 def sentences(count: int, *, longest: int = 30, seed: int = 1) -> list[list[str]]:

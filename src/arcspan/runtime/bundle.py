@@ -18,21 +18,36 @@ from typing import Any
 
 from arcspan._version import __version__
 from arcspan.errors import BundleError
-from arcspan.runtime.inputs import dump
+from arcspan.files import dump
+from arcspan.runtime.schema import SchemaError, check
 
 FORMAT = 1
+MODELS = Path(__file__).parents[1] / "models"  # inside the package
 
 
 def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[str, str]) -> None:
-    """Complete a bundle in `work`, which holds its graphs, and move it to `target` in one step."""
+    """Complete a bundle in `work`, which holds its graphs, and move it to `target`.
+
+    A bundle that was there is moved aside first, and removed once the new one is in its place.
+    """
     for name, text in {**texts, "config.json": dump(config)}.items():
         (work / name).write_text(text, encoding="utf-8")
     sums = {file.name: checksum(file) for file in sorted(work.iterdir())}
     (work / "checksums.json").write_text(dump(sums), encoding="utf-8")
     os.chmod(work, 0o755)
-    if target.exists():
-        shutil.rmtree(target)
-    os.replace(work, target)
+    if not target.exists():
+        os.replace(work, target)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        os.replace(target, old / "bundle")
+        try:
+            os.replace(work, target)
+        except BaseException:
+            os.replace(old / "bundle", target)
+            raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def update_bundle(folder: Path, changes: dict[str, Any], texts: dict[str, str] | None = None) -> None:
@@ -54,9 +69,9 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
     if not folder.is_dir():
         raise BundleError(f"{folder}: no such folder: name a model bundle (arcspan export makes one)")
     config = _read_json(folder / "config.json")
-    found = config.get("format")
-    if not isinstance(found, int):
-        raise BundleError(f"{folder / 'config.json'}: no format version: not a model bundle")
+    place, found = folder / "config.json", config.get("format")
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise BundleError(f"{place}: no format version: not a model bundle")
     if found > FORMAT:
         raise BundleError(
             f"{folder}: bundle format {found} is newer than {FORMAT}, the newest that arcspan {__version__} reads: "
@@ -65,11 +80,28 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
     sums = _read_json(folder / "checksums.json")
     for name, expected in sums.items():
         file = folder / name
+        if Path(name).name != name or not isinstance(expected, str):
+            raise BundleError(f"{folder / 'checksums.json'}: damaged: {name!r} is not a file of the bundle")
         if not file.is_file():
             raise BundleError(f"{file}: missing from the bundle")
         if verify and checksum(file) != expected:
             raise BundleError(f"{file}: damaged (its checksum differs from the one in checksums.json)")
+    try:
+        check(config)
+    except SchemaError as error:
+        raise BundleError(f"{place}: damaged: {error}") from None
+    for name in _files(config):
+        if name not in sums:
+            raise BundleError(f"{folder / 'checksums.json'}: damaged: it does not have {name}")
     return config
+
+
+def _files(config: dict[str, Any]) -> list[str]:
+    """The files that a configuration needs beside itself."""
+    graphs = [component[name] for component in config["components"] for name in ("score", "label")]
+    pieces = ["tokenizer.json"] if config["inputs"]["kind"] == "pieces" else []
+    rules = [config["labelling"]["rules"]] if "labelling" in config else []
+    return ["config.json", *graphs, *pieces, *rules]
 
 
 def checksum(path: Path) -> str:
@@ -86,7 +118,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BundleError(f"{path}: missing: not a model bundle") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: damaged: {error}") from None
     if not isinstance(data, dict):
         raise BundleError(f"{path}: damaged: not a JSON object")

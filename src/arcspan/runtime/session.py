@@ -8,47 +8,73 @@ session has no threads of its own that a fork would lose.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from arcspan.errors import BundleError
+from arcspan.errors import ArcspanError, BundleError
+from arcspan.prediction.inputs import Arrays
+from arcspan.prediction.outputs import NAMED_OUTPUTS, WORD_OUTPUTS, Inventories
+from arcspan.prediction.scores import Places, Scores
 
-Arrays = dict[str, np.ndarray]
+_ONCE = ("hidden", "span", "arc", *(output.name for output in WORD_OUTPUTS))
 
 # Runs that need more than this give their memory back to the system afterwards.
 _LARGE = 64 << 20
 
 
-class Scores(NamedTuple):
-    """What the score graph says of a batch; what a model does not have is None.
+# Devices by name, and what onnxruntime calls them; `auto` is the first that is installed.
+DEVICES = {
+    "cuda": "CUDAExecutionProvider",
+    "coreml": "CoreMLExecutionProvider",
+    "directml": "DmlExecutionProvider",
+    "cpu": "CPUExecutionProvider",
+}
 
-    hidden  float32 [B, n+2, D]: words' vectors, which the label graph reads
-    span    float32 [B, n+1, n+1]: span[b, i, j] for the words i+1..j
-    arc     float32 [B, n+1, n+1]: arc[b, m, h] for h as the head of m, 0 the root
-    headed  float32 [B, n+1, n+1, n+1]: headed[b, i, j, h], i < j only; other cells hold anything
-    tag     float32 [B, n+2, tags], and upos likewise: position 0 is the sentence's beginning
-    """
 
-    hidden: np.ndarray
-    span: np.ndarray | None
-    arc: np.ndarray | None
-    headed: np.ndarray | None
-    tag: np.ndarray | None
-    upos: np.ndarray | None
+def providers(device: str) -> list[str]:
+    """What onnxruntime is asked to compute with: the device, then the processor for what it cannot do."""
+    if device == "cpu":
+        return [DEVICES["cpu"]]
+    if device != "auto" and device not in DEVICES:
+        raise ArcspanError(f"device={device!r}: choose auto, {', '.join(DEVICES)}")
+    import onnxruntime
+
+    installed = onnxruntime.get_available_providers()
+    wanted = [DEVICES[device]] if device != "auto" else list(DEVICES.values())
+    found = [name for name in wanted if name in installed][:1]
+    if not found:
+        warnings.warn(
+            f"device={device!r}: this onnxruntime has no {wanted[0]} (it has {', '.join(installed)}); using the CPU",
+            stacklevel=2,
+        )
+    return list(dict.fromkeys([*found, DEVICES["cpu"]]))
 
 
 class Session:
     """The graphs of one model of a bundle (`component`, an entry of the bundle's configuration).
 
-    They are loaded at the first use.
+    They are loaded at the first use, by the providers of onnxruntime that are named.
     """
 
-    def __init__(self, folder: Path, component: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        component: dict[str, Any],
+        inventories: Inventories,
+        providers: Sequence[str] = ("CPUExecutionProvider",),
+    ) -> None:
+        self.providers = list(providers)
         self.folder = folder
+        self._sizes = {
+            output.name: len(getattr(inventories, output.names))
+            for output in NAMED_OUTPUTS
+            if output.name in component["outputs"]
+        }
         self.part: str = component["part"]
         self.outputs = frozenset(component["outputs"])
         self.reads_tags = bool(component.get("gold_tags"))
@@ -60,18 +86,27 @@ class Session:
         self._graphs: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
-    @property
-    def has_headed(self) -> bool:
-        """Whether the model has second-order scores."""
-        return "headed" in self.outputs
-
     def load(self) -> tuple[Any, Any]:
         """The score graph and the label graph."""
         if self._graphs is None:
             with self._lock:
                 if self._graphs is None:
-                    self._graphs = (_load(self._files[0]), _load(self._files[1]))
+                    self._graphs = tuple(_load(file, self.providers) for file in self._files)
+                    self._check_graphs(*self._graphs)
         return self._graphs
+
+    def _check_graphs(self, *graphs: Any) -> None:
+        """Refuse graphs that do not fit the inventories: cut or put together from several bundles."""
+        made = {output.name: output.shape for graph in graphs for output in graph.get_outputs()}
+        for name in self.outputs:
+            if name not in made:
+                raise BundleError(f"{self.folder}: the graphs do not make {name!r}, which config.json names")
+        for name, size in self._sizes.items():
+            found = made[name][-1] if made[name] else None
+            if isinstance(found, int) and found != size:
+                raise BundleError(
+                    f"{self.folder}: the graphs score {found} of {name!r}, the inventories have {size}"
+                )
 
     def score(self, arrays: Arrays, *, headed: bool = True, room: int = 1 << 28) -> Scores:
         """Score a batch; `arrays` come from the bundle's inputs.
@@ -80,11 +115,10 @@ class Session:
         would take more than `room` bytes.
         """
         graph, _ = self.load()
-        names = [name for name in Scores._fields if name in self.outputs and name != "headed"]
-        given = dict(arrays)
-        if not self.has_headed:
-            found: Arrays = dict(zip(names, self._run(graph, names, given), strict=True))
-            return Scores(**{name: found.get(name) for name in Scores._fields})  # type: ignore[arg-type]
+        names = [name for name in _ONCE if name in self.outputs]
+        if "headed" not in self.outputs:
+            found = dict(zip(names, self._run(graph, names, arrays), strict=True))
+            return _scores(found, None, arrays.get("styles"))
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
         size = positions - 1
         i, j = _pairs(size) if headed else (_NONE, _NONE)
@@ -92,37 +126,40 @@ class Session:
         each = 4 * sentences * (3 * 512 + 2 * size)
         large = len(i) * each > _LARGE
         runs = max(1, min(len(i) // 2, -(-len(i) * each // room)))
-        cube = np.empty((sentences, size, size, size), dtype=np.float32) if headed else None
         found = {}
+        rows = []
         for begin, end in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
-            given["pair_i"], given["pair_j"] = _two_or_more(i[begin:end]), _two_or_more(j[begin:end])
+            given = {
+                **arrays,
+                "pair_i": _two_or_more(i[begin:end]),
+                "pair_j": _two_or_more(j[begin:end]),
+            }
             wanted = ["headed"] if begin else [*names, "headed"]
             outputs = dict(zip(wanted, self._run(graph, wanted, given, large), strict=True))
-            if cube is not None:
-                _scatter(outputs["headed"], i[begin:end], j[begin:end], cube)
+            rows.append(outputs.pop("headed")[:, : end - begin])
             found = found or outputs
-        scores = {name: found.get(name) for name in Scores._fields}
-        return Scores(**{**scores, "headed": cube})  # type: ignore[arg-type]
+        packed = (rows[0] if len(rows) == 1 else np.concatenate(rows, 1)) if headed else None
+        return _scores(found, packed, arrays.get("styles"))
 
     def label(
-        self, hidden: np.ndarray, nodes: Sequence[np.ndarray], words: Sequence[np.ndarray]
-    ) -> list[Any]:
+        self, hidden: Arrays, nodes: Places, words: Places
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Scores of labels [K, labels] at nodes (b, i, j), of relations [W, relations] at words (b, m, h).
 
-        A list of two; None for what the model does not have.
+        None for what the model does not have.
         """
         _, graph = self.load()
-        given: Arrays = {"hidden": hidden}
-        names, counts = [], []
+        given = dict(hidden)
+        counts = {}
         for kind, prefix, places in (("label", "node_", nodes), ("relation", "word_", words)):
             if kind in self.outputs:
-                names.append(kind)
-                counts.append(len(places[0]))
+                counts[kind] = len(places[0])
                 letters = "bij" if kind == "label" else "bmh"
                 for letter, place in zip(letters, places, strict=True):
                     given[prefix + letter] = np.ascontiguousarray(_two_or_more(place), dtype=np.int64)
-        found = dict(zip(names, zip(self._run(graph, names, given), counts, strict=True), strict=True))
-        return [found[name][0][: found[name][1]] if name in found else None for name in ("label", "relation")]
+        made = zip(counts, self._run(graph, list(counts), given), strict=True)
+        found = {name: rows[: counts[name]] for name, rows in made}
+        return found.get("label"), found.get("relation")
 
     @staticmethod
     def _run(graph: Any, names: list[str], given: Arrays, large: bool = False) -> list[np.ndarray]:
@@ -155,18 +192,14 @@ def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
 _known_pairs: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
 
-def _scatter(packed: np.ndarray, i: np.ndarray, j: np.ndarray, cube: np.ndarray) -> None:
-    """Put rows [B, pairs, n+1] in their places [B, i, j, :]."""
-    begin = 0
-    while begin < len(i):
-        # A run of pairs with the same i has neighbouring j: one copy.
-        row = i[begin]
-        end = begin + int(np.searchsorted(i[begin:], row, side="right"))
-        cube[:, row, j[begin] : j[end - 1] + 1] = packed[:, begin:end]
-        begin = end
+def _scores(found: Arrays, headed: np.ndarray | None, styles: np.ndarray | None) -> Scores:
+    """Scores by name; `hidden` is what the label graph reads."""
+    hidden = {"hidden": found.pop("hidden"), **({} if styles is None else {"styles": styles})}
+    structure = {name: found.pop(name, None) for name in ("span", "arc")}
+    return Scores(hidden, **structure, headed=headed, words=found)
 
 
-def _load(file: Path) -> Any:
+def _load(file: Path, providers: list[str]) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -175,7 +208,7 @@ def _load(file: Path) -> Any:
     # Every batch has its own shape: plans for shapes seen before would only pile up.
     options.enable_mem_pattern = False
     try:
-        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(str(file), options, providers=providers)
     except Exception as error:
         reason = str(error).strip().splitlines()[-1]
         raise BundleError(f"{file}: onnxruntime cannot load this graph: {reason}") from None

@@ -9,7 +9,6 @@ import shutil
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,9 @@ import pytest
 
 from arcspan import decoding
 from arcspan.errors import BundleError, ScoreError
-from arcspan.runtime import predictor as module
-from arcspan.runtime.predictor import Prediction, Predictor
-from arcspan.training.predict import predict as predict_in_torch
-from tests.runtime.random_bundles import Made, sentences, tagged
+from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.predictor import Budget, Predictor
+from tests.runtime.random_bundles import Made, load, sentences, tagged
 
 
 def same(first: Prediction, second: Any) -> bool:
@@ -30,8 +28,17 @@ def same(first: Prediction, second: Any) -> bool:
 
 
 def same_trees(first: Prediction, second: Any) -> bool:
-    names = ("nodes", "heads", "relations", "tags", "upos")
-    return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)
+    names = ("nodes", "heads", "relations")
+    return (
+        all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)
+        and first.words.keys() == second.words.keys()
+        and all(np.array_equal(first.words[name], second.words[name]) for name in first.words)
+    )
+
+
+def in_torch(made: Made) -> Predictor:
+    """The same predictor over the torch models."""
+    return Predictor(made.models, made.inputs, made.models[0].inventories, Budget(threads=1, cells=4000))
 
 
 @pytest.fixture
@@ -41,33 +48,28 @@ def words() -> list[list[str]]:
 
 def test_trees_and_tags_are_those_of_the_torch_model(made: Made, words: list[list[str]]) -> None:
     tags = tagged(words)
-    found = Predictor(made.folder, threads=1).predict(words, tags)
-    wanted = [predict_in_torch(model, made.inputs, words, tags=tags) for model in made.models]
-    for mine, *torch_says in zip(found, *wanted, strict=True):
-        first, last = (
-            torch_says[0],
-            torch_says[-1],
-        )  # constituents and tags from the first of SEP's two models
-        both = replace(first, heads=last.heads, relations=last.relations)
-        assert same_trees(mine, both)
-        assert mine.score == pytest.approx(sum(one.score for one in torch_says), abs=1e-3)
+    found = load(made.folder, threads=1).predict(words, tags)
+    wanted = in_torch(made).predict(words, tags)
+    for mine, theirs in zip(found, wanted, strict=True):
+        assert same_trees(mine, theirs)
+        assert mine.score == pytest.approx(theirs.score, abs=1e-3)
 
 
 def test_neighbours_order_and_threads_change_nothing(made: Made, words: list[list[str]]) -> None:
-    predictor = Predictor(made.folder, threads=1)
+    predictor = load(made.folder, threads=1)
     together = predictor.predict(words)
     alone = [predictor.predict([one])[0] for one in words]
     backwards = predictor.predict(words[::-1])[::-1]
-    threaded = Predictor(made.folder, threads=3).predict(words)
+    threaded = load(made.folder, threads=3).predict(words)
     for others in (alone, backwards, threaded):
         assert all(same(one, other) for one, other in zip(together, others, strict=True))
 
 
 def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: Made) -> None:
     words = sentences(20, longest=12)
-    plenty = Predictor(joint2o.folder, threads=2)
-    little = Predictor(joint2o.folder, threads=2, memory_limit=plenty.chart_bytes(12))
-    items = little._prepare(words, None, little.submit([]))
+    plenty = load(joint2o.folder, threads=2)
+    little = load(joint2o.folder, threads=2, memory_limit=plenty.chart_bytes(12))
+    items = little._prepare(words, None, None, little.submit([]))
     assert len(list(little._batches(items))) > len(list(plenty._batches(items)))
     pairs = zip(plenty.predict(words), little.predict(words), strict=True)
     assert all(same(one, other) and not other.approximate for one, other in pairs)
@@ -76,27 +78,27 @@ def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: Ma
 def test_batches_hold_every_sentence_once_and_like_lengths_together(
     joint2o: Made, words: list[list[str]]
 ) -> None:
-    predictor = Predictor(joint2o.folder)
-    items = predictor._prepare(words, None, predictor.submit([]))
+    predictor = load(joint2o.folder)
+    items = predictor._prepare(words, None, None, predictor.submit([]))
     batches = list(predictor._batches(items))
     assert sorted(place for batch in batches for place in batch) == list(range(len(words)))
     for batch in batches:
         widest = max(items[place].cost for place in batch)
-        assert len(batch) == 1 or widest * len(batch) <= module.BATCH_CELLS
+        assert len(batch) == 1 or widest * len(batch) <= predictor.budget.cells
 
 
 def test_a_sentence_longer_than_the_window_is_parsed_exactly(joint2o: Made) -> None:
-    predictor = Predictor(joint2o.folder)
+    predictor = load(joint2o.folder)
     words = [*sentences(1, seed=4)[0], *["unbelievable"] * 30]
     assert predictor.inputs.cost(predictor.inputs.prepare([words])[0]) > 3 * 40
     (found,) = predictor.predict([words])
-    (wanted,) = predict_in_torch(joint2o.models[0], joint2o.inputs, [words])
+    (wanted,) = in_torch(joint2o).predict([words])
     assert same_trees(found, wanted)
     assert not found.approximate
 
 
 def test_an_empty_sentence_has_an_empty_prediction(made: Made) -> None:
-    predictor = Predictor(made.folder)
+    predictor = load(made.folder)
     empty, other = predictor.predict([[], ["the", "dog"]])
     assert empty.error is None
     assert empty.heads is not None and len(empty.heads) == 0
@@ -105,7 +107,7 @@ def test_an_empty_sentence_has_an_empty_prediction(made: Made) -> None:
 
 def test_a_sentence_that_fails_loses_no_neighbour(joint2o: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*sentences(30, seed=9), ["dog"] * 7, ["the", "", "dog"]]
-    predictor = Predictor(joint2o.folder, threads=2)
+    predictor = load(joint2o.folder, threads=2)
     wanted = predictor.predict(words)
     search = decoding.eisner_satta
 
@@ -127,7 +129,7 @@ def test_a_sentence_that_fails_loses_no_neighbour(joint2o: Made, monkeypatch: py
 
 
 def test_threads_may_share_a_predictor(joint2o: Made, words: list[list[str]]) -> None:
-    predictor = Predictor(joint2o.folder, threads=2)
+    predictor = load(joint2o.folder, threads=2)
     wanted = predictor.predict(words)
     found: dict[int, list[Prediction]] = {}
     callers = [
@@ -150,7 +152,7 @@ def _scores(predictor: Predictor, words: Sequence[Sequence[str]], answer: Any) -
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_goes_on_with_its_parents_predictor(sep: Made, words: list[list[str]]) -> None:
-    predictor = Predictor(sep.folder, threads=2)
+    predictor = load(sep.folder, threads=2)
     wanted = [one.score for one in predictor.predict(words)]
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
@@ -167,7 +169,7 @@ def test_a_damaged_bundle_is_named(joint1o: Made, tmp_path: Path) -> None:
         shutil.copytree(joint1o.folder, folder)
         change(folder / name)
         with pytest.raises(BundleError) as caught:
-            Predictor(folder).predict([["the", "dog"]])
+            load(folder).predict([["the", "dog"]])
         return str(caught.value)
 
     assert "damaged" in damaged("both-score.onnx", lambda file: file.write_bytes(file.read_bytes()[:-100]))
@@ -182,7 +184,7 @@ def test_a_bundle_of_a_newer_format_asks_for_a_newer_arcspan(joint1o: Made, tmp_
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "format": 99}))
     with pytest.raises(BundleError, match="install a newer arcspan"):
-        Predictor(folder)
+        load(folder)
 
 
 def test_a_graph_that_is_no_graph_is_named_even_where_nothing_was_verified(
@@ -192,7 +194,7 @@ def test_a_graph_that_is_no_graph_is_named_even_where_nothing_was_verified(
     shutil.copytree(joint1o.folder, folder)
     (folder / "both-score.onnx").write_bytes(b"no graph")
     with pytest.raises(BundleError, match=r"both-score\.onnx"):
-        Predictor(folder, verify=False).predict([["the", "dog"]])
+        load(folder, verify=False).predict([["the", "dog"]])
 
 
 def test_parsing_needs_no_torch(toy_bundle: Path) -> None:

@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arcspan.runtime.session import Scores, Session
+from arcspan.prediction.prediction import Prediction, whole_is_constituent
+from arcspan.prediction.scores import Scorer, Scores
 
 if TYPE_CHECKING:
-    from arcspan.runtime.predictor import Item, Prediction, Predictor
+    from arcspan.prediction.predictor import Item, Predictor
 
 PIECE = 96  # words; treebank sentences are rarely longer
 LEAST = 16  # words; no cut makes a shorter piece
@@ -49,7 +50,7 @@ def _parse_parts(predictor: Predictor, item: Item, cuts: Sequence[int]) -> list[
     bounds = list(pairwise(cuts))
     sentences = [item.words[i:j] for i, j in bounds]
     tags = [None if item.tags is None else item.tags[i:j] for i, j in bounds]
-    found = predictor.predict_here(sentences, tags)
+    found = predictor.predict_here(sentences, tags, [item.style] * len(bounds))
     for prediction in found:
         if prediction.error is not None:
             raise ValueError(prediction.error)
@@ -58,8 +59,7 @@ def _parse_parts(predictor: Predictor, item: Item, cuts: Sequence[int]) -> list[
 
 def _join(predictor: Predictor, item: Item) -> Prediction:
     scored = [
-        (session, session.score(predictor.arrays(session, [item]), headed=False))
-        for session in predictor.sessions
+        (scorer, scorer.score(predictor.arrays(scorer, [item]), headed=False)) for scorer in predictor.scorers
     ]
     span = next((scores.span[0] for _, scores in scored if scores.span is not None), None)
     arc = next((scores.arc[0] for _, scores in scored if scores.arc is not None), None)
@@ -78,7 +78,7 @@ def _join(predictor: Predictor, item: Item) -> Prediction:
         parts.heads[roots - 1] = np.append(0, roots)[found.heads]
         tops = [int(roots[head]) for head in found.tops]
     inner = [place for place, (a, b) in enumerate(over_pieces) if b - a > 1]
-    labels = _label(scored, [tree[place] for place in inner], roots, parts, item.length)
+    labels = _label(predictor, item, scored, [tree[place] for place in inner], roots, parts)
     nodes = None
     if span is not None:
         score += float(sum(span[tree[place]] for place in inner))
@@ -98,15 +98,14 @@ class _Parts:
     def __init__(self, predictions: Sequence[Prediction], cuts: Sequence[int]) -> None:
         self._predictions, self._cuts = predictions, cuts
         self.score = sum(part.score for part in predictions)
-        self.relations = self._all("relations")
-        self.heads: np.ndarray | None = self._all("heads")
+        self.words = {
+            name: np.concatenate([part.words[name] for part in predictions]) for name in predictions[0].words
+        }
+        self.relations = _all([part.relations for part in predictions])
+        self.heads = _all([part.heads for part in predictions])
         if self.heads is not None:
             begins = np.repeat(cuts[:-1], np.diff(cuts))
             self.heads = np.where(self.heads > 0, self.heads + begins, 0)
-
-    def _all(self, name: str) -> np.ndarray | None:
-        own = [getattr(part, name) for part in self._predictions]
-        return None if own[0] is None else np.concatenate(own)
 
     def roots(self) -> np.ndarray:
         """The word that heads each part."""
@@ -127,11 +126,15 @@ class _Parts:
             nodes=nodes,
             heads=self.heads,
             relations=self.relations,
-            tags=self._all("tags"),
-            upos=self._all("upos"),
+            words=self.words,
             score=float(score),
             approximate=True,
         )
+
+
+def _all(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if known else None
 
 
 def cut(words: Sequence[str], span: np.ndarray | None, longest: int) -> list[tuple[int, int]]:
@@ -211,25 +214,35 @@ def choose_heads(tree: Sequence[tuple[int, int]], arc: np.ndarray) -> Heads:
 
 
 def _label(
-    scored: Sequence[tuple[Session, Scores]],
+    predictor: Predictor,
+    item: Item,
+    scored: Sequence[tuple[Scorer, Scores]],
     spans: Sequence[tuple[int, int]],
     roots: np.ndarray,
     parts: _Parts,
-    n: int,
 ) -> list[int]:
     """Labels of the spans above the pieces; the relations of the pieces' roots are put in their place."""
     labels: list[int] = []
+    known, style = predictor.inventories, item.style
     i, j = np.asarray(spans, dtype=np.int64).reshape(-1, 2).T
-    for session, scores in scored:
+    for scorer, scores in scored:
         words = [roots, roots, roots]
         if parts.heads is not None:
             words = [np.zeros_like(roots), roots, parts.heads[roots - 1]]
-        label, relation = session.label(scores.hidden, [np.zeros_like(i), i, j], words)
+        label, relation = scorer.label(scores.hidden, [np.zeros_like(i), i, j], words)
         if label is not None:
-            label[(i == 0) & (j == n), 0] = -np.inf
+            whole_is_constituent(label, i, j, item.length)
+            known.forbid_unused("label", label, np.full(len(label), style.constituency))
             labels = label.argmax(1).tolist()
-        if relation is not None and parts.relations is not None:
+        if relation is not None and parts.heads is not None and parts.relations is not None:
+            known.forbid_unused("relation", relation, np.full(len(relation), style.dependency))
             parts.relations[roots - 1] = relation.argmax(1)
+            if predictor.guidelines is not None:
+                fixed = np.arange(relation.shape[1]) == parts.relations[:, None]
+                values = np.where(fixed, 0.0, -np.inf)
+                values[roots - 1] = relation
+                lengths = np.asarray([item.length])
+                parts.relations = predictor.guidelines.choose(values, parts.heads, lengths, parts.words)
     return labels
 
 
@@ -241,8 +254,12 @@ def _join_flat(predictor: Predictor, item: Item, cuts: Sequence[int]) -> Predict
     root = 0
     if parts.heads is not None and parts.relations is not None:
         root, *others = parts.roots().tolist()
-        names = predictor.inventories.relations
-        beside = next((name for name in ("parataxis", "list", "conj", "dep") if name in names), names[0])
+        known = predictor.inventories
+        style = np.asarray([item.style.dependency])
+        used = known.forbid_unused("relation", np.zeros((1, len(known.relations))), style)[0] == 0
+        names = [name if use else "" for name, use in zip(known.relations, used, strict=True)]
+        wanted = ("parataxis", "list", "conj", "dep", *filter(None, names))
+        beside = next(name for name in wanted if name in names)
         places = np.asarray(others, dtype=np.int64) - 1
         parts.heads[places], parts.relations[places] = root, names.index(beside)
     if blocks[0].nodes is not None:

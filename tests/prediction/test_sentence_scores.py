@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from arcspan.errors import ArcspanError
-from arcspan.runtime.confidence import Calibration, log_softmax
-from arcspan.runtime.constraints import Arc, Head, Root, Span
-from arcspan.runtime.evidence import Evidence
-from arcspan.runtime.predictor import Prediction, Predictor
+from arcspan.prediction.confidence import Calibration, log_softmax
+from arcspan.prediction.constraints import Arc, Head, Root, Span
+from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.predictor import Predictor
+from arcspan.prediction.sentence_scores import SentenceScores
 from tests.decoding.all_trees import Tree, scores_of
-from tests.runtime.random_bundles import WORDS, Made
+from tests.runtime.random_bundles import WORDS, Made, load
 
 Key = tuple[tuple[int, ...], frozenset[tuple[int, int, int]]]
 
@@ -25,7 +26,14 @@ Key = tuple[tuple[int, ...], frozenset[tuple[int, int, int]]]
 def predictor(request: pytest.FixtureRequest) -> Predictor:
     """A joint model of second, and of first order."""
     made: Made = request.getfixturevalue(request.param)
-    return Predictor(made.folder, threads=1)
+    return load(made.folder, threads=1)
+
+
+def cautious(predictor: Predictor) -> Predictor:
+    """The same model with minimum Bayes risk."""
+    return Predictor(
+        predictor.scorers, predictor.inputs, predictor.inventories, predictor.budget, decode="mbr"
+    )
 
 
 def some_words(n: int, seed: int) -> list[str]:
@@ -36,12 +44,15 @@ class Oracle:
     """Every tree of a sentence with its score, and what the user would see of it."""
 
     def __init__(self, predictor: Predictor, words: list[str]) -> None:
-        free = Evidence(predictor, words)
+        free = SentenceScores(predictor, words)
         assert free.labels is not None
         self.n, self.labels = len(words), free.labels
         ((_, scores),) = free._scored
         assert scores.span is not None and scores.arc is not None
-        headed = None if scores.headed is None else scores.headed[0]
+        headed = None
+        if scores.headed is not None:
+            headed = np.zeros((self.n + 1,) * 3)
+            headed[np.triu_indices(self.n + 1, 1)] = scores.headed[0]
         self.trees = list(scores_of(self.n, scores.span[0], scores.arc[0], headed))
         self.chains = predictor.inventories.labels
 
@@ -94,7 +105,7 @@ def key_of(prediction: Prediction) -> Key:
 def test_the_k_best_are_all_distinct_pairs_in_the_order_of_their_scores(predictor: Predictor, n: int) -> None:
     words = some_words(n, n)
     wanted = {key: max(scores) for key, scores in Oracle(predictor, words).pairs().items()}
-    found = Evidence(predictor, words).kbest(10_000)
+    found = SentenceScores(predictor, words).kbest(10_000)
     assert len(found) == len(wanted)
     assert {key_of(one) for one in found} == set(wanted)
     for one in found:
@@ -107,11 +118,11 @@ def test_the_first_of_the_k_best_is_the_parse_itself(predictor: Predictor) -> No
     for seed in range(12):
         words = some_words(4 + 2 * seed, seed)
         (best,) = predictor.predict([words])
-        evidence = Evidence(predictor, words)
+        evidence = SentenceScores(predictor, words)
         for other in (evidence.kbest(1)[0], evidence.kbest(3)[0], evidence.best()):
             assert key_of(best) == key_of(other)
             assert np.array_equal(best.relations, other.relations)
-            assert np.array_equal(best.tags, other.tags)
+            assert np.array_equal(best.words["tag"], other.words["tag"])
             assert best.score == pytest.approx(other.score, abs=1e-3)
 
 
@@ -147,9 +158,9 @@ def test_constraints_leave_exactly_the_pairs_that_meet_them(predictor: Predictor
         outcomes.add(bool(wanted))
         if not wanted:
             with pytest.raises(ArcspanError, match=r"required|forbidden|Span|Arc|Root|Head"):
-                Evidence(predictor, words, require=require, forbid=forbid)
+                SentenceScores(predictor, words, require=require, forbid=forbid)
             continue
-        evidence = Evidence(predictor, words, require=require, forbid=forbid)
+        evidence = SentenceScores(predictor, words, require=require, forbid=forbid)
         found = {key_of(one): one.score for one in evidence.kbest(10_000)}
         assert found == pytest.approx(wanted, abs=1e-4)
         assert key_of(evidence.best()) == max(wanted, key=lambda key: wanted[key])
@@ -161,8 +172,8 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
     predictor: Predictor, temperature: float
 ) -> None:
     words = some_words(5, 3)
-    predictor.calibration = Calibration(temperature, temperature, 1.5, 1.5, 1.2)
-    evidence = Evidence(predictor, words)
+    predictor.calibration = Calibration(temperature, 1.5, 1.5)
+    evidence = SentenceScores(predictor, words)
     oracle = Oracle(predictor, words)
     weight = {id(tree): math.exp(score / temperature) for tree, score in oracle.trees}
     total = sum(weight.values())
@@ -182,15 +193,22 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
         for m, h in enumerate(parse.heads.tolist(), 1):
             share = sum(weight[id(tree)] for tree, _ in oracle.trees if tree.heads[m] == h) / total
             assert sure.arcs[m - 1] == pytest.approx(share, abs=1e-4)
-        whole = sum(map(math.exp, pairs[key_of(parse)])) / sum(math.exp(score) for _, score in oracle.trees)
+        whole = sum(math.exp(score / temperature) for score in pairs[key_of(parse)]) / total
         whole *= math.prod(float(label_p[i, j, label]) for i, j, _, label in parse.nodes.tolist())
         whole *= math.prod(sure.relations)
-        assert sure.sentence == pytest.approx(whole ** (1 / 1.2), rel=1e-3)
+        assert sure.sentence == pytest.approx(whole, rel=1e-3)
+        assert sure.sentence <= min([*sure.spans.values(), *sure.arcs])
+
+
+def test_the_probabilities_of_the_k_best_sum_to_at_most_one(predictor: Predictor) -> None:
+    scores = SentenceScores(predictor, some_words(4, 3))
+    every = [scores.confidence(one).sentence for one in scores.kbest(10_000)]
+    assert 0 < sum(every) <= 1 + 1e-6
 
 
 def test_under_constraints_probabilities_are_those_given_the_constraints(predictor: Predictor) -> None:
     words = some_words(6, 8)
-    evidence = Evidence(predictor, words, require=[Root(4), Span(1, 4)], forbid=[Arc(4, 6)])
+    evidence = SentenceScores(predictor, words, require=[Root(4), Span(1, 4)], forbid=[Arc(4, 6)])
     sure = evidence.confidence(evidence.best())
     assert sure.arcs[3] == pytest.approx(1)
     assert sure.spans[1, 4] == pytest.approx(1, abs=1e-6)
@@ -213,17 +231,17 @@ def test_minimum_bayes_risk_finds_the_most_expected_parts(predictor: Predictor) 
         sum(spans[place] for place in tree.spans) + sum(arcs[arc] for arc in enumerate(tree.heads[1:], 1))
         for tree, _ in oracle.trees
     ]
-    (found,) = Predictor(predictor.folder, threads=1, decode="mbr").predict([words])
+    (found,) = cautious(predictor).predict([words])
     assert found.score == pytest.approx(max(expected), abs=1e-4)
     assert found.heads is not None
     assert tuple(found.heads.tolist()) == oracle.trees[int(np.argmax(expected))][0].heads[1:]
 
 
 def test_minimum_bayes_risk_obeys_constraints(predictor: Predictor) -> None:
-    careful = Predictor(predictor.folder, threads=1, decode="mbr")
+    careful = cautious(predictor)
     for seed in range(4):
         require: list[Any] = [Root(3), Span(0, 2, "NP"), Head(4, 7, 6)]
-        found = Evidence(careful, some_words(8, seed), require=require, forbid=[Head(0, 2, 1)]).best()
+        found = SentenceScores(careful, some_words(8, seed), require=require, forbid=[Head(0, 2, 1)]).best()
         assert found.nodes is not None and found.heads is not None
         assert found.heads[2] == 0
         rows = {(i, j): (h, label) for i, j, h, label in found.nodes.tolist()}
@@ -234,9 +252,9 @@ def test_minimum_bayes_risk_obeys_constraints(predictor: Predictor) -> None:
 
 
 def test_two_models_answer_what_two_models_can(sep: Made) -> None:
-    predictor = Predictor(sep.folder, threads=1)
+    predictor = load(sep.folder, threads=1)
     words = some_words(6, 2)
-    evidence = Evidence(predictor, words, require=[Span(1, 4), Root(2)])
+    evidence = SentenceScores(predictor, words, require=[Span(1, 4), Root(2)])
     found = evidence.best()
     assert found.nodes is not None and found.heads is not None
     assert [1, 4] in found.nodes[:, :2].tolist()
@@ -247,19 +265,19 @@ def test_two_models_answer_what_two_models_can(sep: Made) -> None:
     with pytest.raises(ArcspanError, match="both trees at once"):
         evidence.kbest(2)
     with pytest.raises(ArcspanError, match="one model finds both"):
-        Evidence(predictor, words, forbid=[Head(1, 3, 2)])
+        SentenceScores(predictor, words, forbid=[Head(1, 3, 2)])
 
 
 def test_a_sentence_too_long_for_the_memory_is_refused_with_what_it_needs(joint1o: Made) -> None:
-    predictor = Predictor(joint1o.folder, threads=1, memory_limit=1 << 20)
+    predictor = load(joint1o.folder, threads=1, memory_limit=1 << 20)
     with pytest.raises(ArcspanError, match="larger memory_limit"):
-        Evidence(predictor, some_words(90, 1))
+        SentenceScores(predictor, some_words(90, 1))
     with pytest.raises(ArcspanError, match="larger memory_limit"):
-        Evidence(predictor, some_words(45, 1)).kbest(2)
+        SentenceScores(predictor, some_words(45, 1)).kbest(2)
 
 
 def test_settings_that_are_none_are_refused(joint1o: Made, tmp_path: Path) -> None:
     with pytest.raises(ArcspanError, match="choose best"):
-        Predictor(joint1o.folder, decode="worst")
+        load(joint1o.folder, decode="worst")
     with pytest.raises(ArcspanError, match="has no rules"):
-        Predictor(joint1o.folder, labelling=True)
+        load(joint1o.folder, labelling=True)

@@ -20,29 +20,27 @@ from arcspan.errors import BundleError
 class Calibration:
     """The temperatures by which scores are divided before they become probabilities; 1 leaves them.
 
-    span, arc        for the marginal probabilities of spans and arcs
+    structure        for trees: the probabilities of spans, arcs and whole trees are those of one distribution
     label, relation  for labels given their spans, relations given their arcs
-    sentence         for the log-probability of the whole: that of the structure at temperature 1, and of all
-                     labels and relations
     """
 
-    span_temperature: float = 1.0
-    arc_temperature: float = 1.0
+    structure_temperature: float = 1.0
     label_temperature: float = 1.0
     relation_temperature: float = 1.0
-    sentence_temperature: float = 1.0
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Calibration:
         """The calibration of a bundle's configuration; all 1 where it has none.
 
-        >>> Calibration.from_config({"calibration": {"arc_temperature": 2}}).arc_temperature
+        >>> Calibration.from_config({"calibration": {"label_temperature": 2}}).label_temperature
         2.0
         """
         given = config.get("calibration") or {}
         names = [field.name for field in fields(cls)]
         try:
             found = {name: float(given[name]) for name in names if name in given}
+            if "arc_temperature" in given:  # as bundles of version 0.1 have it
+                found["structure_temperature"] = float(given["arc_temperature"])
         except (TypeError, ValueError) as error:
             raise BundleError(f"config.json: calibration is damaged: {error}") from None
         for name, value in found.items():

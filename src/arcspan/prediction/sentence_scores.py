@@ -18,27 +18,28 @@ import numpy as np
 from arcspan import decoding
 from arcspan.decoding.constraints import Masks
 from arcspan.errors import ArcspanError
-from arcspan.runtime.confidence import Calibration, Confidence, log_softmax
-from arcspan.runtime.constraints import Arc, Constraint, Head, Span, allowed_labels, structure_masks
-from arcspan.runtime.predictor import Item, Prediction, Predictor, divided, marginals, marginals_at, merge
-from arcspan.runtime.session import Scores, Session
+from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
+from arcspan.prediction.constraints import Arc, Constraint, Head, Span, allowed_labels, structure_masks
+from arcspan.prediction.outputs import Style
+from arcspan.prediction.prediction import Prediction, assemble, merge, whole_is_constituent
+from arcspan.prediction.predictor import Item, Predictor
+from arcspan.prediction.scores import Scorer, Scores, log_partition, marginals
 
 _ROWS = 1024  # nodes that are labelled in one run: a biaffine labeller takes memory for each
 
 
-class Measured(NamedTuple):
-    """Probabilities of spans and arcs [n+1, n+1], and the log-probability of a parse's structure."""
+class Probabilities(NamedTuple):
+    """Marginal probabilities of spans and arcs [n+1, n+1]."""
 
     spans: np.ndarray | None
     arcs: np.ndarray | None
-    structure: float
 
 
 class LengthError(ArcspanError):
     """A sentence that is too long for what was asked, and not for plain parsing."""
 
 
-class Evidence:
+class SentenceScores:
     """The scores of one sentence of at least one word, under constraints.
 
     Raises ArcspanError for a sentence that is too long for the exact search, and for constraints that contradict each
@@ -50,16 +51,17 @@ class Evidence:
         predictor: Predictor,
         words: Sequence[str],
         tags: Sequence[str] | None = None,
+        style: Style | None = None,
         *,
         require: Sequence[Constraint] = (),
         forbid: Sequence[Constraint] = (),
     ) -> None:
         self.predictor, self.n = predictor, len(words)
         (ready,) = predictor.inputs.prepare([words])
-        self._item = Item(words, ready, self.n, predictor.inputs.cost(ready), tags)
+        self._item = Item(words, ready, self.n, predictor.inputs.cost(ready), tags, style or predictor.style)
         self._lengths = np.asarray([self.n])
         self._partitions: dict[float, float] = {}
-        self._probabilities: dict[Calibration, tuple[np.ndarray | None, np.ndarray | None]] = {}
+        self._probabilities: dict[float, Probabilities] = {}
         if predictor.is_too_long(self._item):
             self._refuse_length(predictor.chart_bytes(self.n))
         self._check(require, forbid)
@@ -67,54 +69,44 @@ class Evidence:
         if any(not isinstance(one, Arc) for one in [*require, *forbid]):
             self._allowed = allowed_labels(self.n, require, forbid, predictor.inventories.labels)
         self._scored = [
-            (session, session.score(predictor.arrays(session, [self._item])))
-            for session in predictor.sessions
+            (scorer, scorer.score(predictor.arrays(scorer, [self._item]))) for scorer in predictor.scorers
         ]
         if require or forbid:
             seen = self.visible if any(isinstance(one, Head) for one in forbid) else None
             masks = structure_masks(self.n, require, forbid, seen)
-            self._scored = [
-                (session, scores._replace(**_under(scores, masks))) for session, scores in self._scored
-            ]
+            self._scored = [(scorer, _under(scores, masks)) for scorer, scores in self._scored]
 
     def _refuse_length(self, needed: int) -> None:
         raise LengthError(
             f"a sentence of {self.n} words needs about {needed >> 20} MB for this: "
-            f"load the parser with a larger memory_limit (now {self.predictor.memory_limit >> 20} MB)"
+            f"load the parser with a larger memory_limit (now {self.predictor.budget.memory >> 20} MB)"
         )
 
     def _check(self, require: Sequence[Constraint], forbid: Sequence[Constraint]) -> None:
-        known = {name for session in self.predictor.sessions for name in session.outputs}
+        known = self.predictor.outputs
         for one in [*require, *forbid]:
             if "arc" not in known and isinstance(one, (Arc, Head)):
                 raise ArcspanError(f"{one}: this model predicts no dependencies")
             if "span" not in known and isinstance(one, (Span, Head)):
                 raise ArcspanError(f"{one}: this model predicts no constituents")
-        if not self.joint and any(isinstance(one, Head) for one in forbid):
+        if not self.predictor.joint and any(isinstance(one, Head) for one in forbid):
             raise ArcspanError("a head of a span can be forbidden only where one model finds both trees")
-
-    @property
-    def joint(self) -> bool:
-        """Whether one search finds both trees."""
-        outputs = self.predictor.sessions[0].outputs
-        return "span" in outputs and "arc" in outputs
 
     @cached_property
     def labels(self) -> np.ndarray | None:
         """Scores of labels [n+1, n+1, labels] of all spans i < j, -inf where constraints forbid them."""
-        for session, scores in self._scored:
-            if "label" in session.outputs:
+        for scorer, scores in self._scored:
+            if "label" in scorer.outputs:
                 i, j = np.triu_indices(self.n + 1, 1)
-                rows = [
-                    session.label(
-                        scores.hidden, [np.zeros_like(i[at]), i[at], j[at]], [_FIRST, _FIRST + 1, _FIRST]
-                    )[0]
-                    for at in (slice(begin, begin + _ROWS) for begin in range(0, len(i), _ROWS))
-                ]
+                rows = []
+                for at in (slice(begin, begin + _ROWS) for begin in range(0, len(i), _ROWS)):
+                    nodes = [np.zeros_like(i[at]), i[at], j[at]]
+                    labels, _ = scorer.label(scores.hidden, nodes, [_FIRST, _FIRST + 1, _FIRST])
+                    assert labels is not None
+                    rows.append(labels)
                 found = np.full((self.n + 1, self.n + 1, rows[0].shape[1]), -np.inf, np.float32)
-                found[i, j] = np.concatenate(rows)
-                if self.n > 1:
-                    found[0, self.n, 0] = -np.inf  # the whole sentence is a constituent
+                flat = whole_is_constituent(np.concatenate(rows), i, j, self.n)
+                found[i, j] = self._forbid_unused("label", flat)
                 for place, allowed in self._allowed.items():
                     found[place][~allowed] = -np.inf
                 return found
@@ -129,11 +121,12 @@ class Evidence:
 
     def best(self) -> Prediction:
         """The best parse."""
-        parts = [
-            self._assemble(session, scores, self.predictor.search(scores, self._lengths))[0]
-            for session, scores in self._scored
-        ]
-        return parts[0] if len(parts) == 1 else merge(*parts)
+        return merge(
+            [
+                self._assemble(scorer, scores, self.predictor.search(scores, self._lengths))[0]
+                for scorer, scores in self._scored
+            ]
+        )
 
     def kbest(self, k: int) -> list[Prediction]:
         """The k best parses that differ in what the user sees, best first; fewer where there are fewer."""
@@ -143,21 +136,15 @@ class Evidence:
             raise ArcspanError(
                 'the k best parses are those with the best scores: load the parser without decode="mbr"'
             )
-        if not self.joint:
-            system = self.predictor.config.get("system", "this")
+        if not self.predictor.joint:
             raise ArcspanError(
-                f"the k best pairs need a model that finds both trees at once: {system} does not"
+                "the k best pairs need a model that finds both trees at once: this one finds each by itself"
             )
-        needed = 24 * (self.n + 1) ** 3
-        if needed > self.predictor.memory_limit:
+        needed = decoding.memory_needed(self.n, headed="headed" in self.predictor.outputs, kbest=True)
+        if needed > self.predictor.budget.memory:
             self._refuse_length(needed)
-        ((session, scores),) = self._scored
-        assert scores.span is not None and scores.arc is not None
-        headed = None
-        if scores.headed is not None:  # cells without a span hold anything
-            headed = np.where(
-                np.triu(np.ones_like(scores.span[0], np.bool_), 1)[:, :, None], scores.headed[0], 0
-            )
+        ((scorer, scores),) = self._scored
+        headed = None if scores.headed is None else scores.headed[0]
         trees = list(
             islice(decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=self.visible), k)
         )
@@ -166,9 +153,9 @@ class Evidence:
             [tree.spans for tree in trees],
             np.asarray([tree.score for tree in trees]),
         )
-        return self._assemble(session, scores, decoded)
+        return self._assemble(scorer, scores, decoded)
 
-    def _assemble(self, session: Session, scores: Scores, decoded: decoding.Decoded) -> list[Prediction]:
+    def _assemble(self, scorer: Scorer, scores: Scores, decoded: decoding.Decoded) -> list[Prediction]:
         """Label trees of this sentence."""
         count = len(decoded.scores)
         labels = relations = None
@@ -176,58 +163,55 @@ class Evidence:
             nodes = np.concatenate(decoded.spans)
             labels = self.labels[nodes[:, 0], nodes[:, 1]]
         if decoded.heads is not None:
-            relations = self._relations(session, scores, decoded.heads[:, 1:])
-        tags, upos = (
-            None if part is None else np.tile(part[0, 1 : self.n + 1].argmax(1), count)
-            for part in (scores.tag, scores.upos)
-        )
-        return self.predictor.assemble(decoded, np.full(count, self.n), labels, relations, tags, upos)
+            relations = self._relations(scorer, scores, decoded.heads[:, 1:])
+        words = {
+            name: np.tile(self._forbid_unused(name, part[0, 1 : self.n + 1]).argmax(1), count)
+            for name, part in scores.words.items()
+        }
+        lengths, of = np.full(count, self.n), self.predictor
+        return assemble(decoded, lengths, labels, relations, words, of.labelling, of.guidelines)
 
-    def _relations(self, session: Session, scores: Scores, heads: np.ndarray) -> np.ndarray | None:
+    def _relations(self, scorer: Scorer, scores: Scores, heads: np.ndarray) -> np.ndarray | None:
         """Scores of relations [words, relations] at the arcs to these heads, [n] or several rows of n."""
         h = np.asarray(heads).reshape(-1)
         m = np.resize(np.arange(1, self.n + 1), len(h))
-        found: np.ndarray | None = session.label(
-            scores.hidden, [_FIRST, _FIRST, _FIRST + 1], [np.zeros_like(h), m, h]
-        )[1]
-        return found
+        found = scorer.label(scores.hidden, [_FIRST, _FIRST, _FIRST + 1], [np.zeros_like(h), m, h])[1]
+        return None if found is None else self._forbid_unused("relation", found)
+
+    def _forbid_unused(self, name: str, scores: np.ndarray) -> np.ndarray:
+        style = self._item.style.constituency if name == "label" else self._item.style.dependency
+        return self.predictor.inventories.forbid_unused(name, scores, np.full(len(scores), style))
 
     def relations(self, heads: np.ndarray) -> np.ndarray:
-        """Scores of relations [n, relations] at the arcs to these heads, one a word."""
-        for session, scores in self._scored:
-            if "relation" in session.outputs:
-                found = self._relations(session, scores, heads)
+        """Scores of relations [n, relations] at the arcs to these heads, one for each word."""
+        for scorer, scores in self._scored:
+            if "relation" in scorer.outputs:
+                found = self._relations(scorer, scores, heads)
                 assert found is not None
                 return found
         raise ArcspanError("this model predicts no relations")
 
-    def at(self, temperature: float, prediction: Prediction) -> Measured:
-        """Marginal probabilities, and the log-probability of a parse's structure, at a temperature."""
-        found = [marginals_at(scores, self._lengths, temperature) for _, scores in self._scored]
-        spans = next((one.spans[0] for one in found if one.spans is not None), None)
-        arcs = next((one.arcs[0] for one in found if one.arcs is not None), None)
-        return Measured(spans, arcs, self._structure(prediction, temperature))
-
-    def _marginals(self, calibration: Calibration) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Probabilities of spans and arcs [n+1, n+1]; kept, since several parses may be asked about."""
-        if calibration not in self._probabilities:
+    def probabilities(self, temperature: float) -> Probabilities:
+        """Marginals at a temperature; kept, since several parses may be asked about."""
+        if temperature not in self._probabilities:
             needed = self.predictor.chart_bytes(self.n, sums=True)
-            if needed > self.predictor.memory_limit:
+            if needed > self.predictor.budget.memory:
                 self._refuse_length(needed)
             with self.predictor.memory.take(needed):
-                found = [marginals(scores, self._lengths, calibration) for _, scores in self._scored]
-            spans = next((span[0] for span, _ in found if span is not None), None)
-            arcs = next((arc[0] for _, arc in found if arc is not None), None)
-            self._probabilities[calibration] = spans, arcs
-        return self._probabilities[calibration]
+                found = [marginals(scores, self._lengths, temperature) for _, scores in self._scored]
+            self._probabilities[temperature] = Probabilities(
+                next((one.spans[0] for one in found if one.spans is not None), None),
+                next((one.arcs[0] for one in found if one.arcs is not None), None),
+            )
+        return self._probabilities[temperature]
 
     def confidence(self, prediction: Prediction, calibration: Calibration | None = None) -> Confidence:
-        """The probabilities of a parse of this sentence, at the bundle's temperatures or others."""
+        """The probabilities of a parse of this sentence, at the model's temperatures or others."""
         calibration = calibration or self.predictor.calibration
-        spans, arcs = self._marginals(calibration)
+        spans, arcs = self.probabilities(calibration.structure_temperature)
         sure: dict[tuple[int, int], float] = {}
         names: dict[tuple[int, int], float] = {}
-        right = self._structure(prediction, 1.0)  # the temperature of the whole comes last
+        right = self.structure(prediction, calibration.structure_temperature)
         if prediction.nodes is not None and spans is not None and self.labels is not None:
             i, j, _, label = prediction.nodes.T
             chances = log_softmax(self.labels[i, j], calibration.label_temperature)
@@ -254,23 +238,19 @@ class Evidence:
             names,
             heads,
             relations,
-            _probabilities(np.exp([right / calibration.sentence_temperature]))[0],
+            _probabilities(np.exp([right]))[0],
         )
 
-    def _structure(self, prediction: Prediction, temperature: float) -> float:
+    def structure(self, prediction: Prediction, temperature: float) -> float:
         """The log-probability of all trees that look like the parse: its arcs, its constituents and no others."""
-        if temperature not in self._partitions:
-            self._partitions[temperature] = sum(
-                self._log_partition(scores, temperature) for _, scores in self._scored
-            )
-        total = sum(
-            self._log_partition(self._only(prediction, scores), temperature) for _, scores in self._scored
-        )
-        return min(0.0, total - self._partitions[temperature])
 
-    def _log_partition(self, scores: Scores, temperature: float) -> float:
-        span, arc, headed = divided(scores, temperature)
-        return float(decoding.log_partition(span, arc, self._lengths, headed, threads=1)[0])
+        def total(all_scores: list[Scores]) -> float:
+            return sum(float(log_partition(one, self._lengths, temperature)[0]) for one in all_scores)
+
+        if temperature not in self._partitions:
+            self._partitions[temperature] = total([scores for _, scores in self._scored])
+        alike = total([self._only(prediction, scores) for _, scores in self._scored])
+        return min(0.0, alike - self._partitions[temperature])
 
     def _only(self, prediction: Prediction, scores: Scores) -> Scores:
         """Scores that forbid every tree that does not look like the parse."""
@@ -298,14 +278,7 @@ def _probabilities(values: np.ndarray | list[float]) -> tuple[float, ...]:
     return tuple(np.clip(np.asarray(values, np.float64), 0.0, 1.0).tolist())
 
 
-def _under(scores: Scores, masks: Masks) -> dict[str, np.ndarray]:
-    """The scores that masks change, one sentence."""
-    found = {}
-    if scores.span is not None:
-        found["span"] = scores.span + masks.span
-    if scores.arc is not None:
-        found["arc"] = scores.arc + masks.arc
-    if masks.headed is not None:
-        with np.errstate(invalid="ignore"):  # cells without a span hold anything
-            found["headed"] = masks.headed[None] if scores.headed is None else scores.headed + masks.headed
-    return found
+def _under(scores: Scores, masks: Masks) -> Scores:
+    """The scores of one sentence under masks."""
+    span, arc, headed = masks.apply(scores.span, scores.arc, scores.headed)
+    return scores._replace(span=span, arc=arc, headed=headed)

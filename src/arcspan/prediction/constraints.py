@@ -55,17 +55,24 @@ _HELP = (
 )
 
 
+def _whole(value: Any) -> int:
+    """A whole number, numpy's too; True is not one."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError
+    return operator.index(value)
+
+
 def _span(i: Any, j: Any, label: Any = None) -> Span:
     if not (label is None or isinstance(label, str)):
         raise TypeError
-    return Span(operator.index(i), operator.index(j), label)
+    return Span(_whole(i), _whole(j), label)
 
 
 _NAMED: dict[str, Callable[..., Constraint]] = {
     "span": _span,
-    "arc": lambda head, modifier: Arc(operator.index(head), operator.index(modifier)),
-    "head": lambda i, j, head: Head(operator.index(i), operator.index(j), operator.index(head)),
-    "root": lambda word: Root(operator.index(word)),
+    "arc": lambda head, modifier: Arc(_whole(head), _whole(modifier)),
+    "head": lambda i, j, head: Head(_whole(i), _whole(j), _whole(head)),
+    "root": lambda word: Root(_whole(word)),
 }
 
 

@@ -9,8 +9,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from arcspan.runtime.confidence import log_softmax
-from arcspan.runtime.labelling import Labelling, RuleTable, structure_of
+from arcspan.decoding import Decoded
+from arcspan.prediction.confidence import log_softmax
+from arcspan.prediction.guidelines import Guidelines
+from arcspan.prediction.label_rules import Labelling, RuleTable, structure_of
+from arcspan.prediction.outputs import Inventories
+from arcspan.prediction.prediction import Prediction, assemble
 from tests.decoding.all_trees import lexicalized_trees
 
 CHAINS: list[tuple[str, ...]] = [(), ("NP",), ("VP",), ("S",), ("S", "VP")]
@@ -112,23 +116,25 @@ class Case:
 @pytest.mark.parametrize(("n", "seed"), [(2, 1), (2, 2), (3, 3), (3, 4), (3, 5), (3, 6), (3, 7)])
 def test_no_other_labels_and_relations_are_better(table: RuleTable, n: int, seed: int, weight: float) -> None:
     case = Case(n, seed)
-    labels, relations = Labelling(table, weight, candidates=9).choose(
+    labels, scores = Labelling(table, weight, candidates=9).choose(
         case.nodes, case.heads, case.labels, case.relations, case.tags
     )
     assert ((labels == 0) == (case.nodes[:, 3] == 0)).all()
     options = [range(1, len(CHAINS)) if label else (0,) for label in case.nodes[:, 3].tolist()]
     best = max(case.value(chosen, weight) for chosen in product(*options))
-    assert case.value(tuple(labels.tolist()), weight, relations.tolist()) == pytest.approx(best, abs=1e-3)
+    assert case.value(tuple(labels.tolist()), weight, scores.argmax(1).tolist()) == pytest.approx(
+        best, abs=1e-3
+    )
 
 
 def test_without_weight_nothing_changes(table: RuleTable) -> None:
     for seed in range(20):
         case = Case(5, seed)
-        labels, relations = Labelling(table, 0.0).choose(
+        labels, scores = Labelling(table, 0.0).choose(
             case.nodes, case.heads, case.labels, case.relations, case.tags
         )
         assert labels.tolist() == case.nodes[:, 3].tolist()
-        assert relations.tolist() == case.relations.argmax(1).tolist()
+        assert scores.argmax(1).tolist() == case.relations.argmax(1).tolist()
 
 
 def test_rules_turn_a_close_decision() -> None:
@@ -141,19 +147,79 @@ def test_rules_turn_a_close_decision() -> None:
         _, found = Labelling(table, weight).choose(
             nodes, np.asarray([2, 0]), labels, relations, np.asarray([0, 1])
         )
-        assert RELATIONS[found[0]] == wanted
+        assert RELATIONS[found[0].argmax()] == wanted
 
 
 def test_a_model_without_tags_has_words_without_label(table: RuleTable) -> None:
     case = Case(4, 1)
-    labels, relations = Labelling(table, 1.0).choose(
-        case.nodes, case.heads, case.labels, case.relations, None
-    )
+    labels, scores = Labelling(table, 1.0).choose(case.nodes, case.heads, case.labels, case.relations, None)
     assert len(labels) == 7
-    assert len(relations) == 4
+    assert len(scores) == 4
 
 
 def test_hidden_nodes_are_no_units() -> None:
     tree = structure_of(np.asarray([[0, 3, 2, 1], [0, 2, 2, 0], [0, 1, 1, 1], [1, 2, 2, 0], [2, 3, 3, 0]]))
     assert tree.node == [0, 2, 3, 4]
     assert tree.children[0] == [1, 2, 3]
+
+
+def assembled(case: Case, labelling: Labelling | None) -> Prediction:
+    decoded = Decoded(np.append(0, case.heads)[None], [case.nodes[:, :3]], np.zeros(1))
+    words = {"tag": case.tags}
+    return assemble(decoded, np.asarray([case.n]), case.labels, case.relations, words, labelling)[0]
+
+
+@pytest.mark.parametrize(("n", "seed"), [(2, 1), (3, 3), (3, 4), (3, 5), (3, 6)])
+def test_labels_alone_are_the_best_beside_the_relations_that_stay(
+    table: RuleTable, n: int, seed: int
+) -> None:
+    case = Case(n, seed)
+    found = assembled(case, Labelling(table, 3.0, candidates=9, labels_only=True))
+    assert found.nodes is not None and found.relations is not None
+    relations = case.relations.argmax(1).tolist()
+    assert found.relations.tolist() == relations
+    options = [range(1, len(CHAINS)) if label else (0,) for label in case.nodes[:, 3].tolist()]
+    best = max(case.value(chosen, 3.0, relations) for chosen in product(*options))
+    assert case.value(tuple(found.nodes[:, 3].tolist()), 3.0, relations) == pytest.approx(best, abs=1e-3)
+
+
+def test_labels_alone_and_together_differ(table: RuleTable) -> None:
+    together = kept = labels = 0
+    for seed in range(20):
+        case = Case(4, seed)
+        plain = assembled(case, None)
+        one, other = (
+            assembled(case, Labelling(table, 3.0, labels_only=labels_only)) for labels_only in (False, True)
+        )
+        assert plain.relations is not None and plain.nodes is not None and other.nodes is not None
+        together += plain.relations.tolist() != one.relations.tolist()  # type: ignore[union-attr]
+        kept += plain.relations.tolist() == other.relations.tolist()  # type: ignore[union-attr]
+        labels += plain.nodes.tolist() != other.nodes.tolist()
+    assert together > 0
+    assert kept == 20
+    assert labels > 0
+
+
+def test_the_guidelines_hold_beside_rules() -> None:
+    """Rules may prefer what the guidelines forbid: a root that is a subject, two objects of one word."""
+    relations = ("root", "nsubj", "obj")
+    table = RuleTable({"S VB NN": {"obj": 50}}, CHAINS, TAGS, relations)
+    guidelines = Guidelines(Inventories(tuple(CHAINS), relations, tuple(TAGS), ()))
+    for seed in range(10):
+        case = Case(3, seed)
+        decoded = Decoded(np.append(0, case.heads)[None], [case.nodes[:, :3]], np.zeros(1))
+        for labels_only in (False, True):
+            labelling = Labelling(table, 3.0, labels_only=labels_only)
+            (found,) = assemble(
+                decoded,
+                np.asarray([3]),
+                case.labels,
+                case.relations,
+                {"tag": case.tags},
+                labelling,
+                guidelines,
+            )
+            assert found.relations is not None
+            said = list(zip(case.heads.tolist(), found.relations.tolist(), strict=True))
+            assert all((head == 0) == (relation == 0) for head, relation in said)
+            assert len(set(said)) == len(said)

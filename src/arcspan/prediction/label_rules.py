@@ -21,15 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from arcspan.runtime.confidence import log_softmax
-from arcspan.trees.constituency import strip_function
+from arcspan.prediction.confidence import log_softmax
+from arcspan.trees.conversion.back_off import general_share, symbol
 
 Counts = Mapping[str, Mapping[str, int]]
-
-
-def symbol(label: str) -> str:
-    """A label or tag as rules name it: without function, one token."""
-    return "_".join(strip_function(label).split()) or "_"
 
 
 class RuleTable:
@@ -93,8 +88,12 @@ class RuleTable:
 
 
 def _mixed(counts: np.ndarray, general: np.ndarray) -> np.ndarray:
-    kinds = np.count_nonzero(counts)
-    return (counts + kinds * general) / (counts.sum() + kinds) if kinds else general
+    kinds = int(np.count_nonzero(counts))
+    if not kinds:
+        return general
+    seen = counts.sum()
+    share = general_share(seen, kinds)
+    return (1 - share) * counts / seen + share * general
 
 
 @dataclass(frozen=True)
@@ -143,11 +142,15 @@ class Labelling:
 
     table       the counted rules
     weight      of their log-probabilities; 0 gives what the model would choose by itself
-    candidates  how many labels of a constituent, and relations of a word, are considered
+    candidates  how many labels of a constituent, and relations of a word, are considered for labels
+    labels_only   relations stay as they would be without rules, and labels are chosen that fit them
     """
 
-    def __init__(self, table: RuleTable, weight: float, candidates: int = 5) -> None:
+    def __init__(
+        self, table: RuleTable, weight: float, candidates: int = 5, *, labels_only: bool = False
+    ) -> None:
         self.table, self.weight, self.candidates = table, float(weight), int(candidates)
+        self.labels_only = labels_only
 
     def choose(
         self,
@@ -157,29 +160,28 @@ class Labelling:
         relations: np.ndarray,
         tags: np.ndarray | None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The labels of all nodes and the relations of all words of one sentence, in numbers.
+        """The labels of all nodes of one sentence, in numbers, and scores of relations beside them [n, relations].
 
         nodes      int (2n-1, 4): i, j, head, the label that the model prefers (0 for none: stays so)
         heads      int (n,);  labels  [2n-1, labels] and relations  [n, relations] are scores (logits)
         tags       int (n,), or None where the model has none
         """
-        chosen, found = nodes[:, 3].copy(), relations.argmax(1)
+        chosen, scores = nodes[:, 3].copy(), log_softmax(relations)
         tree = structure_of(nodes)
         if len(tree.node) < 2:
-            return chosen, found
+            return chosen, scores
         values, names, parents, children = self._candidates(nodes, tree, labels, tags)
         edges = _edges(tree, heads)
         up, to, of = np.asarray([edge for edge in edges if edge[1] >= 0]).T
         words = np.asarray(tree.head)[of] - 1
         # Of every attachment: the best relation for each label of the parent, the sibling and the child.
         ranked = _best(relations[words], self.candidates)
-        scores = np.take_along_axis(log_softmax(relations[words]), ranked, 1).astype(np.float32)
+        alone = np.take_along_axis(scores[words], ranked, 1).astype(np.float32)
         rules = self.table.rows[
             parents[up][:, :, None, None], children[to][:, None, :, None], children[of][:, None, None, :]
         ]
         fit = self.table.log_p[rules[..., None], ranked[:, None, None, None, :]]
-        options = scores[:, None, None, None, :] + np.float32(self.weight) * fit
-        best, which = options.max(-1), options.argmax(-1)
+        best = (alone[:, None, None, None, :] + np.float32(self.weight) * fit).max(-1)
 
         # The value of a unit and all below it [unit, label of its parent, own label]. Edges stand top-down: from
         # the end, everything below a unit is settled before the unit.
@@ -203,11 +205,12 @@ class Labelling:
             else:
                 beside = label[sibling]
                 label[child] = int(back[child][above, beside])
-                found[words[number]] = ranked[number, which[number, above, beside, label[child]]]
+                rule = rules[number, above, beside, label[child]]
+                scores[words[number]] += self.weight * self.table.log_p[rule]
                 number += 1
         for unit, row in enumerate(tree.node):
             chosen[row] = names[unit, label[unit]]
-        return chosen, found
+        return chosen, scores
 
     def _candidates(
         self, nodes: np.ndarray, tree: Structure, labels: np.ndarray, tags: np.ndarray | None

@@ -9,7 +9,7 @@ import pytest
 
 from arcspan.decoding import constraints as binary
 from arcspan.errors import ArcspanError
-from arcspan.runtime.constraints import (
+from arcspan.prediction.constraints import (
     Arc,
     Head,
     Root,

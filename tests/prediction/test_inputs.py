@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
-from arcspan.runtime.inputs import PieceInputs, WordInputs, inputs_from_json
+from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 
 
 def make_inputs(**options: object) -> PieceInputs:
@@ -17,7 +18,7 @@ def make_inputs(**options: object) -> PieceInputs:
     for letter in letters:
         vocabulary[letter] = len(vocabulary)
         vocabulary[f"##{letter}"] = len(vocabulary)
-    tokenizer = {
+    tokenizer: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,

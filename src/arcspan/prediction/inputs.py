@@ -12,7 +12,6 @@ Positions: 0 is the sentence's beginning (the artificial root of the d-tree), 1.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -132,6 +131,14 @@ class PieceInputs:
         """Pieces, the two special ones included."""
         return len(prepared[0]) + 2
 
+    def summands(self, prepared: Any) -> int:
+        """How many vectors a word is summed from: the pieces of the longest word, up to a power of two.
+
+        Sentences share a batch only where this is the same, so that no sum depends on a neighbour's words.
+        """
+        longest = int(prepared[1].max(initial=1)) if self.pooling == "mean" else 1
+        return 1 << (longest - 1).bit_length()
+
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`pieces`, `mask`, `shapes` [R, P] for R rows, and which pieces make a word: `index`, `weight` [B, n+2, M].
 
@@ -188,7 +195,7 @@ class PieceInputs:
         longest = max((len(counts) for _, counts, _ in prepared), default=0)
         most = 1
         if self.pooling == "mean":
-            most = max((int(counts.max()) for _, counts, _ in prepared if len(counts)), default=1)
+            most = max(map(self.summands, prepared), default=1)
         index = np.zeros((len(prepared), longest + 2, most), dtype=np.int64)
         weight = np.zeros((len(prepared), longest + 2, most), dtype=np.float32)
         for b, ((_, counts, _), place) in enumerate(zip(prepared, places, strict=True)):
@@ -261,6 +268,10 @@ class WordInputs:
         """Words, begin and end included."""
         return len(prepared[0]) + 2
 
+    def summands(self, prepared: Any) -> int:
+        """A word has one vector."""
+        return 1
+
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`words` [B, n+2], `characters` [B, n+2, C], and `reverse` [B, n+2], which turns a sentence round.
 
@@ -294,11 +305,6 @@ def inputs_from_json(data: dict[str, Any], tokenizer: str | None = None) -> Piec
     if tokenizer is None:
         raise ValueError("word pieces need the text of a tokenizer.json")
     return PieceInputs(tokenizer, **rest)
-
-
-def dump(data: dict[str, Any]) -> str:
-    """JSON as every file of a checkpoint and a bundle has it."""
-    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
 def _encodable(word: str) -> bool:

@@ -1,0 +1,97 @@
+"""What a model can say, as a list: everything that predicts, learns, keeps or merges outputs reads it.
+
+To add an output, add it to `OUTPUTS` (with a field of `Inventories` for its names), give the network a scorer for it
+(`neural.model`) and a gold answer to learn it from (`training.instances`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Output(NamedTuple):
+    """One of the things that a model can say.
+
+    name     as scores, modules and graphs call it
+    of       what is scored: "structure" (all spans, arcs or headed spans), "nodes" and "arcs" that the search
+             chose, or "words"
+    names    the field of `Inventories` whose entries are scored; "" for structure
+    layer    the tree it belongs to: of a SEP parser's two models, the one that is asked; its style is that tree's
+    """
+
+    name: str
+    of: str
+    names: str
+    layer: str
+
+
+OUTPUTS = (
+    Output("span", "structure", "", "constituency"),
+    Output("arc", "structure", "", "dependency"),
+    Output("headed", "structure", "", "both"),
+    Output("label", "nodes", "labels", "constituency"),
+    Output("relation", "arcs", "relations", "dependency"),
+    Output("tag", "words", "tags", "dependency"),
+    Output("upos", "words", "upos", "dependency"),
+    Output("lemma", "words", "lemmas", "dependency"),
+    Output("feature", "words", "features", "dependency"),
+)
+WORD_OUTPUTS = tuple(output for output in OUTPUTS if output.of == "words")
+NAMED_OUTPUTS = tuple(output for output in OUTPUTS if output.names)
+LAYERS = ("constituency", "dependency")
+
+
+class Style(NamedTuple):
+    """Whose conventions to follow, as numbers of `Inventories.styles`: for constituents and for dependencies."""
+
+    constituency: int = 0
+    dependency: int = 0
+
+
+@dataclass(frozen=True)
+class Inventories:
+    """What can be predicted, by number.
+
+    labels    unary chains, outermost first; 0 is no constituent
+    lemmas    edits that make a lemma of a word (`prediction.lemmas`)
+    features  whole bundles, as CoNLL-U writes them
+    styles    the treebanks' conventions that the model knows; () where it knows one only
+    unused    by output: for each style, the numbers of the names that it does not use
+    """
+
+    labels: tuple[tuple[str, ...], ...]
+    relations: tuple[str, ...]
+    tags: tuple[str, ...]
+    upos: tuple[str, ...]
+    lemmas: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
+    unused: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Lists and tables only, as JSON has them."""
+        out = {one.name: list(getattr(self, one.name)) for one in fields(self)}
+        unused = {name: [list(own) for own in styles] for name, styles in self.unused.items()}
+        return {**out, "labels": [list(chain) for chain in self.labels], "unused": unused}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Inventories:
+        """The inverse of `to_json`; fields that an older version did not write are empty."""
+        known: dict[str, Any] = {
+            one.name: tuple(data.get(one.name, ())) for one in fields(cls) if one.name in data
+        }
+        unused = {
+            name: tuple(tuple(own) for own in styles) for name, styles in data.get("unused", {}).items()
+        }
+        return cls(**{**known, "labels": tuple(tuple(chain) for chain in data["labels"]), "unused": unused})
+
+    def forbid_unused(self, name: str, scores: np.ndarray, styles: np.ndarray) -> np.ndarray:
+        """Scores [K, names] of an output, -inf where a row's style (of `styles`, [K]) does not use the name."""
+        for number, unused in enumerate(self.unused.get(name, ())):
+            if unused:
+                scores[np.ix_(styles == number, unused)] = -np.inf
+        return scores

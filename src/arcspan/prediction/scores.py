@@ -1,0 +1,122 @@
+"""Scores, whoever computed them, and the one search over them.
+
+`Scorer` is what a model is to the rest of the house: `neural.Model` (torch) and `runtime.Session` (ONNX) are two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from arcspan import decoding
+from arcspan.prediction.inputs import Arrays
+
+
+class Scores(NamedTuple):
+    """What a model says of a batch before the search; what it does not have is None.
+
+    hidden  [B, n+2, D]: words' vectors, which only the model's own `label` reads
+    span    float32 [B, n+1, n+1]: span[b, i, j] for the words i+1..j
+    arc     float32 [B, n+1, n+1]: arc[b, m, h] for h as the head of m, 0 the root
+    headed  float32 [B, pairs, n+1]: a row for each i < j, in the order of `np.triu_indices`, with a score for each h
+            (the searches read the cube [B, n+1, n+1, n+1] as well)
+    words   the scores of everything said of words, by output: float32 [B, n+2, names], position 0 is the beginning
+
+    A training loss puts tensors in place of the arrays.
+    """
+
+    hidden: Any
+    span: Any = None
+    arc: Any = None
+    headed: Any = None
+    words: Mapping[str, Any] = MappingProxyType({})
+
+
+Places = Sequence[np.ndarray]
+
+
+class Scorer(Protocol):
+    """A model: arrays of words to scores, and labels for what the search chose."""
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """The names of the outputs that it has (`prediction.outputs`)."""
+
+    @property
+    def reads_tags(self) -> bool:
+        """Whether `score` wants `gold_tags`, part-of-speech tags as input."""
+
+    def score(self, arrays: Arrays, *, headed: bool = True) -> Scores:
+        """Score a batch; without `headed`, second-order scores are left out."""
+
+    def label(self, hidden: Any, nodes: Places, words: Places) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Scores of labels [K, labels] at nodes (b, i, j), and of relations [W, relations] at words (b, m, h).
+
+        None for what the model does not have.
+        """
+
+    def forget(self) -> None:
+        """Begin anew in a forked process."""
+
+
+def search(
+    scores: Scores,
+    lengths: np.ndarray,
+    *,
+    apart: bool = False,
+    temperature: float | None = None,
+    threads: int | None = 1,
+) -> decoding.Decoded:
+    """The best structures: Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner.
+
+    With `apart`, spans and arcs are searched each alone, though there are both. With a temperature, the structures
+    are those with the greatest expected number of right spans and arcs (minimum Bayes risk).
+    Tensors on an accelerator are searched there where that is faster (`decoding.batched.pays`), else on the host.
+    """
+    span, arc = scores.span, scores.arc
+    if temperature is not None:
+        span, arc, headed = divided(scores, temperature)
+        return decoding.minimum_bayes_risk(span, arc, lengths, headed, threads=threads)
+    if span is None or arc is None or apart:
+        spans = None if span is None else decoding.cky(on_host(span), lengths, threads=threads)
+        arcs = None if arc is None else decoding.eisner(on_host(arc), lengths, threads=threads)
+        if spans is None or arcs is None:
+            one = spans or arcs
+            assert one is not None
+            return one
+        return decoding.Decoded(heads=arcs.heads, spans=spans.spans, scores=spans.scores + arcs.scores)
+    on_accelerator = not isinstance(span, np.ndarray) and span.device.type != "cpu"
+    if on_accelerator and decoding.batched.pays(lengths.tolist(), span.device):
+        found: decoding.Decoded = decoding.batched.eisner_satta(span, arc, lengths, scores.headed)
+        return found
+    headed = None if scores.headed is None else on_host(scores.headed)
+    return decoding.eisner_satta(on_host(span), on_host(arc), lengths, headed=headed, threads=threads)
+
+
+def divided(scores: Scores, temperature: float) -> tuple[np.ndarray | None, ...]:
+    """Scores of spans, arcs and headed spans, divided by a temperature."""
+    parts = (scores.span, scores.arc, scores.headed)
+    return tuple(None if part is None else part / np.float32(temperature) for part in parts)
+
+
+def marginals(scores: Scores, lengths: np.ndarray, temperature: float) -> decoding.Marginals:
+    """Probabilities of spans and arcs, of scores divided by a temperature."""
+    span, arc, headed = divided(scores, temperature)
+    return decoding.marginals(span, arc, lengths, headed, with_headed=False, threads=1)
+
+
+def log_partition(scores: Scores, lengths: np.ndarray, temperature: float) -> np.ndarray:
+    """The logarithm of what all trees add up to, of scores divided by a temperature."""
+    span, arc, headed = divided(scores, temperature)
+    return decoding.log_partition(span, arc, lengths, headed, threads=1)
+
+
+def on_host(scores: Any) -> np.ndarray:
+    """Scores as a numpy array; half precision becomes single."""
+    if isinstance(scores, np.ndarray):
+        return scores
+    found: np.ndarray = scores.detach().float().cpu().numpy()
+    return found

@@ -1,0 +1,173 @@
+"""Relations that obey the guidelines: against all combinations, and in every way to a parse."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import arcspan
+from arcspan.parser import Parser
+from arcspan.prediction.guidelines import Guidelines, are_universal
+from arcspan.prediction.outputs import Inventories
+from tests.decoding.all_trees import lexicalized_trees
+from tests.runtime.random_bundles import Made, load, sentences
+
+RELATIONS = ("root", "nsubj", "nsubj:outer", "csubj", "obj", "iobj", "case", "punct", "advmod", "flat", "dep")
+KNOWN = Inventories(((),), RELATIONS, (), ("NOUN", "PART", "ADV"), features=("_", "Polarity=Neg"))
+SUBJECTS = {"nsubj", "csubj"}
+UNDER_CASE = {"advmod", "punct"}
+
+
+def obeys(relations: list[str], heads: list[int], negations: list[bool] | None = None) -> bool:
+    """The guidelines for these few relations, written out."""
+    for m, (relation, h) in enumerate(zip(relations, heads, strict=True), 1):
+        if (relation == "root") != (h == 0) or (relation == "flat" and m < h):
+            return False
+        if h and relations[h - 1] == "case" and relation not in UNDER_CASE:
+            return False
+        if h and relations[h - 1] == "punct" and relation != "punct":
+            return False
+    for h in set(heads):
+        below = [relation for relation, head in zip(relations, heads, strict=True) if head == h]
+        subjects = sum(relation in SUBJECTS for relation in below)
+        if subjects > 1 or below.count("obj") > 1 or below.count("iobj") > 1:
+            return False
+    return True
+
+
+def random_case(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    draw = np.random.default_rng(seed)
+    trees = lexicalized_trees(n)
+    heads = np.asarray(trees[draw.integers(len(trees))].heads[1:])
+    scores = draw.normal(0, 1, (n, len(RELATIONS)))
+    scores[:, 1:5] += 1  # most often a second subject or object is what scores best
+    return scores, heads
+
+
+@pytest.mark.parametrize(("n", "seed"), [(1, 1), (2, 2), (3, 3), (4, 4), (4, 5), (4, 6), (4, 7)])
+def test_no_other_relations_that_obey_are_better(n: int, seed: int) -> None:
+    scores, heads = random_case(n, seed)
+    found = Guidelines(KNOWN).choose(scores, heads, np.asarray([n]), {"upos": np.zeros(n, np.int64)})
+    best = max(
+        sum(scores[m, r] for m, r in enumerate(chosen))
+        for chosen in product(range(len(RELATIONS)), repeat=n)
+        if obeys([RELATIONS[r] for r in chosen], heads.tolist())
+    )
+    assert obeys([RELATIONS[r] for r in found], heads.tolist())
+    assert sum(scores[m, r] for m, r in enumerate(found)) == pytest.approx(best)
+
+
+def test_a_word_with_many_dependents_has_one_subject_and_one_object() -> None:
+    """Against all combinations again: five dependents of one word, four relations."""
+    relations = ("root", "nsubj", "obj", "dep")
+    guidelines = Guidelines(Inventories(((),), relations, (), ()))
+    heads = np.asarray([2, 0, 2, 2, 2, 2])
+    for seed in range(10):
+        scores = np.random.default_rng(seed).normal(0, 1, (6, 4))
+        found = guidelines.choose(scores, heads, np.asarray([6]), {})
+        best = max(
+            sum(scores[m, r] for m, r in enumerate(chosen))
+            for chosen in product(range(4), repeat=6)
+            if obeys([relations[r] for r in chosen], heads.tolist())
+        )
+        assert sum(scores[m, r] for m, r in enumerate(found)) == pytest.approx(best)
+
+
+def test_sentences_of_a_batch_do_not_change_each_other() -> None:
+    guidelines = Guidelines(KNOWN)
+    cases = [random_case(n, seed) for seed, n in enumerate([3, 4, 1, 4, 2, 4])]
+    lengths = np.asarray([len(heads) for _, heads in cases])
+    together = guidelines.choose(
+        np.concatenate([scores for scores, _ in cases]), np.concatenate([h for _, h in cases]), lengths, {}
+    )
+    alone = [guidelines.choose(scores, heads, np.asarray([len(heads)]), {}) for scores, heads in cases]
+    assert together.tolist() == np.concatenate(alone).tolist()
+
+
+def test_relations_that_obey_stay_as_they_are() -> None:
+    heads = np.asarray([2, 0, 2])
+    scores = np.zeros((3, len(RELATIONS)))
+    wanted = [RELATIONS.index(name) for name in ("nsubj", "root", "obj")]
+    scores[range(3), wanted] = 1
+    assert Guidelines(KNOWN).choose(scores, heads, np.asarray([3]), {}).tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("upos", "features", "wanted"),
+    [
+        ("PART", "Polarity=Neg", "case"),
+        ("ADV", "Polarity=Neg", "case"),
+        ("ADV", "_", "dep"),
+        ("NOUN", "Polarity=Neg", "dep"),
+        ("PART", None, "case"),
+        ("ADV", None, "dep"),
+        (None, None, "case"),
+    ],
+)
+def test_only_a_negation_may_depend_on_an_auxiliary(
+    upos: str | None, features: str | None, wanted: str
+) -> None:
+    relations = ("root", "nsubj", "obj", "aux", "advmod", "dep")
+    known = Inventories(((),), relations, (), ("NOUN", "PART", "ADV"), features=("_", "Polarity=Neg"))
+    heads = np.asarray([2, 3, 0])  # the first word depends on the auxiliary before the root
+    scores = np.full((3, 6), -9.0)
+    scores[[0, 1, 2], [4, 3, 0]] = 9
+    scores[1, 5] = 8
+    words = {}
+    if upos is not None:
+        words["upos"] = np.full(3, known.upos.index(upos))
+    if features is not None:
+        words["feature"] = np.full(3, known.features.index(features))
+    found = Guidelines(known).choose(scores, heads, np.asarray([3]), words)
+    assert relations[found[1]] == {"case": "aux"}.get(wanted, wanted)
+
+
+def test_where_no_relations_obey_the_best_ones_stay() -> None:
+    known = Inventories(((),), ("root", "nsubj", "obj"), (), ())
+    heads = np.asarray([0, 1, 1, 1])  # three dependents, and two names that one each may have
+    scores = np.random.default_rng(3).normal(size=(4, 3))
+    assert (Guidelines(known).choose(scores, heads, np.asarray([4]), {}) == scores.argmax(1)).all()
+
+
+def test_relations_of_other_schemes_have_no_guidelines() -> None:
+    assert are_universal(["nsubj:pass", "obj", "root", "x"])
+    assert not are_universal(["nsubj", "dobj", "root"])
+    assert not are_universal([])
+
+
+def assert_obeys(parse: arcspan.Parse) -> None:
+    tree = parse.dependencies
+    for m, (h, relation) in enumerate(zip(tree.heads, tree.relations, strict=True), 1):
+        assert (h == 0) == (relation == "root"), m
+    taken = [
+        (h, name) for h, name in zip(tree.heads, tree.relations, strict=True) if name in ("nsubj", "obj")
+    ]
+    assert len(taken) == len(set(taken))
+
+
+def test_parses_of_every_kind_obey(made: Made) -> None:
+    parser = Parser(made.folder)
+    for words in sentences(12, longest=14, seed=4):
+        assert_obeys(parser.parse(words))
+        if len(made.models) == 1:
+            for one in parser.parse(words, k=3):
+                assert_obeys(one)
+            if len(words) > 2:
+                assert_obeys(parser.parse(words, require=[arcspan.Arc(2, 1)]))
+
+
+def test_a_sentence_in_pieces_obeys(made: Made) -> None:
+    words = [word for sentence in sentences(20, seed=3) for word in sentence][:150]
+    parse = Parser(made.folder, memory_limit=load(made.folder).chart_bytes(30)).parse(words)
+    assert parse.approximate
+    assert_obeys(parse)
+
+
+def test_guidelines_can_be_switched_off(joint2o: Made) -> None:
+    words = sentences(12, longest=14, seed=4)
+    plain = load(joint2o.folder, guidelines=False).predict(words)
+    other = load(joint2o.folder).predict(words)
+    assert [one.heads.tolist() for one in plain] == [one.heads.tolist() for one in other]  # type: ignore[union-attr]
+    assert [one.relations.tolist() for one in plain] != [one.relations.tolist() for one in other]  # type: ignore[union-attr]

@@ -1,0 +1,83 @@
+"""What a model can say: kept as JSON, and only names that a style uses."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from arcspan.decoding import Decoded
+from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories, Style
+from arcspan.prediction.prediction import Content, label
+from arcspan.prediction.scores import Scores
+
+FULL = Inventories(
+    labels=((), ("S",), ("NP", "VP")),
+    relations=("root", "nsubj", "SBJ"),
+    tags=("NN", "VB"),
+    upos=("NOUN", "VERB"),
+    lemmas=("l|0+|0+", "=be"),
+    features=("_", "Number=Sing"),
+    styles=("gum", "ptb"),
+    unused={"relation": ((2,), (0, 1)), "label": ((), (2,)), "tag": ((1,), ()), "lemma": ((1,), (0,))},
+)
+OLD = {"labels": [[], ["S"]], "relations": ["root"], "tags": ["NN"], "upos": []}
+
+
+def test_inventories_come_back_from_json() -> None:
+    assert Inventories.from_json(json.loads(json.dumps(FULL.to_json()))) == FULL
+
+
+def test_inventories_of_older_bundles_have_no_lemmas_features_or_styles() -> None:
+    found = Inventories.from_json(OLD)
+    assert found == Inventories(((), ("S",)), ("root",), ("NN",), ())
+    assert (found.lemmas, found.features, found.styles, dict(found.unused)) == ((), (), (), {})
+    scores = np.ones((2, 1))
+    assert found.forbid_unused("relation", scores, np.zeros(2, np.int64)).tolist() == [[1], [1]]
+
+
+def test_fields_of_a_newer_version_are_passed_over() -> None:
+    assert Inventories.from_json({**OLD, "senses": ["x"]}) == Inventories.from_json(OLD)
+
+
+def test_every_named_output_has_its_inventory_and_its_place_in_a_parse() -> None:
+    for output in NAMED_OUTPUTS:
+        assert isinstance(getattr(FULL, output.names), tuple)
+        assert output.names in Content._fields or output.name == "label"
+    assert len({output.name for output in OUTPUTS}) == len(OUTPUTS)
+
+
+def test_what_a_style_does_not_use_is_forbidden_in_its_rows_alone() -> None:
+    found = FULL.forbid_unused("relation", np.zeros((3, 3)), np.asarray([1, 0, 1]))
+    assert np.isinf(found).tolist() == [[True, True, False], [False, False, True], [True, True, False]]
+
+
+class Loud:
+    """A scorer that always prefers the names with the greatest numbers."""
+
+    def label(
+        self, hidden: object, nodes: list[np.ndarray], words: list[np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return (
+            np.tile(np.arange(3.0), (len(nodes[0]), 1)),
+            np.tile(np.arange(3.0), (len(words[0]), 1)),
+        )
+
+
+@pytest.mark.parametrize(("style", "relation", "label_", "tag", "lemma"), [(0, 1, 2, 0, 0), (1, 2, 1, 1, 1)])
+def test_names_that_a_style_does_not_use_are_never_predicted(
+    style: int, relation: int, label_: int, tag: int, lemma: int
+) -> None:
+    """One batch with both styles: each sentence gets the best name that its own style uses."""
+    spans = np.asarray([[0, 2, 2], [0, 1, 1], [1, 2, 2]])
+    decoded = Decoded(np.asarray([[0, 2, 0]] * 2), [spans, spans], np.zeros(2))
+    up = np.tile(np.arange(2.0), (2, 4, 1))
+    scores = Scores(hidden=None, words={"tag": up, "lemma": up.copy()})  # type: ignore[arg-type]
+    styles = [Style(0, 0), Style(1, 1)]
+    found = label(Loud(), scores, decoded, np.asarray([2, 2]), FULL, styles)[style]  # type: ignore[arg-type]
+    assert found.relations is not None and found.nodes is not None
+    assert set(found.relations.tolist()) == {relation}
+    assert set(found.nodes[:, 3].tolist()) == {label_}
+    assert set(found.words["tag"].tolist()) == {tag}
+    assert set(found.words["lemma"].tolist()) == {lemma}
