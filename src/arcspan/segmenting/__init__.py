@@ -1,0 +1,8 @@
+"""Raw text to sentences, words and multiword tokens, with the place of every word in the original."""
+
+from arcspan.segmenting.base import BaseSegmenter
+from arcspan.segmenting.learnt import Segmenter, segmenter_for
+from arcspan.segmenting.rules import RuleSegmenter
+from arcspan.segmenting.sentence import Sentence
+
+__all__ = ["BaseSegmenter", "RuleSegmenter", "Segmenter", "Sentence", "segmenter_for"]

@@ -1,0 +1,69 @@
+"""The shadow of a text: every character replaced by a representative of its kind.
+
+All apostrophes are one, all Han characters are one, combining marks are letters. The shadow is as long as its
+text, so the patterns of the rules stay short and every offset in it is an offset in the original.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+MARK = "\u02d0"  # combining marks are part of a word, as this letter is
+HIDDEN = "\u2060"  # format and control characters: stay with the word before them
+JOINER = "\u200d"  # ZERO WIDTH JOINER: makes one emoji of two
+BREAK = "\u200b"  # ZERO WIDTH SPACE: a word ends here, though nothing is seen
+HAN, HIRAGANA, KATAKANA = "漢", "あ", "ア"
+PICTURE, FLAG = "☺", "⚑"
+STOP = "。"  # ends a sentence whatever follows, space or not
+
+_SAME = {
+    **dict.fromkeys("’ʼ´＇", "'"),
+    **dict.fromkeys("。！？｡．‼⁇⁈⁉؟۔।॥։።፧፨។៕။", STOP),
+    "\u200d": JOINER,
+    "\u200b": BREAK,
+    "〇": HAN,
+    "々": HAN,
+    "ー": KATAKANA,
+    "ｰ": KATAKANA,
+}
+_HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
+
+
+class _Shadow(dict[int, str]):
+    """Representative of each character, worked out when a character is first met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = found = self._kind(chr(code), code)
+        return found
+
+    @staticmethod
+    def _kind(character: str, code: int) -> str:
+        if character in _SAME:
+            return _SAME[character]
+        if character.isspace():
+            return " "
+        category = unicodedata.category(character)
+        if category in ("Cf", "Cc") or 0xFE00 <= code <= 0xFE0F or 0x1F3FB <= code <= 0x1F3FF:
+            return HIDDEN  # variation selectors and skin tones go with the picture before them
+        if category[0] == "M":
+            return MARK
+        if category == "Lo":
+            if any(low <= code <= high for low, high in _HAN):
+                return HAN
+            if 0x3040 <= code <= 0x309F:
+                return HIRAGANA
+            if 0x30A0 <= code <= 0x30FF or 0x31F0 <= code <= 0x31FF or 0xFF66 <= code <= 0xFF9F:
+                return KATAKANA
+        if 0x1F1E6 <= code <= 0x1F1FF:
+            return FLAG
+        if category == "So" and code > 0x2190:
+            return PICTURE
+        return character
+
+
+_SHADOW = _Shadow()
+
+
+def shadow_of(text: str) -> str:
+    """The shadow of a text, of the same length."""
+    return text.translate(_SHADOW)

@@ -1,0 +1,92 @@
+"""The words of a multiword token that are not written in it: French "au" is "à le", Spanish "dámelo" "da me lo".
+
+What training saw is kept in a table. For tokens that it never saw there are rewrite rules, learnt from the same
+examples: an ending (or a beginning) of the token gives way to the ending of the first word and the words after
+it. "dámelo" teaches that -ámelo is -a me lo, and so what "tómamelo" is; the longest ending decides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Words = tuple[str, ...]
+
+
+class Expansions:
+    """What tokens stand for: a table, and rules for the beginnings and endings of others; all in small letters."""
+
+    def __init__(
+        self, table: Mapping[str, Words], prefixes: Mapping[str, Words], suffixes: Mapping[str, Words]
+    ):
+        self.table, self.prefixes, self.suffixes = table, prefixes, suffixes
+
+    @classmethod
+    def learn(cls, examples: Iterable[tuple[str, Words]]) -> Expansions:
+        """The table and the rules of tokens with their words; of several answers the most frequent one.
+
+        >>> learnt = Expansions.learn([("au", ("à", "le")), ("dámelo", ("da", "me", "lo"))] * 2)
+        >>> learnt("Au"), learnt("lávamelo"), learnt("pan")
+        (('À', 'le'), None, None)
+        >>> learnt("quedámelo")
+        ('queda', 'me', 'lo')
+        """
+        seen: tuple[dict[str, Counter[Words]], ...] = tuple(defaultdict(Counter) for _ in range(3))
+        for form, words in examples:
+            form, words = form.lower(), tuple(word.lower() for word in words)
+            seen[0][form][words] += 1
+            if stem := _shared(form, words[0]):
+                rest = (words[0][stem:], *words[1:])
+                seen[2][form[stem:]][rest] += 1
+            if stem := _shared(form[::-1], words[-1][::-1]):
+                rest = (*words[:-1], words[-1][:-stem])
+                seen[1][form[:-stem]][rest] += 1
+        table, prefixes, suffixes = (
+            {key: counts.most_common(1)[0] for key, counts in sorted(found.items())} for found in seen
+        )
+        return cls(
+            {form: words for form, (words, _) in table.items()},
+            {affix: words for affix, (words, count) in prefixes.items() if affix and count > 1},
+            {affix: words for affix, (words, count) in suffixes.items() if affix and count > 1},
+        )
+
+    def __call__(self, form: str) -> Words | None:
+        """The words of a token, with its capital letters; None where nothing is known."""
+        lower = form.lower()
+        words = self.table.get(lower) or self._by_rule(lower)
+        if words is None or form == lower:
+            return words
+        if form.isupper() and len(form) > 1:
+            return tuple(word.upper() for word in words)
+        return (words[0][:1].upper() + words[0][1:], *words[1:]) if form[0].isupper() else words
+
+    def _by_rule(self, form: str) -> Words | None:
+        for cut in range(1, len(form)):
+            if found := self.suffixes.get(form[cut:]):
+                return form[:cut] + found[0], *found[1:]
+            if found := self.prefixes.get(form[:-cut]):
+                return *found[:-1], found[-1] + form[-cut:]
+        return None
+
+    def __bool__(self) -> bool:
+        return bool(self.table)
+
+    def to_dict(self) -> dict[str, dict[str, list[str]]]:
+        """Plain data for a file; `Expansions.of` reads it."""
+        return {name: {key: list(words) for key, words in getattr(self, name).items()} for name in _TABLES}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Expansions:
+        """What `to_dict` gave."""
+        return cls(*({key: tuple(words) for key, words in data[name].items()} for name in _TABLES))
+
+
+_TABLES = ("table", "prefixes", "suffixes")
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )

@@ -1,0 +1,120 @@
+"""The learnt segmenter: a small network over characters that says where tokens, words and sentences end.
+
+The network is a stack of convolutions, so what it says of a character depends on the `context` characters
+on either side and on nothing else. A block is cut into windows at fixed distances from its own beginning,
+each is run by itself in a shape that the block alone decides, and a window's edges see their neighbours: the
+result is the same to the last bit whatever else is segmented, in whatever order, on how many threads.
+
+It sees what the rules say of the text too. They know abbreviations that no treebank of a few hundred
+thousand words has; where its treebank decided otherwise, it has learnt to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from arcspan.errors import BundleError
+from arcspan.segmenting.base import BaseSegmenter
+from arcspan.segmenting.characters import shadow_of
+from arcspan.segmenting.expansion import Expansions
+from arcspan.segmenting.inputs import BLANK, Alphabet
+from arcspan.segmenting.marks import INSIDE, SENTENCE, TOKEN, read_marks
+from arcspan.segmenting.rules import RuleSegmenter
+from arcspan.segmenting.sentence import Token
+from arcspan.segmenting.whole import whole_spans
+
+GRAPH, SETTINGS = "segmenter.onnx", "segmenter.json"
+FORMAT = 1
+WINDOW = 512  # characters that a run decides on at most
+STEP = 32  # what a shorter window is rounded up to
+EXPAND = SENTENCE + 1  # the last row of the network's answer; those before it have the marks' numbers
+
+
+class Segmenter(BaseSegmenter):
+    """Sentences, words and multiword tokens as a treebank has them."""
+
+    def __init__(self, graph: bytes, settings: dict[str, Any]) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self.language = settings["language"]
+        self.settings = settings
+        self._alphabet = Alphabet(settings["letters"])
+        self._context = int(settings["context"])
+        self.threshold = float(settings["threshold"])
+        self._rules = RuleSegmenter(self.language)
+        self._expansions = Expansions.of(settings["expansions"])
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Segmenter:
+        """The segmenter of a model bundle, or of a folder that `arcspan train --segmenter` wrote."""
+        folder = Path(folder)
+        try:
+            settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+            graph = (folder / GRAPH).read_bytes()
+        except (OSError, ValueError) as error:
+            raise BundleError(f"{folder}: no segmenter that can be read: {error}") from None
+        if settings.get("format") != FORMAT:
+            raise BundleError(f"{folder / SETTINGS}: format {settings.get('format')}, not {FORMAT}")
+        return cls(graph, settings)
+
+    def tokens(self, block: str) -> list[list[Token]]:
+        """The sentences of a block."""
+        if not block or block.isspace():
+            return []
+        inputs = features(block, self._alphabet, self._rules)
+        scores = self.scores(inputs)
+        space = inputs[1] <= BLANK
+        marks = self._marks(block, space, scores)
+        return read_marks(block, marks, space, scores[EXPAND] > 0, self._expansions)
+
+    def scores(self, inputs: np.ndarray) -> np.ndarray:
+        """What the network says of each character of a block: [5, characters]."""
+        n, context = inputs.shape[1], self._context
+        padded = np.zeros((1, 3, n + WINDOW + 2 * context), np.int64)
+        padded[0, :, context : context + n] = inputs
+        found = []
+        for start in range(0, n, WINDOW):
+            size = min(WINDOW, (n - start + STEP - 1) // STEP * STEP)
+            window = padded[:, :, start : start + size + 2 * context]
+            found.append(self._session.run(None, {"characters": window})[0][0])
+        return np.concatenate(found, axis=1)[:, :n]
+
+    def _marks(self, block: str, space: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """For each character what ends after it: nothing, a WORD inside a token, a TOKEN, or a SENTENCE."""
+        marks: np.ndarray = scores[: TOKEN + 1].argmax(axis=0)
+        for start, end, apart in whole_spans(shadow_of(block)):
+            marks[start : end - 1] = INSIDE
+            if apart:
+                marks[[start - 1, end - 1]] = TOKEN
+        marks[:-1][space[1:]] = TOKEN
+        marks[-1] = TOKEN
+        marks[(marks == TOKEN) & (scores[SENTENCE] > self.threshold)] = SENTENCE
+        marks[space] = INSIDE
+        return marks
+
+
+def features(block: str, alphabet: Alphabet, rules: RuleSegmenter) -> np.ndarray:
+    """What the network sees of a block: letters, kinds, and what ends where by the rules; [3, characters]."""
+    return np.concatenate([alphabet.encode(block), rules.marks(block)[None]])
+
+
+def segmenter_for(folder: str | os.PathLike[str], language: str | None) -> BaseSegmenter:
+    """The segmenter of a model bundle: the learnt one where the bundle has one, otherwise rules for its language."""
+    if (Path(folder) / SETTINGS).exists():
+        return Segmenter.load(folder)
+    if language not in (None, "en"):
+        warnings.warn(
+            f"the model has no segmenter for its language {language!r}: raw text is split by rules that know Unicode "
+            "only; train one (arcspan train --segmenter) or give words",
+            stacklevel=2,
+        )
+    return RuleSegmenter(language or "en")
