@@ -98,7 +98,7 @@ def test_descending_the_loss_makes_the_gold_tree_certain(kind) -> None:
             values[0][part]
             for values, parts in zip(scores, (span_parts, arc_parts, headed_parts), strict=True)
             if values is not None
-            for part in parts
+            for part in parts  # type: ignore[attr-defined]
         )
         loss = call(scores, [n])[0] - gold
         optimizer.zero_grad()

@@ -10,7 +10,8 @@ import torch
 
 from arcspan.errors import TreeError
 from arcspan.neural.losses import Gold, StructureLoss, parts_of, sum_parts
-from arcspan.neural.model import Scores
+from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts, pairs
+from arcspan.prediction.scores import Scores, search
 
 Tree = tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]]
 
@@ -50,10 +51,13 @@ def gold_of(tree: Tree, joint: bool = True) -> Gold:
         word_m=np.arange(1, n + 1),
         heads=np.array(heads),
         relations=zeros,
-        tags=zeros,
-        upos=zeros,
+        answers={"tag": zeros, "upos": zeros},
+        chains=[{(i, j): 0 for i, j, _ in nodes}],
         joint=np.array([joint]),
+        hidden=np.array([False]),
+        has_arcs=np.array([True]),
         projective=np.array([True]),
+        weights=np.ones(1, dtype=np.float32),
         names=["the sentence"],
     )
 
@@ -66,7 +70,7 @@ def random_scores(n: int, seed: int, second_order: bool) -> Scores:
 
     pairs = n * (n + 1) // 2
     return Scores(
-        draw(1, n + 1, n + 1), draw(1, n + 1, n + 1), draw(1, pairs, n + 1) if second_order else None
+        None, draw(1, n + 1, n + 1), draw(1, n + 1, n + 1), draw(1, pairs, n + 1) if second_order else None
     )
 
 
@@ -113,9 +117,9 @@ def test_the_joint_margin_and_its_gradient_are_those_of_the_worst_tree(system: s
     gold = trees[seed * 11 % len(trees)]
     values = [score(tree, scores) - score(gold, scores) + cost(tree, gold) for tree in trees]
     expected = torch.stack(values).max()
-    loss = StructureLoss(system, "margin")(scores, gold_of(gold))
+    loss, _ = StructureLoss(system, "margin")(scores, gold_of(gold))
     assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
-    given = [part for part in scores if part is not None]
+    given = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
     for got, wanted in zip(
         torch.autograd.grad(loss, given), torch.autograd.grad(expected, given), strict=True
     ):
@@ -128,9 +132,9 @@ def test_the_likelihood_and_its_gradient_are_those_of_all_trees(system: str) -> 
     scores = random_scores(n, 5, system == "joint2o")
     trees = all_trees(n)
     expected = torch.stack([score(tree, scores) for tree in trees]).logsumexp(0) - score(trees[9], scores)
-    loss = StructureLoss(system, "crf")(scores, gold_of(trees[9]))
+    loss, _ = StructureLoss(system, "crf")(scores, gold_of(trees[9]))
     assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
-    given = [part for part in scores if part is not None]
+    given = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
     for got, wanted in zip(
         torch.autograd.grad(loss, given), torch.autograd.grad(expected, given), strict=True
     ):
@@ -142,8 +146,8 @@ def test_separate_margins_search_spans_and_arcs_each_alone(system: str, joint: b
     scores = random_scores(4, 3, False)
     trees = all_trees(4)
     gold = trees[20]
-    spans = Scores(scores.span, None, None)
-    arcs = Scores(None, scores.arc, None)
+    spans = Scores(None, scores.span)
+    arcs = Scores(None, arc=scores.arc)
 
     def worst(part: Scores, compare: int) -> float:
         def distance(tree: Tree) -> int:
@@ -153,8 +157,37 @@ def test_separate_margins_search_spans_and_arcs_each_alone(system: str, joint: b
 
         return max((score(tree, part) - score(gold, part) + distance(tree)).item() for tree in trees)
 
-    loss = StructureLoss(system, "margin")(scores, gold_of(gold, joint=joint))
+    loss, _ = StructureLoss(system, "margin")(scores, gold_of(gold, joint=joint))
     assert loss.item() == pytest.approx(worst(spans, 0) + worst(arcs, 1), abs=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["margin", "crf"])
+@pytest.mark.parametrize("seed", range(3))
+def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(loss: str, seed: int) -> None:
+    # The gold tree is the best one, and scores are large: sums in half precision were wrong by hundreds.
+    torch.manual_seed(seed)
+    n, size = 24, 32
+    hidden = 6 * torch.randn(1, n + 2, size)
+    span, arc = PairScorer(size, size, 0.0), PairScorer(size, size, 0.0)
+    headed = HeadedScorer(size, size, 0.0, True)
+    for parameter in torch.nn.ModuleList([span, arc, headed]).parameters():
+        torch.nn.init.normal_(parameter, std=0.2)
+    with torch.autocast("cpu", torch.bfloat16):
+        posts, words = fenceposts(hidden), hidden[:, :-1]
+        assert span.first(posts).dtype == torch.bfloat16
+        scores = Scores(None, span(posts), arc(words), headed(words, posts, *pairs(n)))
+        assert {part.dtype for part in (scores.span, scores.arc, scores.headed)} == {torch.float32}
+        best = search(Scores(None, *(part.detach() for part in scores[1:4])), np.array([n]))
+        nodes = tuple(map(tuple, best.spans[0].tolist()))
+        gold = gold_of((nodes, tuple(best.heads[0, 1:].tolist())))
+        found, _ = StructureLoss("joint2o", loss)(scores, gold)
+        total = sum_parts(
+            scores, parts_of(gold.node_b, gold.nodes, (gold.word_b, gold.word_m, gold.heads), True), 1
+        )
+    assert total.item() > 1000
+    assert found.item() >= -1e-6 * total.item()
+    found.backward()
+    assert all(bool(parameter.grad.isfinite().all()) for parameter in span.parameters())
 
 
 def test_the_margin_is_zero_when_the_gold_tree_wins_by_its_cost() -> None:
@@ -167,7 +200,7 @@ def test_the_margin_is_zero_when_the_gold_tree_wins_by_its_cost() -> None:
             scores.span[0, i, j] += 3
         for m, h in enumerate(gold[1], 1):
             scores.arc[0, m, h] += 3
-    loss = StructureLoss("joint1o", "margin")(scores, gold_of(gold))
+    loss, _ = StructureLoss("joint1o", "margin")(scores, gold_of(gold))
     assert loss.item() == 0
     assert all(not grad.any() for grad in torch.autograd.grad(loss, [scores.span, scores.arc]))
 
@@ -192,8 +225,89 @@ def test_a_crossing_d_tree_still_teaches_each_word_its_head() -> None:
     gold = gold_of(all_trees(4)[3], joint=False)
     crossing = Gold(**{**gold.__dict__, "heads": np.array([3, 4, 0, 3]), "projective": np.array([False])})
     scores = random_scores(4, 4, False)
-    loss = StructureLoss("joint1o", "margin")(scores, crossing)
+    loss, _ = StructureLoss("joint1o", "margin")(scores, crossing)
     (gradient,) = torch.autograd.grad(loss, [scores.arc])
     for m, h in enumerate([3, 4, 0, 3], 1):
         assert gradient[0, m, h] < 0
         assert gradient[0, m].sum().item() == pytest.approx(0, abs=1e-5)
+
+
+def crosses(a: tuple[int, int], b: tuple[int, int]) -> bool:
+    return a[0] < b[0] < a[1] < b[1] or b[0] < a[0] < b[1] < a[1]
+
+
+def with_hidden(tree: Tree, brackets: list[tuple[int, int]], known: str) -> Gold:
+    """A sentence of which the brackets, the arcs, or both are known, and everything else is hidden."""
+    gold = gold_of(tree)
+    chains = {place: number for number, place in enumerate(brackets, 1)}
+    n = len(tree[1])
+    return Gold(
+        **{
+            **gold.__dict__,
+            "node_b": gold.node_b[:0],
+            "nodes": gold.nodes[:0],
+            "labels": gold.labels[:0],
+            "chains": [dict.fromkeys(((i, i + 1) for i in range(n)), 0) | chains]
+            if "spans" in known
+            else [None],
+            "has_arcs": np.array(["arcs" in known]),
+            "joint": np.array([known == "spans and arcs"]),
+            "hidden": np.array([True]),
+        }
+    )
+
+
+def agrees(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], known: str) -> bool:
+    arcs = tree[1] == gold[1] or "arcs" not in known
+    return arcs and ("spans" not in known or not any(crosses(n[:2], b) for n in tree[0] for b in brackets))
+
+
+def distance(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], known: str) -> int:
+    """What the margin adds to a tree: its wrong arcs, and its spans that cross a gold bracket."""
+    arcs = sum(a != b for a, b in zip(tree[1], gold[1], strict=True)) if "arcs" in known else 0
+    spans = sum(any(crosses(n[:2], b) for b in brackets) for n in tree[0]) if "spans" in known else 0
+    return arcs + spans
+
+
+@pytest.mark.parametrize("known", ["spans", "arcs", "spans and arcs"])
+@pytest.mark.parametrize("system", ["joint1o", "joint2o"])
+@pytest.mark.parametrize("loss", ["margin", "crf"])
+@pytest.mark.parametrize("n", [3, 5])
+def test_hidden_layers_are_maximised_or_summed_over_all_trees_that_agree(
+    known: str, system: str, loss: str, n: int
+) -> None:
+    scores = random_scores(n, 11 + n, system == "joint2o")
+    trees = all_trees(n)
+    for gold in trees[:: len(trees) // 3 + 1]:
+        brackets = [node[:2] for node in gold[0] if node[1] - node[0] in (2, n)]
+        found = [(tree, score(tree, scores)) for tree in trees]
+        right = [value for tree, value in found if agrees(tree, gold, brackets, known)]
+        if loss == "crf":
+            everything = torch.stack([value for _, value in found]).logsumexp(0)
+            expected = everything - torch.stack(right).logsumexp(0)
+        else:
+            costly = [value + distance(tree, gold, brackets, known) for tree, value in found]
+            expected = torch.stack(costly).max() - torch.stack(right).max()
+        got, nodes = StructureLoss(system, loss)(scores, with_hidden(gold, brackets, known))
+        assert got.item() == pytest.approx(expected.item(), abs=2e-4)
+        parts = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
+        gradients = torch.autograd.grad(got, parts), torch.autograd.grad(expected, parts)
+        for mine, wanted in zip(*gradients, strict=True):
+            torch.testing.assert_close(mine, wanted, atol=1e-3, rtol=1e-3)
+        if "spans" in known:  # labels are learnt at a whole tree that has every bracket
+            at = {
+                tuple(place): label
+                for *place, label in zip(*nodes.nodes[:, :2].T.tolist(), nodes.labels.tolist(), strict=True)
+            }
+            assert len(at) == 2 * n - 1
+            assert {place: at[place] for place in brackets} == {p: k for k, p in enumerate(brackets, 1)}
+            assert sum(label > 0 for label in at.values()) == len(brackets)
+        else:
+            assert len(nodes.b) == 0
+
+
+def test_a_gold_layer_that_no_tree_agrees_with_is_an_error_that_names_the_sentence() -> None:
+    gold = with_hidden(all_trees(3)[0], [], "arcs")
+    broken = Gold(**{**gold.__dict__, "heads": np.array([2, 1, 0])})  # a circle
+    with pytest.raises(TreeError, match="the sentence: no tree of the search agrees"):
+        StructureLoss("joint1o", "margin")(random_scores(3, 2, False), broken)

@@ -12,13 +12,13 @@ import pytest
 from arcspan.errors import BundleError
 from arcspan.evaluation.calibration import expected_calibration_error
 from arcspan.parser import Parser
+from arcspan.prediction.confidence import Calibration
 from arcspan.runtime.bundle import read_bundle, update_bundle
-from arcspan.runtime.confidence import Calibration
-from arcspan.runtime.predictor import Predictor
 from arcspan.training.calibration import GRID, Observed, _least_of, calibrate, fit, sample
 from arcspan.training.labelling import add_labelling, count_rules
 from arcspan.treebanks import Pair
 from arcspan.trees import learn_rules
+from tests.runtime.random_bundles import load
 from tests.toy import toy_pairs
 
 
@@ -56,11 +56,11 @@ def test_fitted_temperatures_are_kept_and_make_arcs_better_calibrated(
         return expected_calibration_error(p, right, bins=8)
 
     # Scores that are far too sure of themselves.
-    update_bundle(bundle, {"calibration": {"arc_temperature": 0.1}})
+    update_bundle(bundle, {"calibration": {"structure_temperature": 0.1}})
     before = error()
     found = calibrate(bundle, unseen)
     kept = read_bundle(bundle)["calibration"]
-    assert kept["arc_temperature"] == found.arc_temperature != 1
+    assert kept["structure_temperature"] == found.structure_temperature != 1
     assert kept["sentences"] == len(unseen)
     assert error() < before
 
@@ -82,33 +82,29 @@ def test_the_temperature_that_made_the_answers_is_found() -> None:
                 span_right=right[:0],
                 arcs=arcs,
                 arc_right=right,
-                sentence=np.full(len(GRID), -0.5),
-                sentence_right=True,
                 node_labels=scores,
-                node_chosen=gold[:0],
                 node_gold=gold,
                 word_relations=scores / 4,
-                word_chosen=gold[:0],
                 word_gold=gold,
             )
         ]
     )
     assert found.label_temperature == pytest.approx(2, rel=0.1)
     assert found.relation_temperature == pytest.approx(0.5, rel=0.1)
-    assert found.arc_temperature == pytest.approx(1, rel=0.1)
+    assert found.structure_temperature == pytest.approx(1, rel=0.1)
 
 
 @pytest.mark.parametrize(
-    "bad", [{"arc_temperature": 0}, {"arc_temperature": "hot"}, {"span_temperature": -1}]
+    "bad", [{"structure_temperature": 0}, {"label_temperature": "hot"}, {"relation_temperature": -1}]
 )
 def test_a_damaged_calibration_is_refused(bundle: Path, bad: dict[str, object]) -> None:
     update_bundle(bundle, {"calibration": bad})
     with pytest.raises(BundleError, match="calibration"):
-        Predictor(bundle)
+        load(bundle)
 
 
 def test_a_bundle_without_calibration_has_temperatures_of_one(bundle: Path) -> None:
-    assert Predictor(bundle).calibration == Calibration()
+    assert load(bundle).calibration == Calibration()
 
 
 def test_a_sample_is_spread_evenly() -> None:
@@ -153,4 +149,4 @@ def test_damaged_rules_are_refused(bundle: Path) -> None:
     settings = {"rules": "labelling.json", "weight": 0.5, "on": True}
     update_bundle(bundle, {"labelling": settings}, {"labelling.json": json.dumps({"rules": {"S VP": {}}})})
     with pytest.raises(BundleError, match="labelling rules are damaged"):
-        Predictor(bundle)
+        load(bundle)

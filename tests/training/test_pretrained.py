@@ -13,9 +13,9 @@ import transformers
 
 from arcspan.neural.encoder import PretrainedEncoder
 from arcspan.training import predict_pairs, read_config, train
+from arcspan.training.checkpoint import load_parts
 from arcspan.training.encoders import make_inputs, pretrained_architecture
 from arcspan.training.export import ScoreGraph, export
-from arcspan.training.trainer import load_parts
 from tests.toy import WORDS, toy_pairs
 from tests.training.test_training import configure
 

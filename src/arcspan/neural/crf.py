@@ -72,8 +72,9 @@ def log_partition(
 
     Shapes are those of `arcspan.decoding.marginals`: span[B, n+1, n+1] or None for dependency trees alone,
     arc[B, n+1, n+1] as arc[b, modifier, head] or None for constituency trees alone, headed[B, n+1, n+1, n+1] for second
-    order. Padding is not read and receives the gradient zero. Half precision is computed in float32, on any device
-    the sums run on the processor. The result has the type and device of the scores; it has no second derivative.
+    order, or packed [B, pairs, n+1]. Padding is not read and receives the gradient zero. Half precision is computed in
+    float32, on any device the sums run on the processor. The result has the type and device of the scores; it has no
+    second derivative.
 
     >>> arc = torch.zeros(1, 3, 3, requires_grad=True)
     >>> log_partition(None, arc, [2]).exp().sum().backward()  # two words, two trees

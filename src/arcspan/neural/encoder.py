@@ -53,12 +53,13 @@ class PretrainedEncoder(nn.Module):
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         try:
+            # Saved in half precision, an encoder would be made so: training is in single precision.
             if weights_from is not None:
-                self.pretrained = transformers.AutoModel.from_pretrained(weights_from)
+                self.pretrained = transformers.AutoModel.from_pretrained(weights_from).float()
             else:
                 rest = {name: value for name, value in architecture.items() if name != "model_type"}
                 config = transformers.AutoConfig.for_model(architecture["model_type"], **rest)
-                self.pretrained = transformers.AutoModel.from_config(config)
+                self.pretrained = transformers.AutoModel.from_config(config).float()
         finally:
             transformers.logging.set_verbosity(quiet)
         if getattr(self.pretrained, "pooler", None) is not None:

@@ -1,26 +1,32 @@
 """What training minimises: a margin (or a likelihood) over whole trees, and cross-entropy for what labels them.
 
-The margin needs only the argmax. Costs are added to the scores of wrong spans and wrong arcs, the best tree
-is searched outside autograd, and then the scores of the predicted and the gold parts are gathered: no chart
-enters the graph.
+The margin needs only the argmax. Costs are added to the scores of wrong spans and wrong arcs, the best tree is searched
+outside autograd, and then the scores of its parts and of the gold tree's are gathered: no chart enters the graph.
+
+Where a sentence has one gold layer only, the other is a hidden variable: in place of the gold tree stands the best tree
+that agrees with the gold layer (of a d-tree: all other arcs are forbidden; of a c-tree: all spans that cross its
+brackets), and in place of the gold tree's score in the likelihood the sum over all such trees. The same goes for the
+binarization of a c-tree, and for two layers that do not fit each other: each is learnt once, with the other hidden.
 
 A gold tree outside the search space would make the margin negative without bound, and training diverge: the
-margin of every sentence is checked to be at least zero.
+margin of every sentence is checked to be at least zero. All sums over trees are in single precision.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from arcspan.errors import TreeError
-from arcspan.neural.model import Model, Scores, flatten, search, unpack
-from arcspan.neural.scorers import fenceposts
+from arcspan.errors import ScoreError, TreeError
+from arcspan.neural.crf import log_partition
+from arcspan.neural.model import Model, flatten
+from arcspan.prediction.scores import Scores, search
 
 IGNORE = -100  # cross_entropy passes over this class
 
@@ -29,8 +35,13 @@ IGNORE = -100  # cross_entropy passes over this class
 class Gold:
     """The gold structures of a batch, flat: rows of all sentences together, `*_b` the sentence of each row.
 
-    nodes: (i, j, head) of the binarized trees, pre-order; words: in order. `joint` says which sentences have
-    compatible trees and are trained on as l-trees; `projective` which d-trees the search can reach.
+    nodes       (i, j, head) of the binarized trees, pre-order, and their labels; none where the tree is hidden
+    chains      of each sentence with constituents: (i, j) -> its label; None without
+    word_b, ... words in order; `answers` has what is said of them, by output. Heads are 0 without dependencies
+    joint       which sentences have compatible trees, and are learnt as l-trees
+    hidden      which have something hidden: a layer, the binarization, or each layer from the other
+    has_arcs    which have dependencies;  projective: d-trees that the search can reach
+    weights     of the sentences
     """
 
     lengths: np.ndarray
@@ -41,16 +52,24 @@ class Gold:
     word_m: np.ndarray
     heads: np.ndarray
     relations: np.ndarray
-    tags: np.ndarray
-    upos: np.ndarray
+    answers: dict[str, np.ndarray]
+    chains: list[dict[tuple[int, int], int] | None]
     joint: np.ndarray
+    hidden: np.ndarray
+    has_arcs: np.ndarray
     projective: np.ndarray
+    weights: np.ndarray
     names: list[str] = field(default_factory=list)
 
     @property
     def words(self) -> int:
         """How many words the batch has."""
         return int(self.lengths.sum())
+
+    @property
+    def has_spans(self) -> np.ndarray:
+        """Which sentences have constituents."""
+        return np.asarray([own is not None for own in self.chains], dtype=bool)
 
 
 class Parts(NamedTuple):
@@ -112,6 +131,30 @@ def sum_parts(scores: Scores, parts: Parts, batch: int) -> Tensor:
     return total
 
 
+class Task(NamedTuple):
+    """Some sentences, what is searched for them, and what of it is known.
+
+    spans, arcs              what is searched: both, or one layer alone
+    know_spans, know_arcs    which gold layers the tree must agree with
+    fixed                    whether these leave one tree, that of `Gold.nodes` and `Gold.heads`
+    """
+
+    chosen: np.ndarray
+    spans: bool
+    arcs: bool
+    know_spans: bool
+    know_arcs: bool
+    fixed: bool
+
+
+class Nodes(NamedTuple):
+    """Nodes to learn labels at: sentence, (i, j), label."""
+
+    b: np.ndarray
+    nodes: np.ndarray
+    labels: np.ndarray
+
+
 class StructureLoss:
     """The loss over trees of one of the four systems; `seconds` adds up what search and bookkeeping took."""
 
@@ -120,143 +163,225 @@ class StructureLoss:
         self.crf = loss == "crf"
         self.seconds = 0.0
 
-    def __call__(self, scores: Scores, gold: Gold) -> Tensor:
-        """The sum over the sentences of the batch."""
+    def __call__(self, scores: Scores, gold: Gold) -> tuple[Tensor, Nodes]:
+        """The sum over the sentences of the batch, and where to learn labels: at the nodes of the gold trees.
+
+        Where those are hidden, the nodes are those of the best tree that agrees with the constituents.
+        """
+        scores = _each(scores, lambda part: part.float())
+        some = scores.span if scores.span is not None else scores.arc
+        if some.device.type != "cpu":
+            torch.accelerator.synchronize(
+                some.device
+            )  # what the encoder still computes is not the structure's
         started = time.perf_counter()
-        total: Tensor | None = None
-        for spans, arcs, chosen in self._tasks(scores, gold):
-            if len(chosen):
-                subset = _choose(gold, chosen)
-                part = Scores(
-                    _rows(scores.span, chosen) if spans else None,
-                    _rows(scores.arc, chosen) if arcs else None,
-                    _rows(scores.headed, chosen) if spans and arcs else None,
-                )
-                value = self._likelihood(part, subset) if self.crf else self._margin(part, subset)
-                total = value if total is None else total + value
-        crossing = np.flatnonzero(~gold.projective)
+        total: Tensor = some.new_zeros(())
+        agreed = [Nodes(gold.node_b, gold.nodes, gold.labels)]
+        for task in self._tasks(scores, gold):
+            if len(task.chosen):
+                value, nodes = self._loss(scores, gold, task)
+                total = total + value
+                agreed += [] if nodes is None else [nodes]
+        crossing = np.flatnonzero(~gold.projective & gold.has_arcs)
         if len(crossing) and scores.arc is not None:
             # No projective search reaches these d-trees; each word still learns its head by itself.
-            value = _head_selection(scores.arc, gold, crossing)
-            total = value if total is None else total + value
+            total = total + _head_selection(scores.arc, gold, crossing)
         self.seconds += time.perf_counter() - started
-        assert total is not None
-        return total
+        return total, Nodes(*(np.concatenate(part) for part in zip(*agreed, strict=True)))
 
-    def _tasks(self, scores: Scores, gold: Gold) -> list[tuple[bool, bool, np.ndarray]]:
-        """(with spans, with arcs, which sentences): joint where possible, otherwise apart."""
-        everything = np.arange(len(gold.lengths))
-        has_spans, has_arcs = scores.span is not None, scores.arc is not None
-        joint = gold.joint if self.joint and has_spans and has_arcs else np.zeros(len(everything), dtype=bool)
-        tasks = [(True, True, everything[joint])]
-        if has_spans:
-            tasks.append((True, False, everything[~joint]))
-        if has_arcs:
-            tasks.append((False, True, everything[~joint & gold.projective]))
-        return tasks
+    def _tasks(self, scores: Scores, gold: Gold) -> list[Task]:
+        """Joint where possible, otherwise each layer with the other hidden, or apart."""
+        has_spans, has_arcs = gold.has_spans, gold.has_arcs & gold.projective
+        hidden, joint = gold.hidden, gold.joint
+        if self.joint and scores.span is not None and scores.arc is not None:
+            kinds = [
+                (joint & ~hidden, True, True, True, True, True),
+                (joint & hidden, True, True, True, True, False),
+                (~joint & hidden & has_spans, True, True, True, False, False),
+                (~joint & hidden & has_arcs, True, True, False, True, False),
+                (~joint & ~hidden & has_spans, True, False, True, False, True),
+                (~joint & ~hidden & has_arcs, False, True, False, True, True),
+            ]
+        else:
+            fixed = np.zeros_like(hidden)
+            fixed[np.unique(gold.node_b)] = True
+            kinds = [(has_arcs, False, True, False, True, True)] if scores.arc is not None else []
+            if scores.span is not None:
+                kinds.append((has_spans & fixed, True, False, True, False, True))
+                kinds.append((has_spans & ~fixed, True, False, True, False, False))
+        return [Task(np.flatnonzero(which), *rest) for which, *rest in kinds]
 
-    def _gold_parts(self, scores: Scores, gold: Gold) -> Parts:
-        arcs = (gold.word_b, gold.word_m, gold.heads)
-        has_spans, has_arcs = scores.span is not None, scores.arc is not None
-        return parts_of(
-            gold.node_b if has_spans else None,
-            gold.nodes if has_spans else None,
-            arcs if has_arcs else None,
-            scores.headed is not None,
+    def _loss(self, scores: Scores, gold: Gold, task: Task) -> tuple[Tensor, Nodes | None]:
+        """The loss of a task's sentences, and the nodes of the agreed trees where these were hidden."""
+        part = _each(scores, lambda rows: _rows(rows, task.chosen))
+        part = part._replace(
+            span=part.span if task.spans else None,
+            arc=part.arc if task.arcs else None,
+            headed=part.headed if task.spans and task.arcs else None,
         )
+        own = _choose(gold, task.chosen)
+        batch, size = len(own.lengths), (part.span if task.spans else part.arc).shape[1]
+        wrong_span = wrong_arc = None
+        if task.know_spans:
+            wrong_span = _wrong_spans(own, size) if task.fixed else _crossing(own, size)
+        if task.know_arcs:
+            wrong_arc = np.ones((batch, size, size), dtype=bool)
+            wrong_arc[own.word_b, own.word_m, own.heads] = False
+        wrong = {"span": wrong_span, "arc": wrong_arc}
+        agreeing = nodes = None
+        if task.fixed:
+            agreed = _gold_parts(part, own)
+        else:
+            agreeing = part._replace(span=_forbid(part.span, wrong_span), arc=_forbid(part.arc, wrong_arc))
+            agreed = self._search(agreeing, own)
+            if task.know_spans:
+                nodes = _label_nodes(agreed, own, task.chosen)
+        if self.crf:
+            everything = _log_partition(part, own)
+            right = sum_parts(part, agreed, batch) if agreeing is None else _log_partition(agreeing, own)
+            value = everything - right
+        else:
+            value = self._margin(part, own, agreed, wrong)
+        return (value * torch.as_tensor(own.weights, device=value.device)).sum(), nodes
 
-    def _margin(self, scores: Scores, gold: Gold) -> Tensor:
-        """The greatest score + cost of all trees, less the gold tree's score; cost counts wrong spans and arcs."""
-        wanted = self._gold_parts(scores, gold)
-        augmented = Scores(
-            _with_cost(scores.span, wanted.spans), _with_cost(scores.arc, wanted.arcs), scores.headed
+    def _margin(
+        self, scores: Scores, gold: Gold, agreed: Parts, wrong: dict[str, np.ndarray | None]
+    ) -> Tensor:
+        """The greatest score + cost of all trees, less the agreed tree's score; cost counts wrong spans and arcs."""
+        costly = scores._replace(
+            span=_with_cost(scores.span, wrong["span"]), arc=_with_cost(scores.arc, wrong["arc"])
         )
-        decoded = search(augmented, gold.lengths)
-        node_b, nodes = flatten(decoded.spans) if decoded.spans is not None else (None, None)
-        arcs = None
-        if decoded.heads is not None:
-            arcs = (gold.word_b, gold.word_m, decoded.heads[gold.word_b, gold.word_m].astype(np.int64))
-        found = parts_of(node_b, nodes, arcs, scores.headed is not None)
+        found = self._search(costly, gold)
         batch = len(gold.lengths)
         cost = np.zeros(batch, dtype=np.float32)
-        if found.spans is not None and wanted.spans is not None:
-            positions = int(gold.lengths.max()) + 1
-            right = np.zeros((batch, positions, positions), dtype=np.bool_)
-            right[wanted.spans] = True
-            np.add.at(cost, found.spans[0], ~right[found.spans])
-        if found.arcs is not None and wanted.arcs is not None:
-            np.add.at(cost, found.arcs[0], found.arcs[2] != wanted.arcs[2])
-        target = sum_parts(scores, wanted, batch)
+        for parts, table in ((found.spans, wrong["span"]), (found.arcs, wrong["arc"])):
+            if parts is not None and table is not None:
+                np.add.at(cost, parts[0], table[parts])
+        target = sum_parts(scores, agreed, batch)
         margin = sum_parts(scores, found, batch) - target + torch.as_tensor(cost, device=target.device)
         # float32 sums of some hundred parts, in two orders: what rounding may leave below zero.
         slack = 1e-4 * (1 + target.detach().abs()) + 1e-3
         below = (margin.detach() < -slack).nonzero()
         if len(below):
-            place = int(below[0, 0])
             raise TreeError(
-                f"{gold.names[place] if gold.names else f'sentence {place}'}: the gold tree scores more than the best "
-                "tree of the search, so the search does not contain it (is its binarization head-consistent, its "
-                "d-tree projective with one root?)"
+                f"{_name(gold, int(below[0, 0]))}: the gold tree scores more than the best tree of the search, so the "
+                "search does not contain it (is its binarization head-consistent, its d-tree projective with one root?)"
             )
-        return margin.clamp(min=0).sum()
+        return margin.clamp(min=0)
 
-    def _likelihood(self, scores: Scores, gold: Gold) -> Tensor:
-        from arcspan.neural.crf import log_partition
-
-        batch = len(gold.lengths)
-        headed = None if scores.headed is None else unpack(scores.headed)
-        logs = log_partition(scores.span, scores.arc, gold.lengths, headed)
-        return (logs - sum_parts(scores, self._gold_parts(scores, gold), batch)).sum()
-
-
-class Losses(NamedTuple):
-    """Sums over a batch; divide by its words."""
-
-    structure: Tensor
-    label: Tensor
-    relation: Tensor
-    tag: Tensor
+    def _search(self, scores: Scores, gold: Gold) -> Parts:
+        """The parts of the best trees."""
+        try:
+            decoded = search(scores, gold.lengths, threads=None)
+        except ScoreError:
+            for b in range(len(gold.lengths)):
+                alone = _each(scores, lambda rows, b=b: _rows(rows, np.asarray([b])))
+                try:
+                    search(alone, gold.lengths[b : b + 1])
+                except ScoreError as error:
+                    raise TreeError(
+                        f"{_name(gold, b)}: no tree of the search agrees with its gold layer: {error}"
+                    ) from None
+            raise
+        node_b, nodes = flatten(decoded.spans) if decoded.spans is not None else (None, None)
+        arcs = None
+        if decoded.heads is not None:
+            arcs = (gold.word_b, gold.word_m, decoded.heads[gold.word_b, gold.word_m].astype(np.int64))
+        return parts_of(node_b, nodes, arcs, scores.headed is not None)
 
 
 def losses(
-    model: Model, structure: StructureLoss, inputs: dict[str, Tensor], gold: Gold, gold_tags: Tensor | None
-) -> Losses:
-    """All losses of a batch, labels and relations at the gold spans and arcs only."""
-    hidden = model.encode(inputs, gold_tags)
-    scores = model.score(hidden)
-    zero = hidden.new_zeros(())
-    label = relation = tag = zero
-    if model.label is not None:
-        logits = model.label(
-            fenceposts(hidden),
-            *(_index(x, hidden) for x in (gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1])),
-        )
-        label = _cross_entropy(logits, gold.labels)
-    if model.relation is not None:
-        logits = model.relation(
-            hidden[:, :-1], *(_index(x, hidden) for x in (gold.word_b, gold.word_m, gold.heads))
-        )
-        relation = _cross_entropy(logits, gold.relations)
-    b, m = _index(gold.word_b, hidden), _index(gold.word_m, hidden)
-    if model.tag is not None:
-        tag = tag + _cross_entropy(model.tag(hidden)[b, m], gold.tags)
-    if model.upos is not None:
-        tag = tag + _cross_entropy(model.upos(hidden)[b, m], gold.upos)
-    return Losses(structure(scores, gold), label, relation, tag)
+    model: Model, structure: StructureLoss, inputs: dict[str, Tensor], gold: Gold
+) -> dict[str, Tensor]:
+    """The loss of the structure and of every other output, summed over a batch: divide by its words.
+
+    Labels and relations are learnt at the gold spans and arcs only.
+    """
+    hidden = model.styled(model.encode(inputs), inputs.get("styles"))
+    found = {}
+    found["structure"], where = structure(Scores(hidden, **model.structure(hidden)), gold)
+    like = hidden.dependency
+    b, m = _index(gold.word_b, like), _index(gold.word_m, like)
+    nodes = [_index(place, like) for place in (where.b, where.nodes[:, 0], where.nodes[:, 1])]
+    placed = model.at_places(hidden, nodes, [b, m, _index(gold.heads, like)])
+    for name, rows, classes in (("label", where.b, where.labels), ("relation", gold.word_b, gold.relations)):
+        if name in placed:
+            found[name] = _cross_entropy(placed[name], classes, gold.weights[rows])
+    for name, logits in model.of_words(hidden).items():
+        found[name] = _cross_entropy(logits[b, m], gold.answers[name], gold.weights[gold.word_b])
+    return found
 
 
-def _with_cost(scores: Tensor | None, gold: tuple[np.ndarray, ...] | None) -> Tensor | None:
-    """Scores plus one wherever the gold tree has nothing."""
-    if scores is None or gold is None:
-        return None
-    out = scores.detach() + 1
-    out[tuple(_index(axis, out) for axis in gold)] -= 1
-    return out
+def _each(scores: Scores, change: Callable[..., Tensor]) -> Scores:
+    """The scores of structure, each changed; what is not there stays so."""
+    span, arc, headed = (
+        None if part is None else change(part) for part in (scores.span, scores.arc, scores.headed)
+    )
+    return Scores(None, span, arc, headed)
 
 
-def _cross_entropy(logits: Tensor, classes: np.ndarray) -> Tensor:
+def _gold_parts(scores: Scores, gold: Gold) -> Parts:
+    """The parts of the gold trees, of the layers that are scored."""
+    has_spans = scores.span is not None
+    return parts_of(
+        gold.node_b if has_spans else None,
+        gold.nodes if has_spans else None,
+        (gold.word_b, gold.word_m, gold.heads) if scores.arc is not None else None,
+        scores.headed is not None,
+    )
+
+
+def _log_partition(scores: Scores, gold: Gold) -> Tensor:
+    return log_partition(scores.span, scores.arc, gold.lengths, scores.headed)
+
+
+def _wrong_spans(gold: Gold, size: int) -> np.ndarray:
+    """Spans that are not in the gold binary trees, [B, n+1, n+1]."""
+    wrong = np.ones((len(gold.lengths), size, size), dtype=bool)
+    wrong[gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1]] = False
+    return wrong
+
+
+def _crossing(gold: Gold, size: int) -> np.ndarray:
+    """Spans that cross a gold bracket, [B, n+1, n+1]."""
+    wrong = np.zeros((len(gold.lengths), size, size), dtype=bool)
+    for table, own in zip(wrong, gold.chains, strict=True):
+        for i, j in own or ():
+            table[:i, i + 1 : j] = table[i + 1 : j, j + 1 :] = True
+    return wrong
+
+
+def _label_nodes(agreed: Parts, gold: Gold, chosen: np.ndarray) -> Nodes:
+    """The nodes of trees that agree with gold constituents, with the constituents' labels, or none (0)."""
+    assert agreed.spans is not None
+    b, i, j = agreed.spans
+    places = zip(b.tolist(), i.tolist(), j.tolist(), strict=True)
+    labels = [(gold.chains[own] or {}).get((start, end), 0) for own, start, end in places]
+    nodes = np.stack([i, j, np.zeros_like(i)], 1)
+    return Nodes(chosen[b], nodes, np.asarray(labels, dtype=np.int64))
+
+
+def _name(gold: Gold, place: int) -> str:
+    return gold.names[place] if gold.names else f"sentence {place}"
+
+
+def _forbid(scores: Tensor | None, wrong: np.ndarray | None) -> Tensor | None:
+    if scores is None or wrong is None:
+        return scores
+    return scores.masked_fill(torch.as_tensor(wrong, device=scores.device), -torch.inf)
+
+
+def _with_cost(scores: Tensor | None, wrong: np.ndarray | None) -> Tensor | None:
+    """Scores plus one wherever a part is wrong."""
+    if scores is None or wrong is None:
+        return None if scores is None else scores.detach()
+    return scores.detach() + torch.as_tensor(wrong, device=scores.device)
+
+
+def _cross_entropy(logits: Tensor, classes: np.ndarray, weights: np.ndarray) -> Tensor:
     target = torch.as_tensor(classes, device=logits.device)
-    return torch.nn.functional.cross_entropy(logits.float(), target, ignore_index=IGNORE, reduction="sum")
+    each = torch.nn.functional.cross_entropy(logits.float(), target, ignore_index=IGNORE, reduction="none")
+    return (each * torch.as_tensor(weights, device=logits.device)).sum()
 
 
 def _head_selection(arc: Tensor, gold: Gold, chosen: np.ndarray) -> Tensor:
@@ -266,7 +391,7 @@ def _head_selection(arc: Tensor, gold: Gold, chosen: np.ndarray) -> Tensor:
     logits = arc[_index(b, arc), _index(m, arc)]
     position = torch.arange(logits.shape[1], device=arc.device)
     outside = position > torch.as_tensor(gold.lengths[b], device=arc.device).unsqueeze(1)
-    return _cross_entropy(logits.masked_fill(outside, -1e30), heads)
+    return _cross_entropy(logits.masked_fill(outside, -1e30), heads, gold.weights[b])
 
 
 def _choose(gold: Gold, chosen: np.ndarray) -> Gold:
@@ -276,25 +401,25 @@ def _choose(gold: Gold, chosen: np.ndarray) -> Gold:
     place = np.full(len(gold.lengths), -1, dtype=np.int64)
     place[chosen] = np.arange(len(chosen))
     node, word = place[gold.node_b] >= 0, place[gold.word_b] >= 0
-    return Gold(
-        lengths=gold.lengths[chosen],
-        node_b=place[gold.node_b[node]],
-        nodes=gold.nodes[node],
-        labels=gold.labels[node],
-        word_b=place[gold.word_b[word]],
-        word_m=gold.word_m[word],
-        heads=gold.heads[word],
-        relations=gold.relations[word],
-        tags=gold.tags[word],
-        upos=gold.upos[word],
-        joint=gold.joint[chosen],
-        projective=gold.projective[chosen],
-        names=[gold.names[b] for b in chosen] if gold.names else [],
-    )
+    rows = {"node_b": node, "nodes": node, "labels": node}
+    rows |= dict.fromkeys(("word_b", "word_m", "heads", "relations"), word)
+    found: dict[str, Any] = {}
+    for one in fields(Gold):
+        value = getattr(gold, one.name)
+        if one.name in rows:
+            found[one.name] = value[rows[one.name]]
+        elif one.name == "answers":
+            found[one.name] = {name: ids[word] for name, ids in value.items()}
+        elif isinstance(value, list):
+            found[one.name] = [value[b] for b in chosen] if value else []
+        else:
+            found[one.name] = value[chosen]
+    found["node_b"], found["word_b"] = place[found["node_b"]], place[found["word_b"]]
+    return Gold(**found)
 
 
-def _rows(scores: Tensor | None, chosen: np.ndarray) -> Tensor | None:
-    if scores is None or len(chosen) == scores.shape[0]:
+def _rows(scores: Tensor, chosen: np.ndarray) -> Tensor:
+    if len(chosen) == scores.shape[0]:
         return scores
     return scores[_index(chosen, scores)]
 

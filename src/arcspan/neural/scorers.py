@@ -23,6 +23,14 @@ def pairs(n: int, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
     return i, j
 
 
+def product(x: Tensor, y: Tensor) -> Tensor:
+    """Multiply in single precision, also under autocast: scores of parts are added up by the hundred."""
+    if not torch.is_autocast_enabled(x.device.type):
+        return x @ y
+    with torch.autocast(x.device.type, enabled=False):
+        return x.float() @ y.float()
+
+
 class SharedDropout(nn.Module):
     """Dropout with one mask for all positions of a sentence."""
 
@@ -67,7 +75,7 @@ class PairScorer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, N, N] from x[B, N, D]."""
-        return self.weight(self.first(x)) @ self.second(x).transpose(1, 2)
+        return product(self.weight(self.first(x)), self.second(x).transpose(1, 2))
 
 
 class HeadedScorer(nn.Module):
@@ -107,7 +115,7 @@ class HeadedScorer(nn.Module):
     @staticmethod
     def _form(weight: nn.Linear, span: Tensor, word: Tensor) -> Tensor:
         query = weight(word)  # [B, n+1, size+1]; the last column meets the span's constant 1
-        return span @ query[..., :-1].transpose(1, 2) + query[..., -1].unsqueeze(1)
+        return product(span, query[..., :-1].transpose(1, 2)) + query[..., -1].unsqueeze(1)
 
 
 class BiaffineLabeller(nn.Module):

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from arcspan.neural.losses import Gold
-from arcspan.runtime.inputs import PieceInputs, WordInputs
-from arcspan.training.instances import Indexer, Sentence
+from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.outputs import Inventories, Style
+from arcspan.training.instances import Indexer, Sentence, style_number
 
 
 @dataclass(frozen=True)
@@ -26,21 +27,23 @@ class Example:
     sentence: Sentence
     prepared: Any
     cost: int
+    style: Style
     labels: np.ndarray
+    chains: dict[tuple[int, int], int] | None
     relations: np.ndarray
-    tags: np.ndarray
-    upos: np.ndarray
+    answers: dict[str, np.ndarray]
 
 
 def make_examples(
-    sentences: Sequence[Sentence], inputs: PieceInputs | WordInputs, indexer: Indexer
+    sentences: Sequence[Sentence], inputs: PieceInputs | WordInputs, inventories: Inventories
 ) -> list[Example]:
     """Look words, labels, relations and tags up; a sentence that is repeated is looked up once."""
     unique = list({id(sentence): sentence for sentence in sentences}.values())
     prepared = inputs.prepare([sentence.words for sentence in unique])
-    made = {}
+    made, indexer = {}, Indexer(inventories)
     for sentence, ready in zip(unique, prepared, strict=True):
-        made[id(sentence)] = Example(sentence, ready, inputs.cost(ready), *indexer(sentence))
+        style = style_number(sentence.style, inventories)
+        made[id(sentence)] = Example(sentence, ready, inputs.cost(ready), style, **indexer(sentence))
     return [made[id(sentence)] for sentence in sentences]
 
 
@@ -72,29 +75,43 @@ def schedule(costs: Sequence[int], budget: int, seed: int, epoch: int) -> list[l
     return [batches[place] for place in random.permutation(len(batches))]
 
 
-def collate(
-    examples: Sequence[Example], inputs: PieceInputs | WordInputs
-) -> tuple[dict[str, Tensor], Gold, Tensor]:
-    """The encoder's tensors, the gold structures, and gold tags [B, n+2] (0: none) of a batch."""
+def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tuple[dict[str, Tensor], Gold]:
+    """The encoder's tensors, `gold_tags` [B, n+2] (0: none) among them, and the gold structures of a batch."""
     arrays = inputs.batch([example.prepared for example in examples])
     lengths = np.asarray([len(example.sentence.words) for example in examples], dtype=np.int64)
     batch = np.arange(len(examples))
+    sentences = [example.sentence for example in examples]
+    fixed = [b for b, sentence in enumerate(sentences) if sentence.nodes is not None]
+    nothing = np.zeros((0, 3), dtype=np.int64)
     gold = Gold(
         lengths=lengths,
-        node_b=np.repeat(batch, 2 * lengths - 1),
-        nodes=np.concatenate([example.sentence.nodes for example in examples]),
-        labels=np.concatenate([example.labels for example in examples]),
+        node_b=np.repeat(fixed, 2 * lengths[fixed] - 1).astype(np.int64),
+        nodes=np.concatenate([nothing, *(sentences[b].nodes for b in fixed)]),
+        labels=np.concatenate([nothing[:, 0], *(examples[b].labels for b in fixed)]),
         word_b=np.repeat(batch, lengths),
         word_m=np.concatenate([np.arange(1, n + 1) for n in lengths]),
-        heads=np.concatenate([example.sentence.heads for example in examples]),
+        heads=np.concatenate(
+            [
+                np.zeros(n, np.int64) if one.heads is None else one.heads
+                for n, one in zip(lengths, sentences, strict=True)
+            ]
+        ),
         relations=np.concatenate([example.relations for example in examples]),
-        tags=np.concatenate([example.tags for example in examples]),
-        upos=np.concatenate([example.upos for example in examples]),
-        joint=np.asarray([example.sentence.joint for example in examples]),
-        projective=np.asarray([example.sentence.projective for example in examples]),
-        names=[example.sentence.name for example in examples],
+        answers={
+            name: np.concatenate([example.answers[name] for example in examples])
+            for name in examples[0].answers
+        },
+        chains=[example.chains for example in examples],
+        joint=np.asarray([one.joint for one in sentences]),
+        hidden=np.asarray([one.hidden for one in sentences]),
+        has_arcs=np.asarray([one.heads is not None for one in sentences]),
+        projective=np.asarray([one.projective for one in sentences]),
+        weights=np.asarray([one.weight for one in sentences], dtype=np.float32),
+        names=[one.name for one in sentences],
     )
-    return as_tensors(arrays), gold, tag_tensor([example.tags for example in examples])
+    arrays["styles"] = np.asarray([example.style for example in examples], dtype=np.int64)
+    arrays["gold_tags"] = _tag_input([example.answers["tag"] for example in examples])
+    return as_tensors(arrays), gold
 
 
 def as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
@@ -102,9 +119,9 @@ def as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
 
-def tag_tensor(tags: Sequence[np.ndarray]) -> Tensor:
-    """Tag ids shifted by one, [B, n+2]: 0 where there is no tag or an unknown one."""
-    out = torch.zeros(len(tags), max(map(len, tags), default=0) + 2, dtype=torch.long)
+def _tag_input(tags: Sequence[np.ndarray]) -> np.ndarray:
+    """Numbers of tags shifted by one, [B, n+2]: 0 where there is no tag or an unknown one."""
+    out = np.zeros((len(tags), max(map(len, tags), default=0) + 2), dtype=np.int64)
     for b, ids in enumerate(tags):
-        out[b, 1 : len(ids) + 1] = torch.from_numpy(np.maximum(ids + 1, 0))
+        out[b, 1 : len(ids) + 1] = np.maximum(ids + 1, 0)
     return out

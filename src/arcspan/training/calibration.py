@@ -1,8 +1,8 @@
 """Temperatures that turn a bundle's scores into probabilities, fitted on held-out sentences.
 
 Each temperature is the one under which what happened is most likely: labels and relations by their
-cross-entropy where the span or arc is right; spans, arcs and whole sentences by whether the parts that the
-parser predicts are in the gold trees. Temperatures do not change which parse is best, so sentences are parsed
+cross-entropy where the span or arc is right; the one of the trees by whether the spans and arcs that the parser
+predicts are in the gold trees. Temperatures do not change which parse is best, so sentences are parsed
 once, and the likelihood is measured on a grid of temperatures and interpolated between its best points.
 """
 
@@ -17,10 +17,13 @@ import numpy as np
 
 from arcspan.errors import ArcspanError
 from arcspan.evaluation.calibration import log_loss
+from arcspan.prediction.confidence import Calibration, log_softmax
+from arcspan.prediction.outputs import Inventories
+from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.predictor import Predictor
+from arcspan.prediction.sentence_scores import SentenceScores
 from arcspan.runtime.bundle import update_bundle
-from arcspan.runtime.confidence import Calibration, log_softmax
-from arcspan.runtime.evidence import Evidence
-from arcspan.runtime.predictor import Prediction, Predictor
+from arcspan.runtime.loading import load_predictor
 from arcspan.treebanks import Pair
 
 GRID = tuple(2.0 ** (k / 2) for k in range(-6, 8))  # 1/8 to 11.3
@@ -32,7 +35,6 @@ class Observed:
 
     spans    [T, constituents]: marginal probabilities; span_labels [constituents, labels]: scores of their labels
     arcs     [T, words]
-    sentence [T]: log-probability of the structure
     """
 
     spans: np.ndarray
@@ -40,13 +42,9 @@ class Observed:
     span_right: np.ndarray
     arcs: np.ndarray
     arc_right: np.ndarray
-    sentence: np.ndarray
-    sentence_right: bool
-    node_labels: np.ndarray = field(repr=False)  # [2n-1, labels], with what was chosen
-    node_chosen: np.ndarray
+    node_labels: np.ndarray = field(repr=False)  # [2n-1, labels]
     node_gold: np.ndarray  # -1 where the span is no gold constituent
     word_relations: np.ndarray = field(repr=False)
-    word_chosen: np.ndarray
     word_gold: np.ndarray  # -1 where the head is wrong
 
 
@@ -61,9 +59,8 @@ class Gold:
         self.heads = np.asarray(pair.dependencies.heads)
         self.relations = pair.dependencies.relations
 
-    def is_met(self, prediction: Prediction, predictor: Predictor) -> bool:
+    def is_met(self, prediction: Prediction, known: Inventories) -> bool:
         """Whether a prediction is right in everything: constituents, labels, heads and relations."""
-        known = predictor.inventories
         if prediction.nodes is not None:
             shown = {(i, j): known.labels[label] for i, j, _, label in prediction.nodes.tolist() if label}
             if shown != self.chains:
@@ -80,15 +77,15 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     """Parse a gold sentence and note what calibration needs; None for one that is too long."""
     known, gold = predictor.inventories, Gold(pair)
     try:
-        evidence = Evidence(predictor, pair.dependencies.words, pair.constituency.tags)
+        scores = SentenceScores(predictor, pair.dependencies.words, pair.constituency.tags)
     except ArcspanError:
         return None
-    found = evidence.best()
+    found = scores.best()
     nodes = found.nodes if found.nodes is not None else np.zeros((0, 4), np.int64)
     heads = found.heads if found.heads is not None else np.zeros(0, np.int64)
     i, j, _, chosen = nodes.T
-    labels = evidence.labels[i, j] if evidence.labels is not None else np.zeros((0, 1))
-    relations = evidence.relations(heads) if found.heads is not None else None
+    labels = scores.labels[i, j] if scores.labels is not None else np.zeros((0, 1))
+    relations = scores.relations(heads) if found.heads is not None else None
     label_ids = {chain: number for number, chain in enumerate(known.labels)}
     relation_ids = {relation: number for number, relation in enumerate(known.relations)}
     is_gold = np.asarray(
@@ -97,7 +94,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     shown = chosen != 0
     right = heads == gold.heads[: len(heads)]
     words = np.arange(1, len(heads) + 1)
-    measured = [evidence.at(temperature, found) for temperature in GRID]
+    measured = [scores.probabilities(temperature) for temperature in GRID]
     return Observed(
         spans=np.stack(
             [one.spans[i[shown], j[shown]] if one.spans is not None else i[:0] for one in measured]
@@ -106,10 +103,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         span_right=is_gold[shown],
         arcs=np.stack([one.arcs[words, heads] if one.arcs is not None else words[:0] for one in measured]),
         arc_right=right,
-        sentence=np.asarray([one.structure for one in measured]),
-        sentence_right=gold.is_met(found, predictor),
         node_labels=labels,
-        node_chosen=chosen,
         node_gold=np.asarray(
             [
                 label_ids.get(gold.chains.get((a, b), ()), -1) if (a, b) in gold.chains or b - a == 1 else -1
@@ -118,7 +112,6 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
             np.int64,
         ),
         word_relations=relations if relations is not None else np.zeros((0, 1)),
-        word_chosen=found.relations if found.relations is not None else words[:0],
         word_gold=np.asarray(
             [
                 relation_ids.get(relation, -1) if good else -1
@@ -141,23 +134,13 @@ def fit(observed: Sequence[Observed]) -> Calibration:
         np.concatenate([getattr(one, name) for one in observed]) for name in ("span_right", "arc_right")
     )
     constituent = -np.expm1(log_softmax(shown, label)[:, 0]) if len(shown) else np.zeros(0)
-    words = np.asarray(
-        [
-            _chances(one.node_labels, one.node_chosen, label)
-            + _chances(one.word_relations, one.word_chosen, relation)
-            for one in observed
-        ]
-    )
-    arc = _least_of([log_loss(np.clip(p, 0, 1), arc_right) for p in arcs])
-    structure = np.asarray([one.sentence[GRID.index(1.0)] for one in observed])
-    whole = np.minimum(0, structure + words)
-    whole_right = np.asarray([one.sentence_right for one in observed])
+    tree = [
+        log_loss(np.clip(spans[t] * constituent, 0, 1), span_right) * len(span_right)
+        + log_loss(np.clip(arcs[t], 0, 1), arc_right) * len(arc_right)
+        for t in range(len(GRID))
+    ]
     return Calibration(
-        span_temperature=_least_of([log_loss(np.clip(p * constituent, 0, 1), span_right) for p in spans]),
-        arc_temperature=arc,
-        label_temperature=label,
-        relation_temperature=relation,
-        sentence_temperature=_least(lambda t: log_loss(np.exp(whole / t), whole_right)),
+        structure_temperature=_least_of(tree), label_temperature=label, relation_temperature=relation
     )
 
 
@@ -173,12 +156,6 @@ def _known(rows: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, n
 
 def _cross_entropy(scores: np.ndarray, gold: np.ndarray, temperature: float) -> float:
     return float(-log_softmax(scores, temperature)[np.arange(len(gold)), gold].mean()) if len(gold) else 0.0
-
-
-def _chances(scores: np.ndarray, chosen: np.ndarray, temperature: float) -> float:
-    return (
-        float(log_softmax(scores, temperature)[np.arange(len(chosen)), chosen].sum()) if len(chosen) else 0.0
-    )
 
 
 def _least(loss: Callable[[float], float]) -> float:
@@ -215,7 +192,7 @@ def calibrate(
     bundle: str | os.PathLike[str], pairs: Sequence[Pair], *, limit: int = 1000, write: bool = True
 ) -> Calibration:
     """Fit a bundle's temperatures on held-out pairs, and keep them in its configuration."""
-    predictor = Predictor(bundle)
+    predictor, _ = load_predictor(bundle)
     observed = [one for one in (observe(predictor, pair) for pair in sample(pairs, limit)) if one is not None]
     if not observed:
         raise ArcspanError("no sentence to calibrate on")

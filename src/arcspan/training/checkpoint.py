@@ -5,12 +5,13 @@ A run's folder holds versioned sub-folders and small pointer files:
     last.json -> steps/000120/    model, optimizer, average: what --resume continues from
     best.json -> models/000080/   the model with the best dev scores so far
 
-A pointer is replaced in one step after the folder it names is complete and on disk, and only then is the
-older folder removed: a kill at any moment, or a full disk, leaves the last good state.
+Every write has a folder of its own. A pointer is replaced in one step after the folder it names is complete and on
+disk, and only then are older folders removed: a kill at any moment, or a full disk, leaves the last good state.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -21,15 +22,16 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from arcspan._version import __version__
-from arcspan.errors import BundleError
-from arcspan.files import atomic_write
+from arcspan.errors import BundleError, ConfigError
+from arcspan.files import atomic_write, dump
 from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
 from arcspan.neural.model import Model
-from arcspan.neural.settings import EncoderSettings, Inventories, ModelSettings
+from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
+from arcspan.prediction.outputs import Inventories
 from arcspan.runtime.bundle import checksum
-from arcspan.runtime.inputs import PieceInputs, WordInputs, dump, inputs_from_json
 
-FORMAT = 1
+FORMAT = 2
 
 
 class Checkpoint:
@@ -48,6 +50,10 @@ class Checkpoint:
     ) -> None:
         """Write a folder with these files (`NAME.safetensors` of tensors, texts as they are), then point to it."""
         target = self.folder / place
+        number = 1
+        while target.exists():
+            number += 1
+            target = self.folder / f"{place}-{number}"
         partial = target.with_name(target.name + ".part")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
@@ -63,17 +69,22 @@ class Checkpoint:
             sums = {file.name: checksum(file) for file in sorted(partial.iterdir())}
             for file in partial.iterdir():
                 _sync(file)
-            shutil.rmtree(target, ignore_errors=True)
             os.replace(partial, target)
             _sync(target.parent)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-        previous = self.pointer(pointer)
+        found = {
+            "format": FORMAT,
+            "folder": target.relative_to(self.folder).as_posix(),
+            "sha256": sums,
+            "state": state,
+        }
         with atomic_write(self.folder / f"{pointer}.json") as out:
-            out.write(dump({"format": FORMAT, "folder": place, "sha256": sums, "state": state}))
-        if previous and previous["folder"] != place:
-            shutil.rmtree(self.folder / previous["folder"], ignore_errors=True)
+            out.write(dump({**found, "checksum": _checksum(found)}))
+        for other in target.parent.iterdir():
+            if other != target:  # the one before, and what kills left half done
+                shutil.rmtree(other, ignore_errors=True)
 
     def pointer(self, name: str) -> dict[str, Any] | None:
         """What a pointer says, or None where there is none."""
@@ -84,10 +95,12 @@ class Checkpoint:
             return None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
-        if data.get("format") != FORMAT:
-            raise BundleError(
-                f"{path}: format {data.get('format')} is not {FORMAT}, which arcspan {__version__} reads"
-            )
+        format = data.get("format") if isinstance(data, dict) else None
+        if format not in (1, FORMAT):
+            raise BundleError(f"{path}: format {format} is not {FORMAT}, which arcspan {__version__} reads")
+        said = data.pop("checksum", None)
+        if said != _checksum(data) and (said or format != 1):  # pointers of format 1 had none
+            raise BundleError(f"{path}: damaged (its checksum differs from the one in it)")
         return data
 
     def open(self, name: str) -> tuple[Path, dict[str, Any]]:
@@ -164,6 +177,27 @@ def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str,
     model = build(description, inputs)
     model.load_state_dict(load_file(folder / "model.safetensors"))
     return model.eval(), inputs, description
+
+
+def load_parts(
+    folder: Path,
+) -> dict[str, tuple[Model, PieceInputs | WordInputs, dict[str, Any], dict[str, Any]]]:
+    """The best model of a run, or both of a SEP run: part -> (model, inputs, description, state)."""
+    out = {}
+    for own in (folder, folder / "constituency", folder / "dependency"):
+        if (own / "best.json").exists():
+            place, state = Checkpoint(own).open("best")
+            model, inputs, description = load_model(place)
+            out[model.part] = (model, inputs, description, state)
+    if not out:
+        Checkpoint(folder).open("best")
+    if "both" not in out and len(out) == 1 and not (folder / "best.json").exists():
+        raise ConfigError(f"{folder}: only one half of the SEP parser is trained; continue with --resume")
+    return out
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    return hashlib.sha256(dump(data).encode()).hexdigest()
 
 
 def _sync(path: Path) -> None:

@@ -12,21 +12,42 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from arcspan.errors import ConfigError
-from arcspan.neural.settings import SYSTEMS, EncoderSettings, ModelSettings, described
+from arcspan.neural.settings import EncoderSettings, ModelSettings, described
 
 _RECIPES = Path(__file__).parent / "recipes"
+SEGMENTER = "segmenter"  # the folder of a run that its segmenter is kept in
 
 
 @dataclass(frozen=True)
 class Source:
-    """A paired treebank: two files with the same sentences."""
+    """A treebank: two files with the same sentences, or one of them where there is one layer only."""
 
-    brackets: str = described("", "bracket file (.ptb, .gz, .xz)")
-    conll: str = described("", "CoNLL-U or CoNLL-X file (.gz, .xz)")
-    repeat: int = described(1, "train: how often an epoch shows each sentence")
+    brackets: str = described("", "bracket file (.ptb, .gz, .xz); without one, constituents are hidden")
+    conll: str = described("", "CoNLL-U or CoNLL-X file (.gz, .xz); without one, dependencies are hidden")
+    style: str = described("", "name of its conventions, where treebanks of a model differ")
+    constituency_style: str = described("", "that of its constituents, where it is another")
+    dependency_style: str = described("", "that of its dependencies, where it is another")
+    repeat: int = described(1, "train: how often an epoch shows each sentence", least=1)
+    weight: float = described(1.0, "train: weight of its losses", above=0)
+    every: int = described(1, "train: take every k-th sentence", least=1)
+    first: int = described(0, "train: leave this many sentences at the beginning out", least=0)
+    limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
+    tags: bool = described(True, "train: learn its part-of-speech tags")
+    rewrite: str = described(
+        "", "rule file by which trees are rewritten on reading (arcspan treebank rewrite)"
+    )
+    without: dict[str, Any] = described(
+        {}, 'leave documents out by a comment: {genre = ["essay"]}, or a list in a file "@FILE"'
+    )
+    only: dict[str, Any] = described({}, "keep only these documents")
+
+    @property
+    def styles(self) -> tuple[str, str]:
+        """The conventions of constituents and of dependencies."""
+        return self.constituency_style or self.style, self.dependency_style or self.style
 
 
 @dataclass(frozen=True)
@@ -37,45 +58,91 @@ class DataSettings:
     train: list[Source] = described([], "treebanks to train on")
     dev: list[Source] = described([], "treebanks that choose the model")
     test: list[Source] = described([], "treebanks scored once, at the end")
-    max_words: int = described(0, "train: leave longer sentences out; 0: none")
-    every: int = described(1, "train: take every k-th sentence")
-    limit: int = described(0, "train: take at most this many sentences; 0: all")
+    max_words: int = described(0, "train: leave longer sentences out; 0: none", least=0)
+    every: int = described(1, "train: take every k-th sentence", least=1)
+    limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
     incompatible: str = described(
-        "drop", "train: drop incompatible sentences, or train on them with separate losses"
+        "drop",
+        "train: drop incompatible sentences, learn each layer separately, or each with the other hidden",
+        choices=("drop", "separate", "hidden"),
     )
-    binarization: str = described("head", "head, left or right; joint systems need head")
-    mismatch: str = described("strict", "files that do not fit: strict (an error) or skip (counted)")
+    missing: str = described(
+        "hidden",
+        "train: the layer that a treebank lacks is hidden, or what there is is learnt separately",
+        choices=("hidden", "separate"),
+    )
+    binarization: str = described(
+        "head",
+        "head, left or right, or hidden (all that agree with the gold trees); joint systems need head or hidden",
+        choices=("head", "left", "right", "hidden"),
+    )
+    mismatch: str = described(
+        "strict", "files that do not fit: strict (an error) or skip (counted)", choices=("strict", "skip")
+    )
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
     """How long, how fast."""
 
-    epochs: int = described(25, "passes over the training data")
-    batch_pieces: int = described(1000, "word pieces (or words) in a batch, padding included")
-    accumulate: int = described(1, "batches in an update")
-    encoder_rate: float = described(5e-5, "learning rate of the pretrained encoder")
-    rate: float = described(2.5e-3, "learning rate of everything else")
-    beta1: float = described(0.9, "AdamW")
-    beta2: float = described(0.9, "AdamW")
-    epsilon: float = described(1e-12, "AdamW")
-    weight_decay: float = described(0.0, "AdamW")
-    clip: float = described(5.0, "largest norm of the gradient")
+    epochs: int = described(25, "passes over the training data", least=1)
+    batch_pieces: int = described(1000, "word pieces (or words) in a batch, padding included", least=16)
+    accumulate: int = described(1, "batches in an update", least=1)
+    encoder_rate: float = described(5e-5, "learning rate of the pretrained encoder", least=0, most=0.01)
+    rate: float = described(2.5e-3, "learning rate of everything else", above=0, most=0.1)
+    beta1: float = described(0.9, "AdamW", least=0, most=0.99999)
+    beta2: float = described(0.9, "AdamW", least=0, most=0.999999)
+    epsilon: float = described(1e-12, "AdamW", above=0, most=1)
+    weight_decay: float = described(0.0, "AdamW", least=0, most=10)
+    clip: float = described(5.0, "largest norm of the gradient", above=0)
     warmup: float = described(
-        0.1, "share of all updates over which the learning rate rises; then it falls to 0"
+        0.1, "share of all updates over which the learning rate rises; then it falls to 0", least=0, most=1
     )
     average: float = described(
-        0.0, "decay of an average of the weights, which is then what is scored and kept; 0: off"
+        0.0,
+        "decay of an average of the weights, which is then what is scored and kept; 0: off",
+        least=0,
+        most=0.99999,
     )
-    label_weight: float = described(1.0, "weight of the label and relation losses")
-    tag_weight: float = described(1.0, "weight of the tag loss")
-    patience: int = described(0, "stop after this many epochs without a better dev score; 0: never")
+    label_weight: float = described(1.0, "weight of the label and relation losses", least=0)
+    tag_weight: float = described(1.0, "weight of the tag losses", least=0)
+    row_weight: float = described(1.0, "weight of the lemma and feature losses", least=0)
+    patience: int = described(0, "stop after this many epochs without a better dev score; 0: never", least=0)
     checkpoint_minutes: float = described(
-        10.0, "time between checkpoints; one is written after every epoch too"
+        10.0, "time between checkpoints; one is written after every epoch too", least=0
     )
-    precision: str = described("auto", "auto (bf16 where the accelerator has it), fp32 or bf16")
-    punctuation: str = described("ptb", "dev attachment scores leave out: ptb, unicode, upos or none")
+    precision: str = described(
+        "auto", "auto (bf16 where the accelerator has it), fp32 or bf16", choices=("auto", "fp32", "bf16")
+    )
+    punctuation: str = described(
+        "ptb",
+        "dev attachment scores leave out: ptb, ctb, unicode, upos or none",
+        choices=("ptb", "ctb", "unicode", "upos", "none"),
+    )
     subtypes: bool = described(True, "dev LAS counts relation subtypes (nsubj:pass)")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A treebank with the text that its sentences were: `# text` or SpaceAfter, and paragraphs where it has them."""
+
+    conll: str = described("", "CoNLL-U file (.gz, .xz)")
+    every: int = described(1, "train: take one document of this many")
+
+
+@dataclass(frozen=True)
+class SegmenterSettings:
+    """What a segmenter learns from, and how; none is trained where `train` is empty."""
+
+    train: list[Text] = described([], "files to train on")
+    dev: list[Text] = described([], "files that choose how sure a sentence's end must be")
+    without: list[str] = described([], "train: genres (# genre = after # newdoc) to leave out")
+    channels: int = described(64, "width of the network", least=1)
+    epochs: int = described(8, "passes over the training data", least=1)
+    batch: int = described(16, "windows of 512 characters in a batch", least=1)
+    rate: float = described(4e-3, "learning rate at its highest", above=0, most=0.1)
+    dropout: float = described(0.1, "dropout of what each layer finds", least=0, most=0.95)
+    rare: int = described(20, "letters that were seen less often are known by their category only", least=1)
 
 
 @dataclass(frozen=True)
@@ -86,21 +153,28 @@ class Config:
     seed: int = described(1, "seed of everything random")
     language: str = described("", "language code, kept with the model")
     licence: str = described("", "licence of the resulting model, kept with it")
+    styles: dict[str, Any] = described(
+        {},
+        "names for parsing: of a style, or of two, for constituents and dependencies; the first is the default",
+    )
     data: DataSettings = dataclasses.field(default_factory=DataSettings)
     encoder: EncoderSettings = dataclasses.field(default_factory=EncoderSettings)
     model: ModelSettings = dataclasses.field(default_factory=ModelSettings)
     training: TrainingSettings = dataclasses.field(default_factory=TrainingSettings)
+    segmenter: SegmenterSettings = dataclasses.field(default_factory=SegmenterSettings)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts and lists."""
         return dataclasses.asdict(self)
 
 
-def read_config(path: str | os.PathLike[str], overrides: list[str] | None = None) -> Config:
+def read_config(
+    path: str | os.PathLike[str], overrides: list[str] | None = None, *, segmenter_only: bool = False
+) -> Config:
     """A checked configuration from a TOML file, or the name of an included recipe, and `key=value` overrides.
 
     Values of overrides are TOML; what is not TOML is taken as a string. The paths of an included recipe are
-    relative to the current folder.
+    relative to the current folder. `segmenter_only` asks for nothing that a parser needs.
     """
     toml = _toml()
     path = Path(path)
@@ -114,8 +188,8 @@ def read_config(path: str | os.PathLike[str], overrides: list[str] | None = None
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     for override in overrides or []:
         _apply(data, override, toml)
-    config = config_from_dict(data, where=str(path))
-    return _resolve(config, folder)
+    config = config_from_dict(data, where=str(path), segmenter_only=segmenter_only)
+    return _resolve(config, folder, segmenter_only)
 
 
 def recipes() -> dict[str, str]:
@@ -126,10 +200,16 @@ def recipes() -> dict[str, str]:
     return out
 
 
-def config_from_dict(data: dict[str, Any], where: str = "configuration") -> Config:
+def config_from_dict(
+    data: dict[str, Any], where: str = "configuration", *, segmenter_only: bool = False
+) -> Config:
     """A checked configuration from plain dicts, its paths left as they are."""
-    config = _build(Config, data, where, "")
+    config: Config = _build(Config, data, where, "")
     _check(config, where)
+    if not segmenter_only:
+        _check_parser(config, where)
+    elif not config.segmenter.train:
+        raise ConfigError(f"{where}: segmenter.train names no treebank")
     return config
 
 
@@ -138,21 +218,31 @@ def document() -> str:
     lines: list[str] = []
     for entry in dataclasses.fields(Config):
         if "doc" in entry.metadata:
-            lines.append(f"{entry.name} = {_as_toml(entry.default)}  # {entry.metadata['doc']}")
+            lines.append(_field_line(entry))
     for section, kind in (
         ("data", DataSettings),
         ("encoder", EncoderSettings),
         ("model", ModelSettings),
         ("training", TrainingSettings),
+        ("segmenter", SegmenterSettings),
     ):
         lines += ["", f"[{section}]"]
         for entry in dataclasses.fields(kind):
-            default = [] if entry.default is dataclasses.MISSING else entry.default
-            lines.append(f"{entry.name} = {_as_toml(default)}  # {entry.metadata['doc']}")
-    lines += ["", "# a treebank in data.train, data.dev or data.test is a table:"]
-    for entry in dataclasses.fields(Source):
-        lines.append(f"#   {entry.name} = {_as_toml(entry.default)}  # {entry.metadata['doc']}")
+            lines.append(_field_line(entry))
+    for table, places in (
+        (Source, "data.train, data.dev or data.test"),
+        (Text, "segmenter.train or segmenter.dev"),
+    ):
+        lines += ["", f"# a treebank in {places} is a table:"]
+        for entry in dataclasses.fields(table):
+            lines.append(f"#   {_field_line(entry)}")
     return "\n".join(lines) + "\n"
+
+
+def _field_line(entry: Any) -> str:
+    factory = entry.default_factory
+    default = entry.default if factory is dataclasses.MISSING else factory()
+    return f"{entry.name} = {_as_toml(default)}  # {entry.metadata['doc']}"
 
 
 def _build(kind: type, data: Any, where: str, prefix: str) -> Any:
@@ -171,126 +261,123 @@ def _build(kind: type, data: Any, where: str, prefix: str) -> Any:
 def _value(kind: Any, value: Any, where: str, name: str) -> Any:
     if dataclasses.is_dataclass(kind):
         return _build(kind, value, where, name + ".")  # type: ignore[arg-type]
-    if kind == list[Source]:
+    if get_origin(kind) is list:
+        (inside,) = kind.__args__
         if not isinstance(value, list):
-            raise ConfigError(f"{where}: {name} should be a list of tables {{brackets = ..., conll = ...}}")
-        return [_build(Source, item, where, f"{name}[{place}].") for place, item in enumerate(value)]
+            what = "strings" if inside is str else "tables {conll = ..., ...}"
+            raise ConfigError(f"{where}: {name} should be a list of {what}")
+        return [_value(inside, item, where, f"{name}[{place}]") for place, item in enumerate(value)]
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise ConfigError(f"{where}: {name} should be {kind.__name__}, not {value!r}")
+    plain = get_origin(kind) or kind
+    if not isinstance(value, plain) or (kind is int and isinstance(value, bool)):
+        raise ConfigError(f"{where}: {name} should be {plain.__name__}, not {value!r}")
     return value
 
 
-# name -> (allowed, what that is in words)
-_CHOICES = {
-    "encoder.kind": ("pretrained", "lstm"),
-    "encoder.pooling": ("mean", "first"),
-    "model.system": SYSTEMS,
-    "model.loss": ("margin", "crf"),
-    "model.labeller": ("biaffine", "mlp"),
-    "data.incompatible": ("drop", "separate"),
-    "data.binarization": ("head", "left", "right"),
-    "data.mismatch": ("strict", "skip"),
-    "training.precision": ("auto", "fp32", "bf16"),
-    "training.punctuation": ("ptb", "unicode", "upos", "none"),
-}
-_RANGES = {
-    "training.rate": (0, 0.1, False),
-    "training.encoder_rate": (0, 0.01, True),
-    "training.epochs": (1, 10_000, True),
-    "training.batch_pieces": (16, 10_000_000, True),
-    "training.accumulate": (1, 10_000, True),
-    "training.beta1": (0, 0.99999, True),
-    "training.beta2": (0, 0.999999, True),
-    "training.epsilon": (0, 1, False),
-    "training.weight_decay": (0, 10, True),
-    "training.clip": (0, 1e6, False),
-    "training.warmup": (0, 1, True),
-    "training.average": (0, 0.99999, True),
-    "training.label_weight": (0, 1000, True),
-    "training.tag_weight": (0, 1000, True),
-    "training.patience": (0, 10_000, True),
-    "training.checkpoint_minutes": (0, 1e6, True),
-    "data.max_words": (0, 10**9, True),
-    "data.every": (1, 10**9, True),
-    "data.limit": (0, 10**9, True),
-    "encoder.layers": (1, 1000, True),
-    "encoder.dropout": (0, 0.95, True),
-    "encoder.window": (0, 10**7, True),
-    "encoder.overlap": (0, 10**6, True),
-    "encoder.lstm_dropout": (0, 0.95, True),
-    "encoder.word_dropout": (0, 0.95, True),
-    "encoder.depth": (1, 100, True),
-    "model.mlp_dropout": (0, 0.95, True),
-}
+def _check_fields(section: Any, where: str, prefix: str) -> None:
+    """Refuse what a field's own description does not allow."""
+    for entry in dataclasses.fields(section):
+        value, allowed = getattr(section, entry.name), entry.metadata
+        name = f"{where}: {prefix}{entry.name} = {value!r}"
+        if dataclasses.is_dataclass(value):
+            _check_fields(value, where, f"{entry.name}.")
+        elif isinstance(value, list):
+            for place, item in enumerate(value):
+                if dataclasses.is_dataclass(item):
+                    _check_fields(item, where, f"{prefix}{entry.name}[{place}].")
+        if allowed.get("choices") and value not in allowed["choices"]:
+            raise ConfigError(f"{name}: choose {', '.join(allowed['choices'])}")
+        least, most, above = (allowed.get(key) for key in ("least", "most", "above"))
+        if least is not None and not value >= least:
+            raise ConfigError(f"{name} is out of range: at least {least:g}")
+        if above is not None and not value > above:
+            raise ConfigError(f"{name} is out of range: above {above:g}")
+        if most is not None and not value <= most:
+            raise ConfigError(f"{name} is out of range: at most {most:g}")
 
 
 def _check(config: Config, where: str) -> None:
-    for name, allowed in _CHOICES.items():
-        value = _look_up(config, name)
-        if value not in allowed:
-            raise ConfigError(f"{where}: {name} = {value!r}: choose {', '.join(allowed)}")
-    for name, (low, high, including) in _RANGES.items():
-        value = _look_up(config, name)
-        if not (low <= value <= high and (including or value > low)):
-            edge = "from" if including else "above"
-            raise ConfigError(f"{where}: {name} = {value!r} is out of range: {edge} {low:g} to {high:g}")
-    for kind in ("encoder", "model"):
-        for entry in dataclasses.fields(getattr(config, kind)):
-            if entry.name.endswith(("_size", "_filters")) and _look_up(config, f"{kind}.{entry.name}") < 1:
-                raise ConfigError(f"{where}: {kind}.{entry.name} should be at least 1")
-    if config.encoder.kind == "pretrained" and not config.encoder.path:
+    _check_fields(config, where, "")
+    if not config.output:
+        raise ConfigError(f"{where}: output names no folder for the run")
+
+
+def _check_parser(config: Config, where: str) -> None:
+    if config.encoder.kind == "pretrained" and not config.encoder.path and not config.model.start:
         raise ConfigError(
             f'{where}: encoder.path is missing: name a folder or hub model, or set encoder.kind = "lstm"'
         )
-    if config.model.system.startswith("joint") and config.data.binarization != "head":
+    if config.model.system.startswith("joint") and config.data.binarization not in ("head", "hidden"):
         raise ConfigError(
-            f'{where}: {config.model.system} searches l-trees: data.binarization must be "head"'
+            f'{where}: {config.model.system} searches l-trees: data.binarization must be "head" or "hidden"'
         )
     for name in ("train", "dev"):
         if not getattr(config.data, name):
             raise ConfigError(f"{where}: data.{name} names no treebank")
     for name in ("train", "dev", "test"):
         for place, source in enumerate(getattr(config.data, name)):
-            if not source.brackets or not source.conll:
-                raise ConfigError(f"{where}: data.{name}[{place}] needs both brackets and conll")
-            if source.repeat < 1:
-                raise ConfigError(f"{where}: data.{name}[{place}].repeat should be at least 1")
-    if not config.output:
-        raise ConfigError(f"{where}: output names no folder for the run")
+            if not source.brackets and not source.conll:
+                raise ConfigError(f"{where}: data.{name}[{place}] needs brackets or conll, or both")
+            if (source.without or source.only) and not source.conll:
+                raise ConfigError(
+                    f"{where}: data.{name}[{place}]: documents are told by the comments of conll"
+                )
 
 
-def _look_up(config: Config, name: str) -> Any:
-    section, _, field = name.partition(".")
-    return getattr(getattr(config, section), field)
+_FILES = ("brackets", "conll", "rewrite")
 
 
-def _resolve(config: Config, folder: Path) -> Config:
+def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
     """Make every path absolute, and check that the files are there before anything long begins."""
     root = _path(config.data.root, folder) if config.data.root else folder
 
-    def sources(given: list[Source]) -> list[Source]:
+    def sources(given: list[Any]) -> list[Any]:
         out = []
         for source in given:
-            brackets, conll = _path(source.brackets, root), _path(source.conll, root)
-            for file in (brackets, conll):
-                if not file.is_file():
-                    raise ConfigError(f"{file}: no such file (data.root is {root})")
-            out.append(dataclasses.replace(source, brackets=str(brackets), conll=str(conll)))
+            changed: dict[str, Any] = {}
+            for name, value in vars(source).items():
+                if name in _FILES and value:
+                    file = _path(value, folder if name == "rewrite" else root)
+                    if not file.is_file():
+                        raise ConfigError(f"{file}: no such file (data.root is {root})")
+                    changed[name] = str(file)
+                elif isinstance(value, dict):
+                    changed[name] = _values(value, folder)
+            out.append(dataclasses.replace(source, **changed))
         return out
 
-    data = dataclasses.replace(
-        config.data,
-        root=str(root),
-        train=sources(config.data.train),
-        dev=sources(config.data.dev),
-        test=sources(config.data.test),
-    )
+    def with_sources(section: Any, *names: str) -> Any:
+        return dataclasses.replace(section, **{name: sources(getattr(section, name)) for name in names})
+
+    segmenter = with_sources(config.segmenter, "train", "dev")
+    config = dataclasses.replace(config, segmenter=segmenter, output=str(_path(config.output, folder)))
+    if segmenter_only:
+        return config
+    data = dataclasses.replace(with_sources(config.data, "train", "dev", "test"), root=str(root))
     encoder = config.encoder
-    if encoder.kind == "pretrained":
+    if encoder.kind == "pretrained" and encoder.path:
         encoder = dataclasses.replace(encoder, path=_encoder_path(encoder.path, folder))
-    return dataclasses.replace(config, data=data, encoder=encoder, output=str(_path(config.output, folder)))
+    start = config.model.start
+    if start and _path(start, folder).is_dir():
+        start = str(_path(start, folder))
+    model = dataclasses.replace(config.model, start=start)
+    return dataclasses.replace(config, data=data, encoder=encoder, model=model)
+
+
+def _values(given: dict[str, Any], folder: Path) -> dict[str, list[str]]:
+    """Values of comments; "@FILE" stands for the lines of a file, up to the first tab of each."""
+    found = {}
+    for name, values in given.items():
+        if isinstance(values, str) and values.startswith("@"):
+            path = _path(values[1:], folder)
+            if not path.is_file():
+                raise ConfigError(f"{path}: no such file")
+            values = [line.split("\t")[0] for line in path.read_text(encoding="utf-8").splitlines()]
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ConfigError(f'{name} = {values!r}: give a list of values, or "@FILE"')
+        found[name] = values
+    return found
 
 
 def _path(text: str, folder: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 from arcspan.errors import ConfigError
 from arcspan.neural.settings import EncoderSettings
-from arcspan.runtime.inputs import PieceInputs, WordInputs
+from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.training.instances import Sentence
 
 
@@ -25,7 +25,7 @@ def make_inputs(settings: EncoderSettings, sentences: Sequence[Sentence]) -> Pie
     if begin is None or end is None or padding is None or unknown is None:
         raise ConfigError(f"encoder.path = {settings.path!r}: its tokenizer has no tokens for begin and end")
     return PieceInputs(
-        tokenizer.backend_tokenizer.to_str(),
+        mark_words(tokenizer.backend_tokenizer.to_str()),
         begin=begin,
         end=end,
         padding=padding,
@@ -34,6 +34,50 @@ def make_inputs(settings: EncoderSettings, sentences: Sequence[Sentence]) -> Pie
         overlap=settings.overlap,
         pooling=settings.pooling,
     )
+
+
+def mark_words(text: str) -> str:
+    """A `tokenizer.json` that cuts every given word as it cuts a word after a space, whatever class it comes with.
+
+    Byte-level and SentencePiece tokenizers mark where words begin. Given words one by one, many of them would
+    cut each as if it stood inside a word. The mark is made where nothing else has cut the word yet.
+
+    >>> from tokenizers import Tokenizer, models, pre_tokenizers
+    >>> tokenizer = Tokenizer(models.BPE())
+    >>> tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    >>> Tokenizer.from_str(mark_words(tokenizer.to_str())).pre_tokenizer.pre_tokenize_str("role")
+    [('Ġrole', (0, 4))]
+    """
+    data = json.loads(text)
+    steps, forms = _steps(data, "pre_tokenizer"), _steps(data, "normalizer")
+    kinds = [step["type"] for step in steps]
+    place = next((p for p, kind in enumerate(kinds) if kind in ("ByteLevel", "Metaspace")), None)
+    prepended = any(form["type"] == "Prepend" for form in forms)
+    if place is None:
+        # The mark is written by the normalizer alone, in place of spaces.
+        spaces = any(form["type"] == "Replace" and form["pattern"] == {"String": " "} for form in forms)
+        if spaces and not prepended:
+            forms.insert(0, {"type": "Prepend", "prepend": " "})
+    elif set(kinds[:place]) <= {"Whitespace", "WhitespaceSplit", "BertPreTokenizer"}:
+        if kinds[place] == "ByteLevel":
+            steps[place]["add_prefix_space"] = not prepended
+        elif not prepended:
+            steps[place]["prepend_scheme"] = "always"
+    elif not prepended and not steps[place].get("add_prefix_space"):
+        # Words are cut before the mark is made, at digits for example: only their first piece gets one.
+        forms.append({"type": "Prepend", "prepend": " "})
+    if forms:
+        data["normalizer"] = {"type": "Sequence", "normalizers": forms}
+    return json.dumps(data, ensure_ascii=False)
+
+
+def _steps(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """The steps of a tokenizer's pre-tokenizer or normalizer, whether it has none, one or several."""
+    one = data.get(name)
+    if one and one["type"] == "Sequence":
+        found: list[dict[str, Any]] = one["pretokenizers" if name == "pre_tokenizer" else "normalizers"]
+        return found
+    return [one] if one else []
 
 
 def pretrained_architecture(settings: EncoderSettings) -> dict[str, Any] | None:
@@ -67,7 +111,7 @@ def _tokenizer(path: str) -> Any:
     quiet = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(path, add_prefix_space=True)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError) as error:
         raise ConfigError(f"encoder.path = {path!r}: {_first_line(error)}") from None
     finally:

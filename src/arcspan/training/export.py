@@ -27,11 +27,13 @@ from torch import Tensor, nn
 from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.model import Model
-from arcspan.neural.scorers import fenceposts
+from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.outputs import OUTPUTS, Inventories
 from arcspan.runtime.bundle import FORMAT, write_bundle
-from arcspan.runtime.inputs import PieceInputs, WordInputs
 from arcspan.training.batches import as_tensors
-from arcspan.training.trainer import load_parts
+from arcspan.training.checkpoint import load_parts
+from arcspan.training.config import SEGMENTER
+from arcspan.training.instances import style_names
 
 PRECISIONS = ("fp16", "fp32")
 _EXAMPLES = (
@@ -51,29 +53,27 @@ class ScoreGraph(nn.Module):
     def input_names(self) -> list[str]:
         """In the order of `forward`."""
         names = list(self.model.encoder.input_names)
-        names += ["gold_tags"] if self.model.tag_input is not None else []
-        return names + (["pair_i", "pair_j"] if self.model.headed is not None else [])
+        names += ["gold_tags"] if self.model.reads_tags else []
+        names += ["styles"] if self.model.inventories.styles else []
+        return names + (["pair_i", "pair_j"] if "headed" in self.model.outputs else [])
 
     @property
     def output_names(self) -> list[str]:
         """Those that the model has."""
-        model = self.model
-        parts = {
-            "span": model.span,
-            "arc": model.arc,
-            "headed": model.headed,
-            "tag": model.tag,
-            "upos": model.upos,
-        }
-        return ["hidden", *(name for name, part in parts.items() if part is not None)]
+        wanted = [output.name for output in OUTPUTS if output.of in ("structure", "words")]
+        return ["hidden", *(name for name in wanted if name in self.model.outputs)]
 
     def forward(self, *arrays: Tensor) -> tuple[Tensor, ...]:
         """The outputs of `output_names`."""
         given = dict(zip(self.input_names, arrays, strict=True))
-        hidden = self.model.encode(given, given.get("gold_tags"))
-        scores = self.model.score(hidden, given.get("pair_i"), given.get("pair_j"))
-        tags = (part(hidden) for part in (self.model.tag, self.model.upos) if part is not None)
-        return (hidden, *(score for score in scores if score is not None), *tags)
+        hidden = self.model.encode(given)
+        styled = self.model.styled(hidden, given.get("styles"))
+        found = {
+            "hidden": hidden,
+            **self.model.structure(styled, given.get("pair_i"), given.get("pair_j")),
+            **self.model.of_words(styled),
+        }
+        return tuple(found[name] for name in self.output_names)
 
 
 class LabelGraph(nn.Module):
@@ -81,28 +81,26 @@ class LabelGraph(nn.Module):
 
     def __init__(self, model: Model) -> None:
         super().__init__()
-        self.label, self.relation = model.label, model.relation
+        self.model = model
 
     @property
     def input_names(self) -> list[str]:
         """In the order of `forward`."""
-        names = ["hidden"]
-        names += ["node_b", "node_i", "node_j"] if self.label is not None else []
-        return names + (["word_b", "word_m", "word_h"] if self.relation is not None else [])
+        names = ["hidden", *(["styles"] if self.model.inventories.styles else [])]
+        names += ["node_b", "node_i", "node_j"] if "label" in self.model.outputs else []
+        return names + (["word_b", "word_m", "word_h"] if "relation" in self.model.outputs else [])
 
     @property
     def output_names(self) -> list[str]:
         """Those that the model has."""
-        return [name for name in ("label", "relation") if getattr(self, name) is not None]
+        return [name for name in ("label", "relation") if name in self.model.outputs]
 
     def forward(self, hidden: Tensor, *places: Tensor) -> tuple[Tensor, ...]:
         """The outputs of `output_names`."""
-        out = []
-        if self.label is not None:
-            out.append(self.label(fenceposts(hidden), *places[:3]))
-        if self.relation is not None:
-            out.append(self.relation(hidden[:, :-1], *places[-3:]))
-        return tuple(out)
+        styles, places = (places[0], places[1:]) if self.model.inventories.styles else (None, places)
+        styled = self.model.styled(hidden, styles)
+        found = self.model.at_places(styled, list(places[:3]), list(places[-3:]))
+        return tuple(found[name] for name in self.output_names)
 
 
 def export(
@@ -138,15 +136,21 @@ def export(
             "language": run_config["language"],
             "licence": run_config["licence"],
             "system": run_config["model"]["system"],
+            "styles": style_names(
+                run_config.get("styles", {}), Inventories.from_json(description["inventories"])
+            ),
             "components": components,
             "inventories": description["inventories"],
             "inputs": inputs.to_json(),
             "precision": precision,
+            "architecture": description["architecture"],
             "training": _training_summary(run_config),
             "scores": {part: values[3]["dev"] for part, values in parts.items()},
             **(extra or {}),
         }
         texts = {"tokenizer.json": inputs.text} if isinstance(inputs, PieceInputs) else {}
+        for file in (run / SEGMENTER).glob("segmenter.*"):
+            shutil.copy2(file, work)
         write_bundle(work, target, config, texts)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -161,14 +165,14 @@ def _export_model(
     _to_onnx(score, [given[name] for name in score.input_names], folder / f"{prefix}score.onnx", precision)
     with torch.no_grad():
         hidden = score(*(given[name] for name in score.input_names))[0]
-    places["hidden"] = hidden
+    places |= {"hidden": hidden, "styles": given["styles"]}
     _to_onnx(label, [places[name] for name in label.input_names], folder / f"{prefix}label.onnx", precision)
     return {
         "part": part,
         "score": f"{prefix}score.onnx",
         "label": f"{prefix}label.onnx",
         "outputs": [*score.output_names, *label.output_names],
-        "gold_tags": model.tag_input is not None,
+        "gold_tags": model.reads_tags,
     }
 
 
@@ -176,8 +180,9 @@ def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, 
     """Arrays of two sentences to trace the graphs with; every size that may vary differs from every other."""
     given = as_tensors(inputs.batch(inputs.prepare(_EXAMPLES)))
     positions = max(map(len, _EXAMPLES)) + 1
-    if model.tag_input is not None:
+    if model.reads_tags:
         given["gold_tags"] = torch.zeros(len(_EXAMPLES), positions + 1, dtype=torch.long)
+    given["styles"] = torch.tensor([[0, 0], [0, 0]])
     given["pair_i"], given["pair_j"] = torch.triu_indices(positions, positions, 1)
     places = {}
     for name, values in {
@@ -197,7 +202,7 @@ def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, p
     free = torch.export.Dim.DYNAMIC
     shapes: list[dict[int, Any]] = []
     for name, array in zip(graph.input_names, arrays, strict=True):
-        dimensions = array.dim() - 1 if name == "hidden" else array.dim()
+        dimensions = array.dim() - 1 if name in ("hidden", "styles") else array.dim()
         shapes.append(dict.fromkeys(range(dimensions), free))
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), torch.no_grad():
         warnings.simplefilter("ignore")
@@ -262,15 +267,19 @@ def _training_summary(config: dict[str, Any]) -> dict[str, Any]:
     root = data.pop("root", "")
     for split in ("train", "dev", "test"):
         for source in data[split]:
-            for key in ("brackets", "conll"):
+            for key in filter(source.get, ("brackets", "conll")):
                 source[key] = os.path.relpath(source[key], root) if root else Path(source[key]).name
+            source["rewrite"] = Path(source.get("rewrite", "")).name
     encoder = dict(config["encoder"])
     if os.path.isabs(encoder.get("path", "")):
         encoder["path"] = "/".join(Path(encoder["path"]).parts[-2:])
+    model = dict(config["model"])
+    if os.path.isabs(model.get("start", "")):
+        model["start"] = Path(model["start"]).name
     return {
         "data": data,
         "encoder": encoder,
-        "model": config["model"],
+        "model": model,
         "training": config["training"],
         "seed": config["seed"],
     }

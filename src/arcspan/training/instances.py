@@ -1,9 +1,10 @@
-"""Trees to what the losses read: binarized nodes, heads, and ids of labels, relations and tags."""
+"""Trees to what the losses read: binarized nodes, heads, and numbers of labels, relations and what is said of words."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,27 +13,48 @@ import numpy as np
 
 from arcspan.errors import ConfigError, FileError
 from arcspan.neural.losses import IGNORE
-from arcspan.neural.settings import Inventories
+from arcspan.prediction.lemmas import edit_of
+from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, WORD_OUTPUTS, Inventories, Style
 from arcspan.training.config import DataSettings, Source
-from arcspan.treebanks import Pair, ReadingReport, read_pairs
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, binarize
-from arcspan.trees.fit import fitting_heads
+from arcspan.treebanks import DocumentFilter, Pair, ReadingReport, read_pairs
+from arcspan.treebanks.rewriting import read_rules, rewrite
+from arcspan.trees import LexicalTree, binarize
+from arcspan.trees.compatible_heads import compatible_heads
+
+Chain = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A pair of trees made ready: (i, j, head) nodes in pre-order with their unary chains."""
+    """A sentence made ready. What its treebank lacks is None, or "" for each word.
+
+    nodes, labels   (2n-1, 3) rows (i, j, head) in pre-order and their unary chains; None where the tree is hidden.
+                    Heads are 0 where the trees are incompatible
+    chains          (i, j) -> its unary chain, for the constituents, and () for words that are none
+    """
 
     name: str
     words: tuple[str, ...]
-    nodes: np.ndarray  # (2n-1, 3); head 0 throughout where the trees are incompatible
-    chains: tuple[tuple[str, ...], ...]
-    heads: np.ndarray
+    nodes: np.ndarray | None
+    labels: tuple[Chain, ...]
+    chains: dict[tuple[int, int], Chain] | None
+    heads: np.ndarray | None
     relations: tuple[str, ...]
     tags: tuple[str, ...]
     upos: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    features: tuple[str, ...]
     joint: bool
+    hidden: bool
     projective: bool
+    style: tuple[str, str] = ("", "")
+    weight: float = 1.0
+
+    def names(self, output: str) -> Sequence[Any]:
+        """What the sentence has of an output: at nodes, arcs or words."""
+        if output == "label":
+            return [*self.labels, *(self.chains or {}).values()]
+        return getattr(self, {one.name: one.names for one in NAMED_OUTPUTS}[output])
 
 
 @dataclass
@@ -45,16 +67,18 @@ class Intake:
     mismatched: int = 0
     empty: int = 0
     incompatible: int = 0
-    incompatible_dropped: int = 0
+    one_layer: int = 0
+    fate: str = "dropped"
     reasons: Counter[str] = field(default_factory=Counter)
 
     def summary(self) -> str:
         """One line for people."""
         parts = [f"{self.sentences:,} sentences, {self.words:,} words"]
+        if self.one_layer:
+            parts.append(f"{self.one_layer:,} with one layer")
         if self.incompatible:
-            fate = "dropped" if self.incompatible_dropped else "kept, trained on with separate losses"
             why = ", ".join(f"{kind} {times:,}" for kind, times in self.reasons.most_common(3))
-            parts.append(f"{self.incompatible:,} incompatible {fate} ({why})")
+            parts.append(f"{self.incompatible:,} incompatible {self.fate} ({why})")
         for count, text in (
             (self.too_long, "too long, left out"),
             (self.mismatched, "mismatched, left out"),
@@ -65,68 +89,100 @@ class Intake:
         return "; ".join(parts)
 
 
-def make_sentence(name: str, pair: Pair, binarization: Any = "head") -> tuple[Sentence, str | None]:
-    """A sentence ready for training, and the kind of incompatibility where there is one."""
-    constituency, dependencies = pair.constituency.without_wrapper(), pair.dependencies
-    n = len(constituency.words)
-    why = LexicalTree.why_incompatible(constituency, dependencies)
-    heads = np.asarray(dependencies.heads, dtype=np.int64)
-    if why is None and binarization == "head":
-        tree = LexicalTree.join(constituency, dependencies)
-        nodes = np.asarray([node[:3] for node in tree.nodes], dtype=np.int64).reshape(-1, 3)
-        chains = tuple(node.chain for node in tree.nodes)
-    else:
-        if binarization == "head":
-            bare = binarize(constituency, "head", heads=fitting_heads(constituency, dependencies))
-        else:
-            bare = binarize(constituency, binarization)
-        nodes = np.asarray([(i, j, 0) for i, j, _ in bare], dtype=np.int64).reshape(-1, 3)
-        chains = tuple(chain for _, _, chain in bare)
-    assert len(nodes) == max(0, 2 * n - 1)
+_FATES = {
+    "drop": "dropped",
+    "separate": "kept, trained on with separate losses",
+    "hidden": "kept, each layer learnt with the other hidden",
+}
+
+
+def make_sentence(
+    name: str,
+    pair: Pair,
+    *,
+    binarization: Any = "head",
+    incompatible: str = "separate",
+    missing: str = "hidden",
+    style: tuple[str, str] = ("", ""),
+    weight: float = 1.0,
+    tags: bool = True,
+) -> tuple[Sentence, str | None]:
+    """A sentence ready for training, and the kind of incompatibility where there is one.
+
+    binarization    head, left, right, or hidden
+    incompatible    separate: each layer by itself; hidden: each layer with the other hidden
+    missing         the same for a layer that is not there
+    tags            whether to learn part-of-speech tags from it
+    """
+    constituency = None if pair.constituency is None else pair.constituency.without_wrapper()
+    dependencies = pair.dependencies
+    n = len(pair.words)
+    why = joint = None
+    if constituency is not None and dependencies is not None:
+        why = LexicalTree.why_incompatible(constituency, dependencies)
+        joint = why is None
+    hidden = binarization == "hidden" if joint else (missing if joint is None else incompatible) == "hidden"
+    nodes: Any = None
+    labels: tuple[Chain, ...] = ()
+    chains: dict[tuple[int, int], Chain] | None = None
+    if constituency is not None:
+        chains = dict.fromkeys(((i, i + 1) for i in range(n)), ())
+        for i, j, label in constituency.spans:
+            chains[i, j] = (*chains.get((i, j), ()), label)
+        if joint and binarization == "head":
+            tree = LexicalTree.join(constituency, dependencies)
+            nodes, labels = [node[:3] for node in tree.nodes], tuple(node.chain for node in tree.nodes)
+        elif not hidden:
+            # Without dependencies there are no heads: words are added from the left.
+            how = "left" if binarization in ("head", "hidden") and dependencies is None else binarization
+            if how in ("head", "hidden"):
+                bare = binarize(constituency, "head", heads=compatible_heads(constituency, dependencies))
+            else:
+                bare = binarize(constituency, how)
+            nodes, labels = [(i, j, 0) for i, j, _ in bare], tuple(chain for _, _, chain in bare)
+    columns = constituency if dependencies is None else dependencies
+    none = ("",) * n
     sentence = Sentence(
         name=name,
-        words=dependencies.words or constituency.words,
-        nodes=nodes,
+        words=pair.words,
+        nodes=None if nodes is None else np.asarray(nodes, dtype=np.int64).reshape(-1, 3),
+        labels=labels,
         chains=chains,
-        heads=heads,
-        relations=dependencies.relations,
-        tags=constituency.tags,
-        upos=dependencies.upos,
-        joint=why is None and binarization == "head",
-        projective=dependencies.is_projective,
+        heads=None if dependencies is None else np.asarray(dependencies.heads, dtype=np.int64),
+        relations=none if dependencies is None else dependencies.relations,
+        tags=(constituency or columns).tags if tags else none,
+        upos=none if dependencies is None else dependencies.upos,
+        lemmas=none if dependencies is None else _edits(dependencies.words, dependencies.lemmas),
+        features=none if dependencies is None else _features(dependencies.features),
+        joint=bool(joint) and binarization in ("head", "hidden"),
+        hidden=hidden,
+        projective=dependencies is not None and dependencies.is_projective,
+        style=style,
+        weight=weight,
     )
     return sentence, None if why is None else why.kind
 
 
+def _edits(words: Sequence[str], lemmas: Sequence[str]) -> tuple[str, ...]:
+    """What makes the lemmas of the words; "" where a word has no lemma."""
+    none = [one in ("", "_") and word != "_" for word, one in zip(words, lemmas, strict=True)]
+    return tuple(
+        "" if nothing else edit_of(word, lemma)
+        for word, lemma, nothing in zip(words, lemmas, none, strict=True)
+    )
+
+
+def _features(features: Sequence[str]) -> tuple[str, ...]:
+    """Bundles of features, "_" for a word without; "" for every word of a sentence that has none at all."""
+    return tuple(one or "_" for one in features) if any(features) else tuple(features)
+
+
 def read_training(data: DataSettings) -> tuple[list[Sentence], Intake]:
     """The training sentences as the configuration asks for them."""
-    intake = Intake()
+    intake = Intake(fate=_FATES[data.incompatible])
     out: list[Sentence] = []
     for source in data.train:
-        for place, pair in _read(source, data.mismatch, intake):
-            if place % data.every:
-                continue
-            n = len(pair.constituency.words)
-            if not n:
-                intake.empty += 1
-                continue
-            if data.max_words and n > data.max_words:
-                intake.too_long += 1
-                continue
-            sentence, kind = make_sentence(
-                f"{Path(source.brackets).name} sentence {place + 1}", pair, data.binarization
-            )
-            if kind is not None:
-                intake.incompatible += 1
-                intake.reasons[kind] += 1
-                if data.incompatible == "drop":
-                    intake.incompatible_dropped += 1
-                    continue
-            out.extend([sentence] * source.repeat)
-            intake.sentences += 1
-            intake.words += n
-            if data.limit and intake.sentences >= data.limit:
-                break
+        out += _read_source(source, data, intake)
         if data.limit and intake.sentences >= data.limit:
             break
     if not out:
@@ -134,50 +190,137 @@ def read_training(data: DataSettings) -> tuple[list[Sentence], Intake]:
     return out, intake
 
 
+def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator[Sentence]:
+    taken = 0
+    for place, pair in read_source(source, data.mismatch, intake):
+        if (data.limit and intake.sentences >= data.limit) or (source.limit and taken >= source.limit):
+            return
+        if place < source.first or (place - source.first) % (data.every * source.every):
+            continue
+        n = len(pair.words)
+        if not n or (data.max_words and n > data.max_words):
+            intake.empty += not n
+            intake.too_long += bool(n)
+            continue
+        sentence, kind = make_sentence(
+            f"{Path(source.brackets or source.conll).name} sentence {place + 1}",
+            pair,
+            binarization=data.binarization,
+            incompatible=data.incompatible,
+            missing=data.missing,
+            style=source.styles,
+            weight=source.weight,
+            tags=source.tags,
+        )
+        if kind is not None:
+            intake.incompatible += 1
+            intake.reasons[kind] += 1
+            if data.incompatible == "drop":
+                continue
+        taken += 1
+        intake.one_layer += pair.constituency is None or pair.dependencies is None
+        intake.sentences += 1
+        intake.words += n
+        yield from itertools.repeat(sentence, source.repeat)
+
+
 def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]:
-    """Gold pairs to score against, in order."""
-    pairs = [pair for source in sources for _, pair in _read(source, mismatch, Intake())]
-    pairs = [pair for pair in pairs if len(pair.constituency.words)]
+    """Gold pairs to score against, in order; of one layer where the source has one."""
+    found: list[Pair] = []
     for source in sources:
+        pairs = [pair for _, pair in read_source(source, mismatch, Intake()) if len(pair.words)]
         if not pairs:
-            raise FileError("no sentence to score", path=source.brackets)
-    if pairs and not any(pair.constituency.without_wrapper().spans for pair in pairs):
-        raise FileError("no tree has a labelled constituent: nothing to score", path=sources[0].brackets)
-    if pairs and not any(
-        any(relation not in ("", "_") for relation in pair.dependencies.relations) for pair in pairs
-    ):
-        raise FileError("no word has a relation: nothing to score", path=sources[0].conll)
-    return pairs
+            raise FileError("no sentence to score", path=source.brackets or source.conll)
+        if source.brackets and not any(pair.constituency.without_wrapper().spans for pair in pairs):
+            raise FileError("no tree has a labelled constituent: nothing to score", path=source.brackets)
+        if source.conll and not any(
+            any(relation not in ("", "_") for relation in pair.dependencies.relations) for pair in pairs
+        ):
+            raise FileError("no word has a relation: nothing to score", path=source.conll)
+        found += pairs
+    return found
 
 
-def _read(source: Source, mismatch: Any, intake: Intake) -> Iterable[tuple[int, Pair]]:
+def read_source(source: Source, mismatch: Any, intake: Intake) -> Iterator[tuple[int, Pair]]:
+    """The sentences of a source with their places in its files, rewritten and filtered as it says."""
     report = ReadingReport()
-    empty = True
-    for place, pair in enumerate(read_pairs(source.brackets, source.conll, mismatch=mismatch, report=report)):
-        empty = False
-        yield place, pair
-    if empty:
-        raise FileError("no sentence in it", path=source.brackets)
-    intake.mismatched += report.skipped
-
-
-def take_inventories(sentences: Iterable[Sentence]) -> Inventories:
-    """Labels (the empty chain first), relations and tags of the training sentences, sorted."""
-    labels: set[tuple[str, ...]] = set()
-    relations: set[str] = set()
-    tags: set[str] = set()
-    upos: set[str] = set()
-    for sentence in sentences:
-        labels.update(sentence.chains)
-        relations.update(sentence.relations)
-        tags.update(sentence.tags)
-        upos.update(sentence.upos)
-    return Inventories(
-        labels=((), *sorted(labels - {()})),
-        relations=tuple(sorted(relations)),
-        tags=tuple(sorted(tags - {"", "_"})),
-        upos=tuple(sorted(upos - {"", "_"})),
+    without = {name: set(values) for name, values in source.without.items()}
+    only = {name: set(values) for name, values in source.only.items()}
+    keep = DocumentFilter(without, only) if without or only else None
+    pairs = read_pairs(
+        source.brackets or None, source.conll or None, mismatch=mismatch, report=report, keep=keep
     )
+    rules = read_rules(source.rewrite) if source.rewrite else None
+    empty = True
+    for place, pair in enumerate(pairs):
+        empty = False
+        yield place, pair if rules is None else rewrite(pair, rules)
+    if empty:
+        raise FileError("no sentence in it", path=source.brackets or source.conll)
+    intake.mismatched += report.skipped
+    unused = set() if keep is None else set(keep.unused())
+    for name, values in {**without, **only}.items():
+        if {f"{name} = {value}" for value in values} <= unused:
+            raise ConfigError(
+                f"{source.conll}: no document has any of the values of {name!r} that are to be left out or kept"
+            )
+
+
+def take_inventories(sentences: Sequence[Sentence], least_lemmas: int = 2) -> Inventories:
+    """What the training sentences have, sorted; no constituent is label 0. Rare edits of lemmas are left out."""
+    seen: dict[str, Counter[Any]] = {output.name: Counter() for output in NAMED_OUTPUTS}
+    styles = sorted({style for sentence in sentences for style in sentence.style})
+    by_style: dict[tuple[str, str], set[Any]] = {(name, style): set() for name in seen for style in styles}
+    for sentence in sentences:
+        for output in NAMED_OUTPUTS:
+            names = sentence.names(output.name)
+            seen[output.name].update(names)
+            by_style[output.name, sentence.style[LAYERS.index(output.layer)]].update(names)
+    known: dict[str, Any] = {
+        output.names: tuple(
+            sorted(
+                name
+                for name, times in seen[output.name].items()
+                if name not in ("", ()) and not (output.name in ("tag", "upos") and name == "_")
+                if output.name != "lemma" or times >= least_lemmas
+            )
+        )
+        for output in NAMED_OUTPUTS
+    }
+    known["labels"] = ((), *known["labels"]) if known["labels"] else ()
+    if styles == [""]:
+        return Inventories(**known)
+    unused = {}
+    for output in NAMED_OUTPUTS:
+        names = known[output.names]
+        unused[output.name] = tuple(
+            # A style of one layer only has nothing of the other: there it is free.
+            tuple(k for k, name in enumerate(names) if name not in own and name != ())
+            if (own := by_style[output.name, style] - {"", ()})
+            else ()
+            for style in styles
+        )
+    return Inventories(**known, styles=tuple(styles), unused=unused)
+
+
+def style_number(style: tuple[str, str], inventories: Inventories) -> Style:
+    """A style by name as one by number; the first where the model does not know it."""
+    known = {name: number for number, name in enumerate(inventories.styles)}
+    return Style(*(known.get(name, 0) for name in style))
+
+
+def style_names(given: dict[str, Any], inventories: Inventories) -> dict[str, list[int]]:
+    """Styles that a parser can be asked for, by name: numbers for constituents and for dependencies."""
+    known = {name: number for number, name in enumerate(inventories.styles)}
+    pairs = {name: [own, own] if isinstance(own, str) else own for name, own in given.items()}
+    for name, pair in pairs.items():
+        for style in pair:
+            if style not in known:
+                raise ConfigError(
+                    f"styles.{name}: no training source has the style {style!r}; known: {', '.join(known)}"
+                )
+    wanted = {name: [known[style] for style in pair] for name, pair in pairs.items()}
+    return wanted | {name: [number, number] for name, number in known.items() if name not in wanted}
 
 
 def unseen(pairs: Iterable[Pair], inventories: Inventories) -> dict[str, Counter[str]]:
@@ -186,55 +329,40 @@ def unseen(pairs: Iterable[Pair], inventories: Inventories) -> dict[str, Counter
     relations, tags = set(inventories.relations), set(inventories.tags)
     out: dict[str, Counter[str]] = {"labels": Counter(), "relations": Counter(), "tags": Counter()}
     for constituency, dependencies in pairs:
-        out["labels"].update(
-            label for _, _, label in constituency.without_wrapper().spans if label not in labels
-        )
-        out["relations"].update(relation for relation in dependencies.relations if relation not in relations)
-        out["tags"].update(tag for tag in constituency.tags if tag and tag not in tags)
+        if constituency is not None:
+            spans = constituency.without_wrapper().spans
+            out["labels"].update(label for _, _, label in spans if label not in labels)
+        if dependencies is not None:
+            out["relations"].update(one for one in dependencies.relations if one not in relations)
+        out["tags"].update(tag for tag in (constituency or dependencies).tags if tag and tag not in tags)
     return out
 
 
 class Indexer:
-    """Ids of labels, relations and tags; what is not in the inventories is IGNORE."""
+    """Numbers of labels, relations, and of what is said of words; what is not in the inventories is IGNORE."""
 
     def __init__(self, inventories: Inventories) -> None:
         self.labels = {chain: id for id, chain in enumerate(inventories.labels)}
         self.relations = {relation: id for id, relation in enumerate(inventories.relations)}
-        self.tags = {tag: id for id, tag in enumerate(inventories.tags)}
-        self.upos = {tag: id for id, tag in enumerate(inventories.upos)}
+        self.words = {
+            output: {name: id for id, name in enumerate(getattr(inventories, output.names))}
+            for output in WORD_OUTPUTS
+        }
 
-    def __call__(self, sentence: Sentence) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Labels (2n-1,), relations, tags, upos (n,) of a sentence."""
-        n = len(sentence.words)
-        return (
-            np.asarray([self.labels.get(chain, IGNORE) for chain in sentence.chains], dtype=np.int64),
-            np.asarray(
-                [self.relations.get(relation, IGNORE) for relation in sentence.relations], dtype=np.int64
-            ),
-            np.asarray([self.tags.get(tag, IGNORE) for tag in sentence.tags or [""] * n], dtype=np.int64),
-            np.asarray([self.upos.get(tag, IGNORE) for tag in sentence.upos or [""] * n], dtype=np.int64),
-        )
+    def __call__(self, sentence: Sentence) -> dict[str, Any]:
+        """`labels` (2n-1,), `chains` by span, `relations` (n,), and `answers` (n,) by output."""
+        chains = sentence.chains
+        return {
+            "labels": _numbers(self.labels, sentence.labels),
+            "chains": None
+            if chains is None
+            else {place: self.labels.get(chain, IGNORE) for place, chain in chains.items()},
+            "relations": _numbers(self.relations, sentence.relations),
+            "answers": {
+                output.name: _numbers(ids, sentence.names(output.name)) for output, ids in self.words.items()
+            },
+        }
 
 
-def to_pair(
-    words: Sequence[str],
-    tags: Sequence[str],
-    upos: Sequence[str],
-    nodes: Sequence[tuple[int, int, tuple[str, ...]]] | None,
-    heads: Sequence[int] | None,
-    relations: Sequence[str] | None,
-    wrapper: str = "TOP",
-) -> Pair:
-    """Predicted structures as the pair of trees a user sees; what was not predicted is flat."""
-    from arcspan.trees import unbinarize
-
-    n = len(words)
-    if nodes is None:
-        constituency = ConstituencyTree(words, tags, ((0, n, wrapper),) if n else ())
-    else:
-        constituency = unbinarize(words, tags, nodes).with_wrapper(wrapper)
-    if heads is None:
-        heads, relations = [0] + [1] * (n - 1), ["_"] * n
-    return Pair(
-        constituency, DependencyTree(heads, relations or ["_"] * n, words=words, tags=tags, upos=upos)
-    )
+def _numbers(ids: dict[Any, int], names: Sequence[Any]) -> np.ndarray:
+    return np.asarray([ids.get(name, IGNORE) for name in names], dtype=np.int64)

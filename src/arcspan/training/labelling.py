@@ -1,7 +1,8 @@
-"""Rules for choosing labels and relations together (`arcspan.runtime.labelling`): counted, tuned, kept in a bundle.
+"""Rules for choosing labels and relations together (`prediction.label_rules`): counted, tuned, kept in a bundle.
 
 Rules are counted in the training treebank by `learn_rules`; the weight of their log-probabilities is the one
-with the greatest LAS + F1 on held-out sentences. They are switched on only where that is more than without.
+with the greatest LAS + F1 on held-out sentences, for labels and relations or for labels alone, whichever is better.
+They are switched on only where that is more than without.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from arcspan.decoding import Decoded
 from arcspan.errors import ArcspanError
 from arcspan.evaluation import Report, evaluate
+from arcspan.prediction.label_rules import Labelling, RuleTable
+from arcspan.prediction.prediction import Prediction, assemble, to_pair
+from arcspan.prediction.predictor import Predictor
+from arcspan.prediction.sentence_scores import SentenceScores
 from arcspan.runtime.bundle import update_bundle
-from arcspan.runtime.evidence import Evidence
-from arcspan.runtime.labelling import Labelling, RuleTable
-from arcspan.runtime.predictor import Prediction, Predictor
+from arcspan.runtime.loading import load_predictor
 from arcspan.training.calibration import sample
-from arcspan.training.instances import to_pair
 from arcspan.treebanks import Pair
 from arcspan.trees import ConstituencyTree, learn_rules
 
@@ -40,8 +43,7 @@ def count_rules(pairs: Iterable[Pair], *, tags: bool = True) -> dict[str, dict[s
     {'nsubj': 20}
     """
     learnt = learn_rules(pairs if tags else _without_tags(pairs))
-    level = learnt.relations.contexts.index(("parent", "head", "child"))
-    counts = learnt.relations.counts[level]
+    counts = learnt.relation_counts
     return {rule: dict(counts[rule]) for rule in sorted(counts)}
 
 
@@ -61,24 +63,14 @@ class Ready:
 
     def pair(self, predictor: Predictor, labelling: Labelling | None) -> Pair:
         """Both trees, with labels and relations chosen one by one, or by `labelling` together."""
-        known, found = predictor.inventories, self.prediction
-        assert found.nodes is not None and found.heads is not None and found.relations is not None
-        labels, relations = found.nodes[:, 3], found.relations
-        if labelling is not None:
-            labels, relations = labelling.choose(
-                found.nodes, found.heads, self.labels, self.relations, found.tags
-            )
-        spans = found.nodes[:, :2].tolist()
-        words = self.gold.dependencies.words
-        empty = ("",) * len(words)
-        return to_pair(
-            words,
-            empty if found.tags is None else [known.tags[tag] for tag in found.tags],
-            empty if found.upos is None else [known.upos[tag] for tag in found.upos],
-            [(i, j, known.labels[label]) for (i, j), label in zip(spans, labels.tolist(), strict=True)],
-            found.heads.tolist(),
-            [known.relations[relation] for relation in relations.tolist()],
+        found = self.prediction
+        assert found.nodes is not None and found.heads is not None
+        decoded = Decoded(np.append(0, found.heads)[None], [found.nodes[:, :3]], np.asarray([found.score]))
+        lengths = np.asarray([len(found.heads)])
+        (found,) = assemble(
+            decoded, lengths, self.labels, self.relations, found.words, labelling, predictor.guidelines
         )
+        return Pair(*to_pair(self.gold.dependencies.words, found, predictor.inventories))  # type: ignore[arg-type]
 
 
 def prepare(predictor: Predictor, pairs: Iterable[Pair]) -> list[Ready]:
@@ -89,17 +81,17 @@ def prepare(predictor: Predictor, pairs: Iterable[Pair]) -> list[Ready]:
     try:
         for pair in pairs:
             try:
-                evidence = Evidence(predictor, pair.dependencies.words, pair.constituency.tags)
+                scores = SentenceScores(predictor, pair.dependencies.words, pair.constituency.tags)
             except ArcspanError:
                 continue
-            if not evidence.joint or evidence.labels is None:
+            if not predictor.joint or scores.labels is None:
                 raise ArcspanError(
                     "labels and relations are chosen together only where one model finds both trees"
                 )
-            best = evidence.best()
+            best = scores.best()
             assert best.nodes is not None and best.heads is not None
-            labels = evidence.labels[best.nodes[:, 0], best.nodes[:, 1]]
-            found.append(Ready(pair, best, labels, evidence.relations(best.heads)))
+            labels = scores.labels[best.nodes[:, 0], best.nodes[:, 1]]
+            found.append(Ready(pair, best, labels, scores.relations(best.heads)))
     finally:
         predictor.labelling = plain
     return found
@@ -113,13 +105,19 @@ def score(
 
 
 def tune(
-    ready: Sequence[Ready], predictor: Predictor, table: RuleTable, **scoring: Any
+    ready: Sequence[Ready],
+    predictor: Predictor,
+    table: RuleTable,
+    *,
+    labels_only: bool = False,
+    **scoring: Any,
 ) -> dict[float, float]:
     """LAS + F1 on prepared sentences for each weight."""
     found = {}
     for weight in WEIGHTS:
-        report = score(ready, predictor, Labelling(table, weight) if weight else None, **scoring)
-        found[weight] = report.las + report.f1
+        labelling = Labelling(table, weight, labels_only=labels_only) if weight else None
+        figures = score(ready, predictor, labelling, **scoring).figures()
+        found[weight] = figures["las"] + figures["f1"]
     return found
 
 
@@ -136,17 +134,21 @@ def add_labelling(
 
     Returns what the bundle's configuration says of it: on where it helps on the held-out pairs.
     """
-    predictor = Predictor(bundle, labelling=False)
+    predictor, _ = load_predictor(bundle, labelling=False)
     rules = count_rules(train, tags=bool(predictor.inventories.tags))
     ready = prepare(predictor, sample(dev, limit))
     if not ready:
         raise ArcspanError("no sentence to tune labelling on")
-    found = tune(ready, predictor, make_table(predictor, rules))
+    table = make_table(predictor, rules)
+    together, alone = (tune(ready, predictor, table, labels_only=only) for only in (False, True))
+    labels_only = max(alone.values()) > max(together.values())
+    found = alone if labels_only else together
     weight = max(found, key=lambda one: (found[one], -one))
     settings = {
         "rules": FILE,
         "weight": weight or WEIGHTS[1],
         "on": weight > 0,
+        "labels_only": labels_only,
         "candidates": 5,
         "dev": {str(one): round(value, 3) for one, value in found.items()},
     }

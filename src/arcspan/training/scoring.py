@@ -1,0 +1,94 @@
+"""Dev scores of training: predictions by the code that ships, scored by the rules of the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+from arcspan.errors import ArcspanError
+from arcspan.evaluation import evaluate
+from arcspan.neural.model import Model
+from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.prediction import to_pair
+from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.training.config import Config
+from arcspan.training.instances import style_number
+from arcspan.treebanks import Pair
+
+BUDGET = Budget(threads=1, cells=4000)
+
+
+class GoldSentence(NamedTuple):
+    """A sentence to score against, and the style to parse it in."""
+
+    pair: Pair
+    style: tuple[str, str] = ("", "")
+
+
+def predict_gold(
+    models: Sequence[Model],
+    inputs: PieceInputs | WordInputs,
+    gold: Sequence[GoldSentence],
+    *,
+    apart: bool = False,
+) -> list[Pair]:
+    """What models, one or the two of SEP, say of the words of gold pairs: the code that ships, with torch below."""
+    inventories = models[0].inventories
+    training = [model.training for model in models]
+    predictor = Predictor([model.eval() for model in models], inputs, inventories, BUDGET, apart=apart)
+    sentences = [one.pair.words for one in gold]
+    tags = [(one.pair.constituency or one.pair.dependencies).tags for one in gold]
+    found = predictor.predict(sentences, tags, [style_number(one.style, inventories) for one in gold])
+    for model, before in zip(models, training, strict=True):
+        model.train(before)
+    for place, prediction in enumerate(found, 1):
+        if prediction.error is not None:
+            raise ArcspanError(f"sentence {place} cannot be parsed: {prediction.error}")
+    return [
+        Pair(*to_pair(words, prediction, inventories))  # type: ignore[arg-type]
+        for words, prediction in zip(sentences, found, strict=True)
+    ]
+
+
+# Figures that training shows, and their names for people; those of a layer that is not there are left out.
+_SHOWN = {
+    "las": "LAS",
+    "uas": "UAS",
+    "f1": "F1",
+    "precision": "",
+    "recall": "",
+    "lcm_con": "LCM con",
+    "lcm_dep": "LCM dep",
+    "lcm_both": "LCM both",
+    "compatible": "",
+    "tag_accuracy": "tags",
+    "upos_accuracy": "UPOS",
+    "lemma_accuracy": "lemmas",
+    "feature_accuracy": "features",
+}
+
+
+def dev_scores(gold: Sequence[GoldSentence], predicted: Sequence[Pair], config: Config) -> dict[str, float]:
+    """The figures that training shows, and `chosen`: LAS + F1, or the one that there is."""
+    report = evaluate(
+        [one.pair for one in gold],
+        predicted,
+        punctuation=cast(Any, config.training.punctuation),
+        subtypes=config.training.subtypes,
+        tags="gold",
+    )
+    figures = report.figures()
+    scores = {name: figures[name] for name in _SHOWN if name in figures}
+    scores["chosen"] = scores.get("las", 0.0) + scores.get("f1", 0.0)
+    return scores
+
+
+def rule_notes(gold: Sequence[GoldSentence], config: Config) -> tuple[str, ...]:
+    """What is odd about the rules of scoring for these trees, such as punctuation that no word has the tag of."""
+    some = [one.pair for one in gold[:500]]
+    return evaluate(some, some, punctuation=cast(Any, config.training.punctuation)).notes
+
+
+def in_words(scores: dict[str, float]) -> str:
+    """The figures for people."""
+    return ", ".join(f"{text} {scores[name]:.2f}" for name, text in _SHOWN.items() if text and name in scores)

@@ -1,0 +1,326 @@
+"""Training the learnt segmenter: minutes on one core, from CoNLL-U files alone.
+
+The network adds what its dilated convolutions find to what they were given, and looks at nothing beyond the
+text it gets: its answer is shorter than its input by the context on both sides, in training as in use.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import math
+import random
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from arcspan._version import __version__
+from arcspan.errors import ConfigError
+from arcspan.files import atomic_write
+from arcspan.segmenting import BaseSegmenter, RuleSegmenter, Segmenter, Sentence
+from arcspan.segmenting.expansion import Expansions
+from arcspan.segmenting.inputs import KINDS, Alphabet, letter_of
+from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
+from arcspan.segmenting.marks import SENTENCE, TOKEN, read_marks, spaces
+from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text
+from arcspan.training.segmenting_data import EXPANDED, Gold, Marked, documents, varied, wrapped
+
+DILATIONS = (1, 2, 4, 8, 16, 32)
+CONTEXT = 1 + sum(DILATIONS)  # characters on either side that a decision depends on
+_SHARES = (0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
+_TOGETHER = 50  # sentences of a document that are shown in one style
+_IGNORED = -1
+
+
+class Network(nn.Module):
+    """Characters [batch, 3, n + 2 * CONTEXT] to scores [batch, 5, n], in the order of `segmenting.learnt`."""
+
+    def __init__(self, letters: int, channels: int, dropout: float) -> None:
+        super().__init__()
+        self.letter = nn.Embedding(letters, 32)
+        self.kind = nn.Embedding(KINDS, 32)
+        self.hint = nn.Embedding(SENTENCE + 1, 32)
+        self.first = nn.Conv2d(32, channels, (1, 3))  # two dimensions: ONNX Runtime is faster at those
+        self.convolutions = nn.ModuleList(
+            nn.Conv2d(channels, channels, (1, 3), dilation=(1, reach)) for reach in DILATIONS
+        )
+        self.norms = nn.ModuleList(nn.BatchNorm2d(channels) for _ in range(len(DILATIONS) + 1))
+        self.dropout = nn.Dropout(dropout)
+        self.answer = nn.Conv2d(channels, 5, 1)
+
+    def forward(self, characters: torch.Tensor) -> torch.Tensor:
+        """Five scores for each character that has its context."""
+        inputs = self.letter(characters[:, 0]) + self.kind(characters[:, 1]) + self.hint(characters[:, 2])
+        hidden = torch.relu(self.norms[0](self.first(inputs.transpose(1, 2).unsqueeze(2))))
+        for convolution, norm, reach in zip(self.convolutions, self.norms[1:], DILATIONS, strict=True):
+            found = self.dropout(torch.relu(norm(convolution(hidden))))
+            hidden = hidden[:, :, :, reach:-reach] + found
+        answer: torch.Tensor = self.answer(hidden).squeeze(2)
+        return answer
+
+
+def run_segmenter(config: Config, say: Callable[[str], None]) -> dict[str, dict[str, float]]:
+    """Train the segmenter of a configuration into the folder `segmenter` of its output; returns its dev scores."""
+    return train_segmenter(
+        config.segmenter, Path(config.output) / SEGMENTER, language=config.language, seed=config.seed, say=say
+    )
+
+
+def train_segmenter(
+    settings: SegmenterSettings,
+    output: str | PathLike[str],
+    *,
+    language: str,
+    seed: int = 1,
+    say: Callable[[str], None] = print,
+) -> dict[str, dict[str, float]]:
+    """Train a segmenter and write it into the folder `output`; returns its scores on the dev files."""
+    folder = Path(output)
+    train = [
+        document
+        for source in settings.train
+        for document in documents(
+            source.conll, every=source.every, genre=lambda name: name not in settings.without
+        )
+    ]
+    if not train:
+        raise ConfigError("segmenter.train: no sentence whose text holds its words")
+    counts = Counter(
+        letter_of(c) for document in train for gold in document for c in gold.text if not c.isspace()
+    )
+    alphabet = Alphabet(sorted(letter for letter, count in counts.items() if count >= settings.rare))
+    expansions = Expansions.learn(one for document in train for gold in document for one in gold.expansions)
+    say(
+        f"{sum(map(len, train))} sentences, {sum(counts.values())} characters, {len(alphabet.letters)} letters"
+    )
+    network = _fit(train, alphabet, RuleSegmenter(language), settings, seed, say)
+    kept: dict[str, Any] = {
+        "format": FORMAT,
+        "language": language,
+        "context": CONTEXT,
+        "threshold": 0.0,
+        "letters": alphabet.letters,
+        "expansions": expansions.to_dict(),
+        "arcspan": __version__,
+        "training": {
+            **asdict(settings),
+            "seed": seed,
+            **{part: _named(getattr(settings, part)) for part in ("train", "dev")},
+        },
+    }
+    graph = _graph(network)
+    dev = [list(documents(source.conll)) for source in settings.dev]
+    segmenter = _Remembering(graph, kept)
+    kept["threshold"] = segmenter.threshold = _threshold(segmenter, dev)
+    scores = [score(segmenter, file) for file in dev]
+    results = dict(zip(_named(settings.dev), scores, strict=True))
+    kept["scores"] = results
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_write(folder / GRAPH, "wb") as file:
+        file.write(graph)
+    with atomic_write(folder / SETTINGS) as file:
+        file.write(json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    for name, found in results.items():
+        say(f"{name}: " + ", ".join(f"{what} {value:.2f}" for what, value in found.items()))
+    return results
+
+
+def _named(sources: Iterable[Text]) -> list[str]:
+    """Files as a bundle names them: with their folder, and nothing above it."""
+    return ["/".join(Path(source.conll).parts[-2:]) for source in sources]
+
+
+def _fit(
+    train: list[list[Gold]],
+    alphabet: Alphabet,
+    rules: RuleSegmenter,
+    settings: SegmenterSettings,
+    seed: int,
+    say: Callable[[str], None],
+) -> Network:
+    """The average of the weights along the way, which does better than the last ones."""
+    chance = random.Random(seed)
+    torch.manual_seed(seed)
+    network = Network(len(alphabet), settings.channels, settings.dropout)
+    average = copy.deepcopy(network)
+    optimizer = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
+    update, updates, begun = 0, 0, time.monotonic()
+    for epoch in range(1, settings.epochs + 1):
+        shown = [
+            paragraph
+            for document in train
+            for begin in range(0, len(document), _TOGETHER)
+            for paragraph in varied(document[begin : begin + _TOGETHER], chance)
+        ]
+        chance.shuffle(shown)
+        characters, marks = _stream(shown, alphabet, rules)
+        begins = list(range(0, len(marks), WINDOW))
+        chance.shuffle(begins)
+        updates = updates or settings.epochs * math.ceil(len(begins) / settings.batch)
+        losses = []
+        for place in range(0, len(begins), settings.batch):
+            batch = begins[place : place + settings.batch]
+            inputs = np.stack([characters[:, begin : begin + WINDOW + 2 * CONTEXT] for begin in batch])
+            unknown = np.random.default_rng((seed, update)).random(inputs[:, 0].shape) < 0.02
+            inputs[:, 0][unknown] = inputs[:, 1][unknown]
+            gold = torch.from_numpy(np.stack([marks[begin : begin + WINDOW] for begin in batch]))
+            rate = settings.rate * min(1, (update + 1) / 100) * (1 + math.cos(math.pi * update / updates)) / 2
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            loss = _loss(network(torch.from_numpy(inputs)), gold)
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            update += 1
+            _follow(average, network, min(0.998, update / (update + 50)))
+            losses.append(loss.item())
+        say(f"epoch {epoch}: loss {np.mean(losses):.4f}, {time.monotonic() - begun:.0f} s")
+    return average.eval()
+
+
+@torch.no_grad()
+def _follow(average: Network, network: Network, decay: float) -> None:
+    for kept, new in zip(average.parameters(), network.parameters(), strict=True):
+        kept.lerp_(new, 1 - decay)
+    for kept, new in zip(average.buffers(), network.buffers(), strict=True):
+        kept.copy_(new)
+
+
+def _stream(
+    shown: Iterable[Marked], alphabet: Alphabet, rules: RuleSegmenter
+) -> tuple[np.ndarray, np.ndarray]:
+    """All paragraphs, with room between them, in whole windows: characters with context around, and marks."""
+    room = np.zeros((3, CONTEXT), np.int64)
+    characters, marks = [room], [np.zeros(0, np.int64)]
+    for text, own in shown:
+        inputs = features(text, alphabet, rules)
+        seen = np.where(spaces(text), _IGNORED, own)
+        if own[-1] % EXPANDED == SENTENCE:  # where a paragraph ends so does a sentence: nothing to learn
+            seen[-1] = _IGNORED
+        characters += [inputs, room]
+        marks += [seen, np.full(CONTEXT, _IGNORED)]
+    rest = -sum(map(len, marks)) % WINDOW
+    characters.append(np.zeros((3, rest + CONTEXT), np.int64))
+    marks.append(np.full(rest, _IGNORED))
+    return np.concatenate(characters, axis=1), np.concatenate(marks)
+
+
+def _loss(scores: torch.Tensor, marks: torch.Tensor) -> torch.Tensor:
+    """What ends at every character; and where a token does, whether a sentence does and whether it is expanded."""
+    ends = torch.where(marks >= 0, (marks % EXPANDED).clamp(max=TOKEN), _IGNORED)
+    loss = functional.cross_entropy(scores[:, : TOKEN + 1], ends, ignore_index=_IGNORED)
+    tokens = ends == TOKEN
+    known = marks[tokens]
+    for row, target in ((3, known % EXPANDED > TOKEN), (4, known >= EXPANDED)):
+        loss = loss + 0.5 * functional.binary_cross_entropy_with_logits(
+            scores[:, row][tokens], target.float()
+        )
+    return loss
+
+
+def _graph(network: Network) -> bytes:
+    """The network as ONNX."""
+    stream = io.BytesIO()
+    example = torch.zeros(1, 3, WINDOW + 2 * CONTEXT, dtype=torch.long)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            network,
+            (example,),
+            stream,
+            dynamo=False,
+            input_names=["characters"],
+            output_names=["scores"],
+            dynamic_axes={"characters": {2: "length"}, "scores": {2: "decided"}},
+        )
+    return stream.getvalue()
+
+
+class _Remembering(Segmenter):
+    """A segmenter that runs its network once for each block."""
+
+    def __init__(self, graph: bytes, settings: dict[str, Any]) -> None:
+        super().__init__(graph, settings)
+        self._known: dict[bytes, np.ndarray] = {}
+
+    def scores(self, inputs: np.ndarray) -> np.ndarray:
+        key = inputs.tobytes()
+        if key not in self._known:
+            self._known[key] = super().scores(inputs)
+        return self._known[key]
+
+
+def _threshold(segmenter: Segmenter, dev: Sequence[Sequence[Sequence[Gold]]]) -> float:
+    """The log odds above which a sentence ends, with the best mean over the dev files."""
+    best = (-1.0, 0.0)
+    for share in _SHARES if dev else (0.5,):
+        segmenter.threshold = round(math.log(share / (1 - share)), 3)
+        best = max(best, (sum(score(segmenter, file)["sentences"] for file in dev), segmenter.threshold))
+    return best[1]
+
+
+def score(
+    segmenter: BaseSegmenter, file: Iterable[Sequence[Gold]], *, gap: str = "\n\n", width: int = 0
+) -> dict[str, float]:
+    """F1 of the tokens, words and sentences of documents in percent; their texts are as `plain_text` has them."""
+    counts = np.zeros((3, 3), np.int64)
+    for document in file:
+        text, gold = plain_text(document, gap=gap, width=width)
+        for row, (right, found) in enumerate(zip(_spans(gold), _spans(segmenter.split(text)), strict=True)):
+            counts[row] += len(right), len(found), len(right & found)
+    return {
+        name: round(200 * int(both) / int(right + found), 2)
+        for name, (right, found, both) in zip(("tokens", "words", "sentences"), counts, strict=True)
+    }
+
+
+def plain_text(document: Sequence[Gold], *, gap: str = "\n\n", width: int = 0) -> tuple[str, list[Sentence]]:
+    """A document as raw text, `gap` between paragraphs and lines wrapped at a width, and its sentences."""
+    texts, sentences, place = [], [], 0
+    for number, gold in enumerate(document):
+        if number:
+            texts.append(gap if gold.paragraph else "" if document[number - 1].glued else " ")
+            place += len(texts[-1])
+        expanded = gold.marks >= EXPANDED
+        answers = [words for _, words in reversed(gold.expansions)]
+        (tokens,) = read_marks(
+            gold.text, gold.marks % EXPANDED, spaces(gold.text), expanded, partial(_next, answers)
+        )
+        sentences.append(Sentence.of(gold.text, tokens, shift=place, paragraph=gold.paragraph))
+        texts.append(gold.text)
+        place += len(gold.text)
+    text = "".join(texts)
+    return wrapped(text, width) if width else text, sentences
+
+
+def _next(answers: list[tuple[str, ...]], _: str) -> tuple[str, ...]:
+    return answers.pop()
+
+
+def _spans(sentences: Iterable[Sentence]) -> tuple[set[Any], set[Any], set[Any]]:
+    tokens, words, whole = set(), set(), set()
+    for sentence in sentences:
+        whole.add((sentence.start, sentence.end))
+        words |= set(zip(sentence.words, sentence.offsets, strict=True))
+        inside = {
+            number: (first, last)
+            for first, last, _ in sentence.multiword
+            for number in range(first, last + 1)
+        }
+        for number in range(1, len(sentence) + 1):
+            first, last = inside.get(number, (number, number))
+            tokens.add((sentence.offsets[first - 1][0], sentence.offsets[last - 1][1]))
+    return tokens, words, whole

@@ -1,0 +1,105 @@
+"""Configurations: fields with their ranges, sources, paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arcspan.errors import ConfigError
+from arcspan.training.config import Config, Source, config_from_dict, document, read_config
+
+PAIR = {"brackets": "a.ptb", "conll": "a.conllu"}
+
+
+def made(**changes: Any) -> Config:
+    """A configuration with changes as section__field=value."""
+    data: dict[str, Any] = {
+        "output": "run",
+        "data": {"train": [PAIR], "dev": [PAIR]},
+        "encoder": {"kind": "lstm"},
+    }
+    for name, value in changes.items():
+        section, _, field = name.rpartition("__")
+        (data.setdefault(section, {}) if section else data)[field] = value
+    return config_from_dict(data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"data__train": [{**PAIR, "weight": 0}]},
+            r"data\.train\[0\]\.weight = 0\.0 is out of range: above 0",
+        ),
+        (
+            {"data__train": [PAIR, {**PAIR, "every": 0}]},
+            r"data\.train\[1\]\.every = 0 is out of range: at least 1",
+        ),
+        (
+            {"data__train": [{**PAIR, "first": -1}]},
+            r"data\.train\[0\]\.first = -1 is out of range: at least 0",
+        ),
+        ({"data__train": [{"style": "x"}]}, r"data\.train\[0\] needs brackets or conll, or both"),
+        ({"data__dev": [{}]}, r"data\.dev\[0\] needs brackets or conll, or both"),
+        ({"data__train": [{"brackets": "a", "only": {"genre": ["x"]}}]}, "told by the comments of conll"),
+        ({"data__train": [{**PAIR, "weigth": 1}]}, r"did you mean data\.train\[0\]\.weight\?"),
+        ({"data__train": [{**PAIR, "only": 3}]}, "should be dict, not 3"),
+        ({"data__missing": "guessed"}, "choose hidden, separate"),
+        ({"data__incompatible": "keep"}, "choose drop, separate, hidden"),
+        ({"training__warmup": 1.5}, r"training\.warmup = 1\.5 is out of range: at most 1"),
+        ({"training__row_weight": -1}, r"training\.row_weight = -1\.0 is out of range: at least 0"),
+        ({"encoder__dropout": 1}, r"encoder\.dropout = 1\.0 is out of range: at most 0\.95"),
+        ({"data__train": []}, r"data\.train names no treebank"),
+        ({"output": ""}, "output names no folder"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_field(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        made(**changes)
+
+
+def test_a_model_to_start_from_needs_no_encoder() -> None:
+    assert made(encoder__kind="pretrained", model__start="en").model.start == "en"
+    with pytest.raises(ConfigError, match=r"encoder\.path is missing"):
+        made(encoder__kind="pretrained")
+
+
+def test_joint_systems_take_head_or_hidden_binarization() -> None:
+    assert made(data__binarization="hidden").data.binarization == "hidden"
+    assert made(data__binarization="left", model__system="mtl").data.binarization == "left"
+    with pytest.raises(ConfigError, match="searches l-trees"):
+        made(data__binarization="right")
+
+
+def test_a_layer_has_its_own_style_or_that_of_its_source() -> None:
+    assert Source(style="a").styles == ("a", "a")
+    assert Source(style="a", dependency_style="b").styles == ("a", "b")
+    assert Source(constituency_style="c").styles == ("c", "")
+
+
+def test_paths_are_those_of_the_configurations_folder_and_lists_may_be_in_files(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    for name in ("a.ptb", "a.conllu", "rules.toml"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "documents.txt").write_text("one\tseen\ntwo\n")
+    files = 'brackets = "a.ptb", conll = "a.conllu", rewrite = "rules.toml"'
+    source = f'{{ {files}, without = {{ "newdoc id" = "@documents.txt" }} }}'
+    text = f'output = "out"\n[data]\ntrain = [{source}]\ndev = [{source}]\n[model]\nstart = "run"\n'
+    (tmp_path / "my.toml").write_text(text)
+    config = read_config(tmp_path / "my.toml")
+    (found,) = config.data.train
+    assert found.conll == str(tmp_path / "a.conllu")
+    assert found.rewrite == str(tmp_path / "rules.toml")
+    assert found.without == {"newdoc id": ["one", "two"]}
+    assert config.output == str(tmp_path / "out")
+    assert config.model.start == str(tmp_path / "run")
+    assert read_config(tmp_path / "my.toml", ["model.start=en"]).model.start == "en"
+
+
+def test_every_setting_of_a_source_is_documented() -> None:
+    text = document()
+    assert all(f"#   {name} = " in text for name in vars(Source()))
+    assert "#   without = {}" in text  # was the name of a Python object
+    assert "MISSING" not in text

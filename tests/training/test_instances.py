@@ -1,0 +1,136 @@
+"""Trees made ready for training: what is read, what is hidden, what is learnt in which style."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from arcspan.errors import ConfigError
+from arcspan.training.config import DataSettings, Source
+from arcspan.training.instances import (
+    Indexer,
+    Intake,
+    make_sentence,
+    read_source,
+    read_training,
+    style_names,
+    style_number,
+    take_inventories,
+)
+from arcspan.treebanks import Pair
+from arcspan.trees import ConstituencyTree, DependencyTree
+from tests.toy import toy_pairs, write_toy
+
+NOTHING: Any = None
+
+
+def of_source(**source: Any) -> tuple[list[str], Intake]:
+    sentences, intake = read_training(DataSettings(train=[Source(**source)]))
+    return [" ".join(sentence.words) for sentence in sentences], intake
+
+
+def test_a_compatible_pair_is_one_tree() -> None:
+    (pair,) = toy_pairs(1)
+    sentence, why = make_sentence("x", pair)
+    assert why is None
+    assert sentence.joint
+    assert not sentence.hidden
+    assert sentence.nodes is not None
+    assert len(sentence.nodes) == 2 * len(pair.words) - 1
+    assert make_sentence("x", pair, binarization="hidden")[0].hidden
+
+
+@pytest.mark.parametrize(("missing", "hidden"), [("hidden", True), ("separate", False)])
+def test_a_layer_that_is_not_there_is_hidden_or_left_alone(missing: str, hidden: bool) -> None:
+    (pair,) = toy_pairs(1)
+    trees, _ = make_sentence("x", Pair(pair.constituency, NOTHING), missing=missing)
+    arcs, _ = make_sentence("x", Pair(NOTHING, pair.dependencies), missing=missing)
+    assert (trees.hidden, arcs.hidden) == (hidden, hidden)
+    assert (trees.joint, arcs.joint) == (False, False)
+    assert trees.heads is None
+    assert arcs.chains is None
+    assert arcs.nodes is None
+    assert (trees.nodes is None) == hidden
+    assert set(trees.relations) == {""}
+    np.testing.assert_array_equal(arcs.heads, pair.dependencies.heads)
+
+
+def test_incompatible_trees_have_a_reason_and_no_heads() -> None:
+    words, tags = ("the", "dog", "barks"), ("DT", "NN", "VBZ")
+    constituency = ConstituencyTree(words, tags, [(0, 3, "S"), (0, 2, "NP"), (2, 3, "VP")])
+    dependencies = DependencyTree([3, 3, 0], ["det", "nsubj", "root"], words=words, tags=tags)
+    sentence, why = make_sentence("x", Pair(constituency, dependencies))
+    assert why is not None
+    assert not sentence.joint
+    assert sentence.nodes is not None
+    assert not sentence.nodes[:, 2].any()
+    assert make_sentence("x", Pair(constituency, dependencies), incompatible="hidden")[0].nodes is None
+
+
+def test_a_source_is_taken_in_part_and_repeated(tmp_path: Path) -> None:
+    pairs = toy_pairs(6)
+    source = write_toy(tmp_path, "toy", pairs)
+    texts = [" ".join(pair.words) for pair in pairs]
+    assert of_source(**source, every=2)[0] == texts[::2]
+    assert of_source(**source, every=2, first=1)[0] == texts[1::2]
+    assert of_source(**source, first=4)[0] == texts[4:]
+    assert of_source(**source, limit=2, repeat=2)[0] == [texts[0], texts[0], texts[1], texts[1]]
+    found, intake = of_source(conll=source["conll"])
+    assert found == texts
+    assert "6 with one layer" in intake.summary()
+
+
+def test_documents_are_left_out_and_trees_rewritten(tmp_path: Path) -> None:
+    source = write_toy(tmp_path, "toy", toy_pairs(4))
+    path = Path(source["conll"])
+    blocks = path.read_text().rstrip("\n").split("\n\n")
+    blocks[0] = "# newdoc id = a\n# genre = essay\n" + blocks[0]
+    blocks[2] = "# newdoc id = b\n# genre = news\n" + blocks[2]
+    path.write_text("\n\n".join(blocks) + "\n\n")
+    texts = [" ".join(pair.words) for pair in toy_pairs(4)]
+    assert of_source(**source, without={"genre": ["essay"]})[0] == texts[2:]
+    assert of_source(**source, only={"genre": ["essay"]})[0] == texts[:2]
+    with pytest.raises(ConfigError, match="no document has"):
+        of_source(**source, without={"genre": ["poem"]})
+    (tmp_path / "rules.toml").write_text('[[relations]]\nrelation = "nsubj"\nto = "subj"\n')
+    rewritten = Source(**source, rewrite=str(tmp_path / "rules.toml"))
+    relations = {
+        r for _, pair in read_source(rewritten, "strict", Intake()) for r in pair.dependencies.relations
+    }
+    assert "subj" in relations
+    assert "nsubj" not in relations
+
+
+def test_a_style_does_not_use_the_names_that_only_others_have() -> None:
+    first, second = toy_pairs(2)
+    renamed = ConstituencyTree(
+        second.constituency.words,
+        second.constituency.tags,
+        [(i, j, {"S": "CLAUSE"}.get(label, label)) for i, j, label in second.constituency.spans],
+    )
+    sentences = [
+        make_sentence("1", first, style=("a", "a"))[0],
+        make_sentence("2", Pair(renamed, second.dependencies), style=("b", "a"))[0],
+    ]
+    known = take_inventories(sentences)
+    assert known.styles == ("a", "b")
+    labels = {name: known.labels.index((name,)) for name in ("S", "CLAUSE")}
+    assert labels["CLAUSE"] in known.unused["label"][0]
+    assert labels["S"] in known.unused["label"][1]
+    assert known.unused["relation"] == ((), ())  # no dependencies are in the style b: there all are free
+    assert style_number(("b", "a"), known) == (1, 0)
+    assert style_names({"new": ["b", "a"]}, known) == {"new": [1, 0], "a": [0, 0], "b": [1, 1]}
+    with pytest.raises(ConfigError, match=r"styles\.new: no training source has the style 'c'; known: a, b"):
+        style_names({"new": "c"}, known)
+
+
+def test_what_the_inventories_lack_is_ignored() -> None:
+    first, second = toy_pairs(2)
+    known = take_inventories([make_sentence("1", first)[0]])
+    found = Indexer(known)(make_sentence("2", second)[0])
+    names = set(first.dependencies.relations)
+    expected = [relation in names for relation in second.dependencies.relations]
+    assert (found["relations"] >= 0).tolist() == expected

@@ -1,0 +1,61 @@
+"""`arcspan train --segmenter`: a segmenter from a configuration that has nothing of a parser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from arcspan.cli import run
+from arcspan.errors import ConfigError
+from arcspan.segmenting import Segmenter
+from arcspan.training.config import read_config
+from arcspan.treebanks import write_pairs
+from tests.toy import toy_pairs
+
+CONFIG = """
+output = "run"
+language = "en"
+[segmenter]
+train = [{ conll = "toy.conllu" }]
+dev = [{ conll = "toy.conllu" }]
+epochs = 1
+channels = 8
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    write_pairs(toy_pairs(20), tmp_path / "toy.ptb", tmp_path / "toy.conllu")
+    (tmp_path / "segmenter.toml").write_text(CONFIG, encoding="utf-8")
+    return tmp_path / "segmenter.toml"
+
+
+def test_a_configuration_without_a_parser_trains_a_segmenter(config: Path) -> None:
+    assert run(["train", "--segmenter", "--check", str(config)]) == 0
+    assert not (config.parent / "run").exists()
+    assert run(["train", "--segmenter", str(config), "--set", "segmenter.epochs=2"]) == 0
+    folder = config.parent / "run" / "segmenter"
+    assert Segmenter.load(folder).split("Ada sees Kurt .")
+    kept = json.loads((folder / "segmenter.json").read_text(encoding="utf-8"))
+    assert kept["training"]["epochs"] == 2 and list(kept["scores"]) == kept["training"]["dev"]
+    assert str(config.parent) not in json.dumps(kept), "no path of the machine that trained it"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("segmenter.train=[]", "segmenter.train names no treebank"),
+        ("segmenter.epochs=0", "segmenter.epochs = 0 is out of range"),
+        ("segmenter.train=[{conll='none.conllu'}]", "none.conllu: no such file"),
+        ("segmenter.without='web'", "segmenter.without should be a list of strings"),
+        ("segmenter.train=[{file='a'}]", r"unknown field segmenter.train\[0\].file"),
+        ("output=''", "output names no folder"),
+    ],
+)
+def test_what_is_wrong_with_a_configuration_is_said(config: Path, change: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_config(config, [change], segmenter_only=True)
+    with pytest.raises(ConfigError, match=r"encoder\.path is missing"):
+        read_config(config)

@@ -1,0 +1,124 @@
+"""Training that starts from a model: what it knows keeps its weights, what is new is added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from arcspan.errors import ConfigError
+from arcspan.prediction.outputs import Inventories
+from arcspan.training import read_config, train
+from arcspan.training.checkpoint import load_parts
+from arcspan.training.export import export
+from arcspan.training.starting import extended, load_start
+from arcspan.treebanks import Pair
+from arcspan.trees import ConstituencyTree
+from tests.toy import toy_pairs
+from tests.training.test_pretrained import small_bert
+from tests.training.test_training import configure
+
+
+def quietly(path: Path) -> Any:
+    return train(read_config(path), say=lambda line: None, bars=False)
+
+
+def renamed(pairs: list[Pair], old: str, new: str) -> list[Pair]:
+    return [
+        Pair(
+            ConstituencyTree(
+                c.words, c.tags, [(i, j, new if label == old else label) for i, j, label in c.spans]
+            ),
+            d,
+        )
+        for c, d in pairs
+    ]
+
+
+@pytest.mark.parametrize("labeller", ["mlp", "biaffine"])
+def test_the_weights_of_a_bundle_are_those_of_its_run(tmp_path: Path, labeller: str) -> None:
+    path = configure(
+        tmp_path,
+        toy_pairs(6),
+        encoder__kind="pretrained",
+        encoder__path=str(small_bert(tmp_path / "bert")),
+        encoder__layers=2,
+        encoder__shapes=True,
+        encoder__overlap=6,
+        model__labeller=labeller,
+        model__separate_hooked=labeller == "mlp",
+        training__epochs=3,  # until no two biases are the same zeros, which the exporter keeps once
+        training__batch_pieces=30,
+    )
+    quietly(path)
+    bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32")
+    run, own = load_start(str(tmp_path / "run")), load_start(str(bundle))
+    assert replace(own.encoder, path="") == replace(run.encoder, path="")
+    assert own.inventories == run.inventories
+    expected, found = run.models["both"].state_dict(), own.models["both"].state_dict()
+    assert expected.keys() == found.keys()
+    for name, weight in expected.items():
+        if name == "encoder.mix.weights":  # known up to a constant
+            weight, found[name] = weight.softmax(0), found[name].softmax(0)
+        torch.testing.assert_close(found[name], weight, atol=1e-6, rtol=1e-5)
+
+
+def test_a_run_continues_on_another_treebank_with_new_labels_and_words(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    quietly(configure(tmp_path / "first", toy_pairs(10), training__epochs=12))
+    other = renamed(toy_pairs(6, seed=5), "ADVP", "NEW")
+    # One small step: the new treebank cannot be learnt by it from nothing.
+    changes = {"training__epochs": 1, "training__rate": 1e-5, "model__span_size": 7}
+    start = str(tmp_path / "first" / "run")
+    result = quietly(configure(tmp_path / "second", other, model__start=start, **changes))
+    assert result["dev"]["las"] > 60
+    before, after = (load_parts(tmp_path / name / "run")["both"] for name in ("first", "second"))
+    assert after[0].settings.span_size == before[0].settings.span_size
+    known = before[0].inventories.labels
+    assert after[0].inventories.labels[: len(known)] == known
+    assert ("NEW",) in after[0].inventories.labels[len(known) :]
+    assert after[1].words[: len(before[1].words)] == before[1].words  # type: ignore[union-attr]
+
+
+def test_a_model_of_both_layers_stays_one_when_it_learns_from_dependencies_alone(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "second").mkdir()
+    quietly(configure(tmp_path / "first", toy_pairs(6), training__epochs=2))
+    conll = {"conll": str(tmp_path / "first" / "toy.conllu")}
+    quietly(
+        configure(
+            tmp_path / "second",
+            toy_pairs(6),
+            data__train=[conll],
+            model__start=str(tmp_path / "first" / "run"),
+            training__epochs=1,
+        )
+    )
+    (part,) = load_parts(tmp_path / "second" / "run")
+    assert part == "both"
+
+
+def test_names_keep_their_numbers_and_styles_use_their_own() -> None:
+    old = Inventories(((), ("NP",), ("VP",)), ("nsubj",), ("NN",), ("NOUN",))
+    new = Inventories(((), ("NP",), ("XP",)), ("obj",), ("NN",), ("NOUN",), styles=("mine",))
+    both = extended(old, new)
+    assert both.labels == ((), ("NP",), ("VP",), ("XP",))
+    assert both.styles == ("", "mine")
+    assert both.unused["label"] == ((3,), (2,))
+    assert both.unused["relation"] == ((1,), (0,))
+    assert extended(old, old) == old
+
+
+def test_what_cannot_be_started_from_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="name a run, a bundle"):
+        load_start(str(tmp_path / "nothing"))
+
+
+def test_the_english_model_can_be_started_from() -> None:
+    start = load_start("en")
+    assert start.inventories.labels[0] == ()
+    assert start.models["both"].encoder.size == 384
