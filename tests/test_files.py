@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import os
 import stat
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
+from arcspan.errors import ArcspanError
 from arcspan.files import atomic_write
 
 
@@ -36,3 +39,42 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
         file.write("text")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "text"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are another matter there")
+def test_files_written_by_several_threads_keep_to_the_umask(tmp_path: Path) -> None:
+    """Issue 15, 12: the umask was read by setting it to 0, and files of other threads were open to everybody."""
+    before = os.umask(0o077)
+    try:
+        folders = [tmp_path / str(number) for number in range(4)]
+        for folder in folders:
+            folder.mkdir()
+
+        def write(folder: Path) -> None:
+            for number in range(200):
+                with atomic_write(folder / f"{number}.txt") as file:
+                    file.write("private")
+
+        threads = [threading.Thread(target=write, args=(folder,)) for folder in folders]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        assert os.umask(before) == 0o077
+    modes = {stat.S_IMODE(file.stat().st_mode) for folder in folders for file in folder.iterdir()}
+    assert modes == {0o600}
+
+
+def test_writing_needs_nothing_that_windows_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 15, 12: os.fchmod is missing there."""
+    monkeypatch.delattr(os, "fchmod", raising=False)
+    monkeypatch.delattr(os, "umask")
+    with atomic_write(tmp_path / "a.txt") as file:
+        file.write("text")
+    assert (tmp_path / "a.txt").read_text() == "text"
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ArcspanError, match="none: no such folder"), atomic_write(tmp_path / "none" / "a.txt"):
+        pass

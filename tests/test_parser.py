@@ -12,6 +12,7 @@ from pathlib import Path
 
 import conllu
 import nltk
+import onnxruntime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 import arcspan
 from arcspan.errors import ArcspanError, BundleError
 from arcspan.parser import MODELS, Parse, Parser
+from arcspan.runtime.session import DEVICES
 from arcspan.treebanks import read_conll, read_conllu
 from arcspan.trees import ConstituencyTree, LexicalTree
 from tests.toy import toy_pairs
@@ -191,7 +193,8 @@ def test_text_without_words_has_no_parse(parser: Parser, text: str) -> None:
 def test_an_empty_sentence_has_empty_trees(parser: Parser) -> None:
     parse = parser.parse([])
     assert len(parse.constituency) == len(parse.dependencies) == 0
-    assert parse.to_nltk() is not None
+    with pytest.raises(ArcspanError, match="without words"):  # NLTK has no such tree
+        parse.to_nltk()
     assert parse.to_dict()["words"] == []
 
 
@@ -250,6 +253,21 @@ def test_wrong_words_are_named(parser: Parser, words: object, reason: str) -> No
         parser.parse(words)  # type: ignore[call-overload]
 
 
+def test_a_device_that_is_not_there_is_said_and_the_processor_parses(
+    toy_bundle: Path, parser: Parser
+) -> None:
+    words = toy_pairs(1)[0].words
+    missing = next(
+        name for name, provider in DEVICES.items() if provider not in onnxruntime.get_available_providers()
+    )
+    with pytest.warns(UserWarning, match=f"device='{missing}': .*using the CPU"):
+        elsewhere = arcspan.load(toy_bundle, device=missing)
+    assert elsewhere.parse(words).to_dict() == parser.parse(words).to_dict()
+    assert arcspan.load(toy_bundle, device="auto").parse(words).heads == parser.parse(words).heads
+    with pytest.raises(ArcspanError, match=r"device='tpu': choose auto, cuda"):
+        arcspan.load(toy_bundle, device="tpu")
+
+
 def test_wrong_settings_are_named(toy_bundle: Path, tmp_path: Path, parser: Parser) -> None:
     with pytest.raises(BundleError, match="no such folder"):
         arcspan.load(tmp_path / "none")
@@ -257,7 +275,7 @@ def test_wrong_settings_are_named(toy_bundle: Path, tmp_path: Path, parser: Pars
         arcspan.load(toy_bundle, threads=0)
     with pytest.raises(ArcspanError, match="batch_size"):
         list(parser.pipe([], batch_size=0))
-    with pytest.raises(ArcspanError, match="one a word"):
+    with pytest.raises(ArcspanError, match="one per word"):
         parser.parse(["Ada", "plays"], tags=["NNP"])
 
 
@@ -298,3 +316,28 @@ def test_the_english_model_says_the_same_of_a_sentence_in_any_company(
     for others in (backwards, one_thread):
         assert others == together
         assert [parse.score for parse in others] == [parse.score for parse in together]
+
+
+def test_multiword_tokens_and_paragraphs_are_written_as_conllu(parser: Parser, tmp_path: Path) -> None:
+    first, second, third = parser("Ada can't see (it's late). Go.\n\nKurt")
+    assert first.multiword == ((2, 3, "can't"), (6, 7, "it's"))
+    assert (first.paragraph, second.paragraph, third.paragraph) == (True, False, True)
+    lines = first.conllu().splitlines()
+    assert lines[:2] == ["# newpar", "# text = Ada can't see (it's late)."]
+    assert lines[3:6] == [
+        "2-3\tcan't" + "\t_" * 8,
+        *[line for line in lines if line.startswith(("2\tca\t", "3\tn't\t")) and line.endswith("\t_")],
+    ]
+    path = tmp_path / "a.conllu"
+    path.write_text("".join(parse.conllu() for parse in (first, second, third)), encoding="utf-8")
+    sentences = list(read_conllu(path))
+    assert [sentence.spell() for sentence in sentences] == ["Ada can't see (it's late).", "Go.", "Kurt"]
+    assert first.to_dict()["multiword"] == [[2, 3, "can't"], [6, 7, "it's"]]
+    assert pickle.loads(pickle.dumps(first)).conllu() == first.conllu()
+
+
+def test_a_text_that_is_one_sentence_is_never_split(parser: Parser) -> None:
+    (parse,) = parser.pipe(["Ada plays. It's\n\nKurt."], one_sentence=True)
+    assert parse.words == ("Ada", "plays", ".", "It", "'s", "Kurt", ".") and not parse.paragraph
+    assert parse.multiword == ((4, 5, "It's"),)
+    assert list(parser.pipe([" "], one_sentence=True)) == []

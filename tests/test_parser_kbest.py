@@ -142,10 +142,10 @@ def test_a_better_parse_is_surer(parser: Parser) -> None:
     assert found[0].sentence == max(sure.sentence for sure in found if sure)  # type: ignore[union-attr]
 
 
-def test_confidence_survives_pickling_if_it_was_known(parser: Parser) -> None:
+def test_confidence_survives_pickling_or_is_computed_again(parser: Parser) -> None:
     asked, not_asked = parser.parse(WORDS, confidence=True), parser.parse(WORDS)
     assert pickle.loads(pickle.dumps(asked)).confidence == asked.confidence
-    assert pickle.loads(pickle.dumps(not_asked)).confidence is None
+    assert pickle.loads(pickle.dumps(not_asked)).confidence == asked.confidence
     ranked = parser.parse(WORDS, k=2)[1]
     assert pickle.loads(pickle.dumps(ranked)).rank == 2
 
@@ -177,7 +177,8 @@ def test_minimum_bayes_risk_is_an_option(toy_bundle: Path, parser: Parser) -> No
 def test_the_command_writes_k_parses_a_sentence(toy_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["parse", "-m", str(toy_bundle), "-k", "3", "Ada sees the dog. Kurt plays here."]
     assert run([*call, "-f", "brackets"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 6
+    blocks = capsys.readouterr().out.split("\n\n")  # a blank line after each sentence
+    assert [len(block.splitlines()) for block in blocks] == [3, 3, 0]
     assert run([*call, "-f", "json", "--confidence"]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [one["rank"] for one in found] == [1, 2, 3] * 2
@@ -187,7 +188,7 @@ def test_the_command_writes_k_parses_a_sentence(toy_bundle: Path, capsys: pytest
     assert capsys.readouterr().out.count("# rank = 2\n# score = ") == 2
     assert run(call) == 0
     assert "3. score" in capsys.readouterr().out
-    assert run([*call, "--confidence"]) == 2
+    assert run([*call, "-f", "conllu", "--confidence"]) == 2
     assert "--format json" in capsys.readouterr().err
 
 
@@ -251,3 +252,14 @@ def test_probabilities_keep_to_the_memory_limit(toy_bundle: Path) -> None:
 def test_settings_that_are_no_numbers_are_refused_at_once(toy_bundle: Path, settings: dict[str, Any]) -> None:
     with pytest.raises(ArcspanError, match=f"{next(iter(settings))} must be a whole number"):
         arcspan.load(toy_bundle, **settings)
+
+
+def test_a_stream_takes_constraints_and_confidence_as_parse_does(parser: Parser) -> None:
+    words = ["the", "old", "dog", "sees", "Ada"]
+    ((plain,),) = parser.stream([words], confidence=True)
+    assert plain == parser.parse(words) and plain.rank is None
+    ((other,),) = parser.stream([words], require=[("root", 1)])
+    assert other == parser.parse(words, require=[("root", 1)])
+    ((failed,), (fine,)) = parser.stream([[], words], forbid=[("root", 1)])
+    assert failed.error is not None and "without words" in failed.error
+    assert fine.error is None

@@ -14,13 +14,18 @@ ALLOWED: dict[str, set[str]] = {
     "decoding": set(),
     "treebanks": {"trees"},
     "evaluation": {"trees", "treebanks"},
-    "runtime": {"trees", "decoding"},
+    "segmenting": set(),
+    "prediction": {"trees", "decoding"},
+    "runtime": {"trees", "decoding", "prediction"},
     "rendering": {"trees"},
-    "parser": {"trees", "decoding", "runtime", "rendering"},
-    "neural": {"trees", "decoding"},
-    "training": {"trees", "treebanks", "evaluation", "decoding", "neural", "runtime"},
-    "integrations": {"trees", "treebanks", "rendering", "parser"},
-    "serving": {"trees", "treebanks", "rendering", "parser"},
+    "parse": {"trees", "treebanks", "decoding", "prediction", "segmenting", "runtime", "rendering"},
+    "parser": {"trees", "treebanks", "decoding", "prediction", "segmenting", "runtime", "rendering", "parse"},
+    "neural": {"trees", "decoding", "prediction"},
+    "training": {
+        *("trees", "treebanks", "evaluation", "decoding", "prediction", "segmenting", "neural", "runtime")
+    },
+    "integrations": {"trees", "treebanks", "rendering", "parser", "parse"},
+    "serving": {"trees", "treebanks", "rendering", "parser", "parse"},
 }
 # What every room stands on: no room of its own.
 FOUNDATION = {"errors", "files", "_version"}

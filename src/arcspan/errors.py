@@ -1,7 +1,7 @@
 """The one family of errors that users' input can cause.
 
 Every message says where (file:line where there is one), what, and what to do. The command line turns
-these into one line and exit code 2; anything else is a bug or the machine's failure, exit code 1.
+these into one line and exit code 2; anything else is a bug or a failure of the machine, exit code 1.
 """
 
 
@@ -10,11 +10,11 @@ class ArcspanError(ValueError):
 
 
 class TreeError(ArcspanError):
-    """A tree that is not one: unbalanced brackets, a cycle, several roots, trees that do not fit each other."""
+    """Not a tree: unbalanced brackets, a cycle, several roots, trees that do not fit each other."""
 
 
 class FileError(ArcspanError):
-    """A file that cannot be read as what it should be.
+    """A file that is not what it should be.
 
     >>> str(FileError("no closing bracket", path="train.ptb", line=7))
     'train.ptb:7: no closing bracket'
@@ -29,7 +29,7 @@ class FileError(ArcspanError):
 
 
 class ScoreError(ArcspanError):
-    """Scores that no search can use: NaN, wrong shapes, a sentence whose every tree is forbidden."""
+    """Scores that cannot be searched: NaN, wrong shapes, a sentence for which every tree is forbidden."""
 
 
 class ConfigError(ArcspanError):
@@ -41,7 +41,25 @@ class BundleError(ArcspanError):
 
 
 class MissingExtraError(ArcspanError):
-    """A part of arcspan that needs an optional extra that is not installed."""
+    """A part of arcspan whose optional extra is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs packages that are not installed: pip install 'arcspan[{extra}]'")
+        super().__init__(f"{what} needs packages that are not installed: pip install {_source(extra)}")
+
+
+def _source(extra: str) -> str:
+    """What pip has to install for an extra: the checkout or file that arcspan came from, or its name in an index."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "pyproject.toml").is_file():
+        return f"-e '{checkout}[{extra}]'"
+    try:
+        origin = json.loads(distribution("arcspan").read_text("direct_url.json") or "{}").get("url", "")
+    except PackageNotFoundError:
+        origin = ""
+    path = unquote(urlsplit(origin).path) if origin.startswith("file:") else ""
+    return f"'{path}[{extra}]'" if path and Path(path).exists() else f"'arcspan[{extra}]'"

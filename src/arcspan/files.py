@@ -1,13 +1,15 @@
 """Files as every room wants them: written whole or not at all.
 
-A reader never sees half a file, and a full disk or a kill in the middle leaves what was there before.
+A reader never sees half a file, and a full disk or a kill on the way leaves what was there before.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
-import tempfile
+import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -27,30 +29,47 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     'whole'
     """
     path = Path(os.path.realpath(path))  # a link stays one: what it points to is written
-    binary = "b" in mode
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    name = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
-        os.fchmod(descriptor, _usual_mode(path))
-        options = {} if binary else {"encoding": "utf-8", "newline": ""}
-        with os.fdopen(descriptor, mode, **options) as file:  # type: ignore[call-overload]
+        # A new file gets its permissions from the system, by the umask, which only a race could read from here.
+        with open(name, mode.replace("w", "x"), **options) as file:  # type: ignore[call-overload]
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(name, path.stat().st_mode & 0o777)
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)
-    except BaseException:
+    except FileNotFoundError as error:
+        if error.filename == str(name) and not path.parent.is_dir():
+            raise ArcspanError(f"{path.parent}: no such folder") from None
+        raise
+    finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
-        raise
 
 
-def _usual_mode(path: Path) -> int:
-    """The permissions that a plain open() would have given, or those of the file being replaced."""
+def dump(data: Any) -> str:
+    """JSON as every file of a checkpoint and a bundle has it."""
+    return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
+
+
+def lock(file: IO[Any]) -> bool:
+    """Lock an open file until it is closed, or its process ends; False where another run has locked it."""
     try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        pass  # a file system without locks
+    return True
 
 
 def refuse_to_overwrite(
@@ -66,5 +85,5 @@ def refuse_to_overwrite(
             and os.path.samefile(output, path)
         ):
             raise ArcspanError(
-                f"{os.fspath(output)}: is the input too, which would be lost; name another output"
+                f"{os.fspath(output)}: is also the input, which would be lost; choose another output"
             )

@@ -1,48 +1,33 @@
-"""`Parser` and `Parse`: text or words in, both trees out.
-
-A `Parser` is a model bundle at work; a `Parse` is what it says of one sentence. A `Parse` keeps the numbers
-that the model gave and makes trees and texts of them when they are asked for.
-"""
+"""`Parser`: text or words in, both trees out. What it says of one sentence is a `Parse` (`arcspan.parse`)."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
 from arcspan.errors import ArcspanError, BundleError
-from arcspan.runtime.confidence import Confidence
-from arcspan.runtime.constraints import Arc, Constraint, Head, Root, Span, read_constraints
-from arcspan.runtime.evidence import Evidence, LengthError
-from arcspan.runtime.predictor import MEMORY_LIMIT, Inventories, Pending, Prediction, Predictor
-from arcspan.runtime.text import Sentence, split_text
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, compatible
+from arcspan.parse import Confidence, Offsets, Parse
+from arcspan.prediction.constraints import Arc, Constraint, Head, Root, Span, read_constraints
+from arcspan.prediction.outputs import Inventories, Style
+from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.predictor import Budget, Pending
+from arcspan.prediction.sentence_scores import LengthError, SentenceScores
+from arcspan.runtime.bundle import MODELS
+from arcspan.runtime.loading import load_predictor
+from arcspan.segmenting import BaseSegmenter, Sentence, segmenter_for
 
-__all__ = [
-    "Arc",
-    "Confidence",
-    "Content",
-    "Head",
-    "Input",
-    "Offsets",
-    "Parse",
-    "Parser",
-    "Root",
-    "Span",
-    "Words",
-    "load",
-]
+__all__ = ["MODELS", "Arc", "Confidence", "Head", "Input", "Parse", "Parser", "Root", "Span", "Words", "load"]
 
-Offsets = tuple[int, int]
 Words = Sequence[str]
 Input = str | Words
 
-WRAPPER = "TOP"
-MODELS = Path(__file__).parent / "models"
+MEMORY_LIMIT = Budget().memory
 
 
 def load(
@@ -52,9 +37,19 @@ def load(
     memory_limit: int = MEMORY_LIMIT,
     decode: str = "best",
     labelling: bool | None = None,
+    guidelines: bool | None = None,
+    device: str = "cpu",
 ) -> Parser:
     """The parser of a model bundle; without a path, the English one inside the package."""
-    return Parser(path, threads=threads, memory_limit=memory_limit, decode=decode, labelling=labelling)
+    return Parser(
+        path,
+        threads=threads,
+        memory_limit=memory_limit,
+        decode=decode,
+        labelling=labelling,
+        guidelines=guidelines,
+        device=device,
+    )
 
 
 class Parser:
@@ -69,6 +64,10 @@ class Parser:
                   arcs (minimum Bayes risk), which takes a few times longer
     labelling     whether labels and relations are chosen together, by rules of the treebank; None: as the
                   bundle says
+    guidelines    whether relations of Universal Dependencies obey its guidelines (one subject per word, and the
+                  like); None: as the bundle says, else yes
+    device        where the network runs: cpu, cuda, coreml or directml, if onnxruntime has it, or auto for the first
+                  that it has; otherwise on the processor, with a warning. Scores have other rounding there
 
     A parser may be used by several threads at once, and in forked processes; pickled, it is its path and
     settings.
@@ -83,6 +82,8 @@ class Parser:
         verify: bool = True,
         decode: str = "best",
         labelling: bool | None = None,
+        guidelines: bool | None = None,
+        device: str = "cpu",
     ) -> None:
         self.path = Path(path) if path is not None else MODELS / "en"
         if path is None and not self.path.is_dir():
@@ -95,13 +96,20 @@ class Parser:
             "verify": verify,
             "decode": decode,
             "labelling": labelling,
+            "guidelines": guidelines,
+            "device": device,
         }
-        self.predictor = Predictor(self.path, **self._settings)
-
-    @property
-    def config(self) -> dict[str, Any]:
+        self.config: dict[str, Any]
         """The bundle's configuration: name, language, licence, system, training data, scores."""
-        return self.predictor.config
+        self.predictor, self.config = load_predictor(
+            self.path,
+            Budget(threads=threads, memory=memory_limit),
+            verify=verify,
+            decode=decode,
+            labelling=labelling,
+            guidelines=guidelines,
+            device=device,
+        )
 
     @property
     def inventories(self) -> Inventories:
@@ -110,12 +118,41 @@ class Parser:
 
     @property
     def language(self) -> str:
-        """The code of the language whose text rules are used."""
+        """The code of the language that the model parses."""
         return str(self.config.get("language") or "")
 
-    def __call__(self, text: str) -> list[Parse]:
-        """Split raw text into sentences and words, and parse them."""
-        (found,) = self.stream([text])
+    @cached_property
+    def segmenter(self) -> BaseSegmenter:
+        """What splits raw text: learnt with the model, or rules where the bundle has none."""
+        return segmenter_for(self.path, self.language or None)
+
+    @property
+    def styles(self) -> tuple[str, ...]:
+        """The conventions that the model knows, the default first; () where it knows one only."""
+        return tuple(self.predictor.styles)
+
+    def _style(self, name: str | None) -> Style | None:
+        if name is None:
+            return None
+        try:
+            return self.predictor.styles[name]
+        except KeyError:
+            known = f"it has {', '.join(self.styles)}" if self.styles else "it has only one"
+            raise ArcspanError(f"this model has no style {name!r}: {known}") from None
+
+    def __call__(
+        self, text: str, *, k: int | None = None, confidence: bool = False, style: str | None = None
+    ) -> list[Parse]:
+        """Split raw text into sentences and words, and parse them; the options are those of `parse`.
+
+        With k, the k best parses of each sentence follow each other, best first.
+        """
+        if not isinstance(text, str):
+            raise ArcspanError(
+                f"the parser is called with one text, not with {type(text).__name__}: for several texts use "
+                "parser.pipe(texts), for a sentence in words parser.parse(words)"
+            )
+        (found,) = self.stream([text], k=k, confidence=confidence, style=style)
         return found
 
     @overload
@@ -128,6 +165,7 @@ class Parser:
         require: Iterable[Any] = (),
         forbid: Iterable[Any] = (),
         confidence: bool = False,
+        style: str | None = None,
     ) -> Parse: ...
 
     @overload
@@ -140,6 +178,7 @@ class Parser:
         require: Iterable[Any] = (),
         forbid: Iterable[Any] = (),
         confidence: bool = False,
+        style: str | None = None,
     ) -> list[Parse]: ...
 
     def parse(
@@ -151,6 +190,7 @@ class Parser:
         require: Iterable[Any] = (),
         forbid: Iterable[Any] = (),
         confidence: bool = False,
+        style: str | None = None,
     ) -> Parse | list[Parse]:
         """Parse one sentence that is already in words; they are never split.
 
@@ -161,83 +201,150 @@ class Parser:
                     is a span, and so is (i, j) with i < j; (h, m) with h > m is an arc; ("arc", h, m) says it
         forbid      the same that they must not have
         confidence  compute `Parse.confidence` at once
+        style       whose conventions to follow, by name (`styles`); None for the model's default
 
         Constraints that contradict each other are named in the error.
         """
-        sentence = _Sentence(_checked(words), tags=None if tags is None else tuple(tags))
+        given = None if tags is None else tuple(tags)
+        sentence = _Sentence(_checked(words), tags=given, style=self._style(style))
         if sentence.tags is not None and len(sentence.tags) != len(sentence.words):
             raise ArcspanError(
-                f"{len(sentence.words)} words, but {len(sentence.tags)} tags: there must be one a word"
+                f"{len(sentence.words)} words, but {len(sentence.tags)} tags: there must be one per word"
             )
-        required, forbidden = read_constraints(require), read_constraints(forbid)
+        asked = _Asked(k, tuple(read_constraints(require)), tuple(read_constraints(forbid)), confidence)
         _check_k(k)
-        if sentence.tags is not None and not any(session.reads_tags for session in self.predictor.sessions):
+        if sentence.tags is not None and not any(scorer.reads_tags for scorer in self.predictor.scorers):
             raise ArcspanError("this model reads no part-of-speech tags: it was trained without them")
-        if sentence.words and "" not in sentence.words and (k or required or forbidden or confidence):
-            return self._parse_beyond(sentence, k, required, forbidden, confidence)
-        if required or forbidden:
+        if sentence.words and "" not in sentence.words and any(asked):
+            found = self._answer(sentence, asked)
+        elif asked.require or asked.forbid:
             raise ArcspanError("a sentence without words meets no constraints")
-        (prediction,) = self.predictor.predict([sentence.words], [sentence.tags])
-        if prediction.error is not None:
-            raise ArcspanError(prediction.error)
-        parse = sentence.parse(prediction, self.predictor)
-        return parse if k is None else [parse.ranked(1)]
+        else:
+            (prediction,) = self.predictor.predict([sentence.words], [sentence.tags], [sentence.style])
+            if prediction.error is not None:
+                raise ArcspanError(prediction.error)
+            found = [self._parse(sentence, prediction, rank=None if k is None else 1)]
+        return found[0] if k is None else found
 
-    def _parse_beyond(
-        self,
-        sentence: _Sentence,
-        k: int | None,
-        require: Sequence[Constraint],
-        forbid: Sequence[Constraint],
-        confidence: bool,
-    ) -> Parse | list[Parse]:
-        """What takes all the scores of a sentence."""
-        evidence = Evidence(self.predictor, sentence.words, sentence.tags, require=require, forbid=forbid)
-        predictions = [evidence.best()] if k is None else evidence.kbest(k)
-        parses = [sentence.parse(prediction, self.predictor, evidence) for prediction in predictions]
-        if confidence:
+    def _answer(self, sentence: _Sentence, asked: _Asked) -> list[Parse]:
+        """What takes all the scores of a sentence of at least one word."""
+        scores = self._scores(sentence, asked)
+        predictions = [scores.best()] if asked.k is None else scores.kbest(asked.k)
+        parses = [
+            self._parse(
+                sentence, prediction, rank=None if asked.k is None else rank, asked=asked, scores=scores
+            )
+            for rank, prediction in enumerate(predictions, 1)
+        ]
+        if asked.confidence:
             for parse in parses:
                 _ = parse.confidence
-        return parses[0] if k is None else [parse.ranked(rank) for rank, parse in enumerate(parses, 1)]
+        return parses
 
-    def _kbest(self, sentence: _Sentence, k: int) -> list[Parse]:
-        """The k best parses of a sentence of a stream, where a failure is the failing sentence's alone."""
+    def _scores(self, sentence: _Sentence, asked: _Asked) -> SentenceScores:
+        return SentenceScores(
+            self.predictor,
+            sentence.words,
+            sentence.tags,
+            sentence.style,
+            require=asked.require,
+            forbid=asked.forbid,
+        )
+
+    def _beyond(self, sentence: _Sentence, asked: _Asked) -> list[Parse]:
+        """What is asked of a sentence of a stream, where a failure is the failing sentence's alone."""
+        rank = None if asked.k is None else 1
+        constrained = asked.require or asked.forbid
         try:
-            found = self.parse(sentence.words, k=k)
-        except LengthError:  # its best parse, from pieces, is better than none
-            (prediction,) = self.predictor.predict([sentence.words])
-            return [sentence.parse(prediction, self.predictor).ranked(1)]
+            if sentence.words and "" not in sentence.words:
+                return self._answer(sentence, asked)
+            if constrained:
+                raise ArcspanError("a sentence without words meets no constraints")
         except ArcspanError as error:
-            return [sentence.parse(Prediction(error=str(error)), self.predictor).ranked(1)]
-        if sentence.text is None or sentence.offsets is None:
-            return found
-        return [parse.located(sentence.text, sentence.offsets, glued=sentence.glued) for parse in found]
+            if constrained or not isinstance(error, LengthError):
+                return [self._parse(sentence, Prediction(error=str(error)), rank=rank)]
+        # Of a sentence that is too long, the best parse, from pieces, is better than none.
+        (prediction,) = self.predictor.predict([sentence.words], styles=[sentence.style])
+        return [self._parse(sentence, prediction, rank=rank)]
 
-    def split(self, text: str) -> list[Sentence]:
-        """Split raw text into sentences and words with their offsets, by the model's language; parse nothing."""
-        return split_text(text, language=self.language or "en")
+    def _parse(
+        self,
+        sentence: _Sentence,
+        prediction: Prediction,
+        *,
+        rank: int | None = None,
+        asked: _Asked | None = None,
+        scores: SentenceScores | None = None,
+    ) -> Parse:
+        unknown = _Unknown(self, sentence, prediction, asked or _Asked(), scores)
+        return Parse(
+            sentence.words,
+            (prediction, self.predictor.inventories),
+            confidence=None if prediction.error is not None or prediction.approximate else unknown,
+            text=sentence.text,
+            offsets=sentence.offsets,
+            multiword=sentence.multiword,
+            paragraph=sentence.paragraph,
+            glued=sentence.glued,
+            score=prediction.score,
+            approximate=prediction.approximate,
+            error=prediction.error,
+            rank=rank,
+        )
 
-    def pipe(self, items: Iterable[Input], batch_size: int = 256) -> Iterator[Parse]:
+    def split(self, text: str, *, one_sentence: bool = False) -> list[Sentence]:
+        """Split raw text into sentences and words with their offsets, and parse nothing.
+
+        `one_sentence`: into words only, whatever full stops and line breaks there are.
+        """
+        return self.segmenter.split(text, one_sentence=one_sentence)
+
+    def pipe(
+        self,
+        items: Iterable[Input],
+        batch_size: int = 256,
+        *,
+        k: int | None = None,
+        confidence: bool = False,
+        style: str | None = None,
+        one_sentence: bool = False,
+    ) -> Iterator[Parse]:
         """Parse a stream of texts or lists of words; parses come in order, a text gives one a sentence.
 
         `batch_size` items or sentences are read ahead, and as many again while those are worked on. A sentence
-        that cannot be parsed gives a `Parse` with an `error`.
+        that cannot be parsed gives a `Parse` with an `error`. `one_sentence`: no text is split into sentences.
         """
-        for parses in self.stream(items, batch_size):
+        options = {"k": k, "confidence": confidence, "style": style, "one_sentence": one_sentence}
+        for parses in self.stream(items, batch_size, **options):  # type: ignore[arg-type]
             yield from parses
 
     def stream(
-        self, items: Iterable[Input], batch_size: int = 256, *, k: int | None = None
+        self,
+        items: Iterable[Input],
+        batch_size: int = 256,
+        *,
+        k: int | None = None,
+        require: Iterable[Any] = (),
+        forbid: Iterable[Any] = (),
+        confidence: bool = False,
+        style: str | None = None,
+        one_sentence: bool = False,
     ) -> Iterator[list[Parse]]:
-        """Like `pipe`, but one list of parses for each item; with k, the k best parses of each sentence."""
+        """Like `pipe`, but one list of parses for each item; with k, the k best parses of each sentence.
+
+        The other options are those of `parse`; constraints are about every sentence.
+        """
         if isinstance(items, (str, bytes)):
             raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
         if batch_size < 1:
             raise ArcspanError(f"batch_size must be at least 1, not {batch_size}")
         _check_k(k)
-        if k is not None:
+        own_style = self._style(style)
+        asked = _Asked(k, tuple(read_constraints(require)), tuple(read_constraints(forbid)), confidence)
+        if any(asked):
             for item in items:
-                yield [parse for sentence in self._sentences(item) for parse in self._kbest(sentence, k)]
+                own = self._styled(item, own_style, one_sentence)
+                yield [parse for sentence in own for parse in self._beyond(sentence, asked)]
             return
         source = iter(items)
         waiting: deque[tuple[list[int], list[_Sentence], Pending]] = deque()
@@ -249,7 +356,7 @@ class Parser:
                 counts: list[int] = []
                 try:
                     while max(len(counts), len(sentences)) < batch_size:
-                        own = self._sentences(next(source))
+                        own = self._styled(next(source), own_style, one_sentence)
                         counts.append(len(own))
                         sentences += own
                 except StopIteration:
@@ -258,7 +365,9 @@ class Parser:
                     failure = error
                 # The first chunk may be all there is: then the caller's thread is enough for a single batch.
                 eager = bool(waiting) or not ended
-                pending = self.predictor.submit([one.words for one in sentences], eager=eager)
+                pending = self.predictor.submit(
+                    [one.words for one in sentences], styles=[one.style for one in sentences], eager=eager
+                )
                 waiting.append((counts, sentences, pending))
                 if len(waiting) > 1:
                     yield from self._finish(*waiting.popleft())
@@ -278,19 +387,29 @@ class Parser:
         for count in counts:
             end = begin + count
             yield [
-                sentence.parse(prediction, self.predictor)
+                self._parse(sentence, prediction)
                 for sentence, prediction in zip(sentences[begin:end], predictions[begin:end], strict=True)
             ]
             begin = end
 
-    def _sentences(self, item: Input) -> list[_Sentence]:
+    def _styled(self, item: Any, style: Style | None, one_sentence: bool) -> list[_Sentence]:
+        found = self._sentences(item, one_sentence)
+        return found if style is None else [one._replace(style=one.style or style) for one in found]
+
+    def sentences(self, item: Any, *, style: str | None = None, one_sentence: bool = False) -> list[Any]:
+        """The sentences of a text or a list of words; `stream` takes them as items, and splits nothing again."""
+        return self._styled(item, self._style(style), one_sentence)
+
+    def _sentences(self, item: Any, one_sentence: bool) -> list[_Sentence]:
+        if isinstance(item, _Sentence):
+            return [item]
         if not isinstance(item, str):
             return [_Sentence(_checked(item))]
         found = []
-        for sentence in self.split(item):
-            glued = sentence.end < len(item) and not item[sentence.end].isspace()
-            text = item[sentence.start : sentence.end]
-            found.append(_Sentence(sentence.words, text, sentence.offsets, glued))
+        for one in self.split(item, one_sentence=one_sentence):
+            glued = one.end < len(item) and not item[one.end].isspace()
+            text = item[one.start : one.end]
+            found.append(_Sentence(one.words, text, one.offsets, glued, None, one.multiword, one.paragraph))
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -302,21 +421,27 @@ class Parser:
         return f"Parser({name!r}, {system}{language}, {self.predictor.threads} threads)"
 
 
-_BREAKS = re.compile(r"\s+", re.ASCII)
-
-
 def _check_k(k: object) -> None:
-    if k is not None and (not isinstance(k, int) or k < 1):
+    whole = isinstance(k, (int, np.integer)) and not isinstance(k, bool)
+    if k is not None and not (whole and k >= 1):  # type: ignore[operator]
         raise ArcspanError(f"k must be a whole number, at least 1, not {k!r}")
 
 
-def _restore_parser(path: str, settings: dict[str, Any]) -> Parser:
+@cache
+def _parser_of_process(path: str, **settings: Any) -> Parser:
+    """The parser of a path and settings in this process: what is pickled many times is loaded once."""
     return Parser(path, **settings)
+
+
+def _restore_parser(path: str, settings: dict[str, Any]) -> Parser:
+    return _parser_of_process(path, **settings)
 
 
 def _checked(words: Any) -> tuple[str, ...]:
     if isinstance(words, (str, bytes)):
         raise ArcspanError("words must be a list of words; for raw text, call the parser: parser(text)")
+    if not isinstance(words, Iterable):
+        raise ArcspanError(f"a text or a list of words is needed, not {type(words).__name__}: {words!r}")
     found = tuple(words)
     for number, word in enumerate(found, 1):
         if not isinstance(word, str):
@@ -332,377 +457,50 @@ class _Sentence(NamedTuple):
     offsets: tuple[Offsets, ...] | None = None
     glued: bool = False  # no space follows it in the text
     tags: tuple[str, ...] | None = None
+    multiword: tuple[tuple[int, int, str], ...] = ()
+    paragraph: bool = False
+    style: Style | None = None
 
-    def parse(self, prediction: Prediction, predictor: Predictor, evidence: Evidence | None = None) -> Parse:
-        return Parse(
-            self.words,
-            (prediction, predictor.inventories),
-            confidence=_Unknown(prediction, predictor, self.words, self.tags, evidence),
-            text=self.text,
-            offsets=self.offsets,
-            glued=self.glued,
-            score=prediction.score,
-            approximate=prediction.approximate,
-            error=prediction.error,
-        )
+
+class _Asked(NamedTuple):
+    """What is asked of a sentence beyond its best parse."""
+
+    k: int | None = None
+    require: tuple[Constraint, ...] = ()
+    forbid: tuple[Constraint, ...] = ()
+    confidence: bool = False
 
 
 class _Unknown:
-    """The confidence of a parse, until somebody asks for it. The k best parses of a sentence share its evidence."""
+    """The confidence of a parse, until somebody asks for it; in another process, from the same model there.
+
+    The k best parses of a sentence share its scores.
+    """
 
     def __init__(
         self,
+        parser: Parser | tuple[str, dict[str, Any]],
+        sentence: _Sentence,
         prediction: Prediction,
-        predictor: Predictor,
-        words: tuple[str, ...],
-        tags: tuple[str, ...] | None,
-        evidence: Evidence | None,
+        asked: _Asked,
+        scores: SentenceScores | None = None,
     ) -> None:
-        self._prediction, self._predictor = prediction, predictor
-        self._words, self._tags, self._evidence = words, tags, evidence
+        """`parser` may be the path and settings of one, which is loaded when it is needed."""
+        self._parser, self._sentence, self._prediction = parser, sentence, prediction
+        self._asked, self._scores = asked, scores
 
     def find(self) -> Confidence | None:
-        if self._prediction.error is not None or self._prediction.approximate:
-            return None
-        if not self._words:
+        if not self._sentence.words:
             return Confidence({}, {}, (), (), 1.0)
         try:
-            evidence = self._evidence or Evidence(self._predictor, self._words, self._tags)
-            return evidence.confidence(self._prediction)
+            if self._scores is None:
+                parser = self._parser if isinstance(self._parser, Parser) else _restore_parser(*self._parser)
+                self._scores = parser._scores(self._sentence, self._asked)
+            return self._scores.confidence(self._prediction)
         except LengthError:
             return None
 
-
-class Content(NamedTuple):
-    """What a model predicted of a sentence, in names.
-
-    nodes   (i, j, head, chain) in pre-order, 2n-1 of them; the head is 0 where the model has none, the chain of
-            labels is () where there is no constituent. None from a model without constituents.
-    heads   one a word, and relations; None from a model without dependencies
-    """
-
-    nodes: tuple[tuple[int, int, int, tuple[str, ...]], ...] | None
-    heads: tuple[int, ...] | None
-    relations: tuple[str, ...] | None
-    tags: tuple[str, ...]
-    upos: tuple[str, ...]
-
-
-def _content(n: int, prediction: Prediction, inventories: Inventories) -> Content:
-    def names(ids: Any, known: Sequence[Any]) -> tuple[Any, ...]:
-        return ("",) * n if ids is None else tuple([known[number] for number in ids.tolist()])
-
-    if prediction.error is not None:
-        return Content(None, None, None, ("",) * n, ("",) * n)
-    nodes = heads = relations = None
-    if prediction.nodes is not None:
-        labels = inventories.labels
-        nodes = tuple([(i, j, head, labels[label]) for i, j, head, label in prediction.nodes.tolist()])
-    if prediction.heads is not None:
-        heads = tuple(prediction.heads.tolist())
-        relations = names(prediction.relations, inventories.relations)
-    return Content(
-        nodes,
-        heads,
-        relations,
-        names(prediction.tags, inventories.tags),
-        names(prediction.upos, inventories.upos),
-    )
-
-
-class Parse:
-    """Both trees of one sentence, made by a `Parser`. It does not change; it compares by value and pickles.
-
-    words        the words of the sentence
-    text         the sentence as it was written; None where words were given
-    offsets      (start, end) of every word in the original text; None where words were given
-    score        of the best pair of trees, in the model's own unit
-    approximate  whether the sentence was too long for the exact search and was parsed in pieces
-    error        why this sentence could not be parsed: its trees are flat then and say nothing; None otherwise
-    rank         1 for the best, 2 for the second ... where several parses were asked for; None otherwise
-    """
-
-    words: tuple[str, ...]
-    text: str | None
-    offsets: tuple[Offsets, ...] | None
-    score: float
-    approximate: bool
-    error: str | None
-    rank: int | None
-
-    def __init__(
-        self,
-        words: tuple[str, ...],
-        content: Content | tuple[Prediction, Inventories],
-        *,
-        text: str | None = None,
-        offsets: tuple[Offsets, ...] | None = None,
-        glued: bool = False,
-        score: float = 0.0,
-        approximate: bool = False,
-        error: str | None = None,
-        rank: int | None = None,
-        confidence: Confidence | _Unknown | None = None,
-    ) -> None:
-        self.__dict__.update(
-            words=words,
-            text=text,
-            offsets=offsets,
-            score=score,
-            approximate=approximate,
-            error=error,
-            rank=rank,
-            _given=content,
-            _confidence=confidence,
-            _glued=glued,
-        )
-
-    def located(self, text: str, offsets: tuple[Offsets, ...], *, glued: bool = False) -> Parse:
-        """The same parse as a sentence of a text: its words' offsets there, and whether no white space follows."""
-        found = Parse.__new__(Parse)
-        found.__dict__.update(self.__dict__, text=text, offsets=offsets, _glued=glued)
-        return found
-
-    def ranked(self, rank: int) -> Parse:
-        """The same parse as one of several of its sentence."""
-        found = Parse.__new__(Parse)
-        found.__dict__.update(self.__dict__, rank=rank)
-        return found
-
-    @property
-    def confidence(self) -> Confidence | None:
-        """Probabilities of every constituent, arc, label and relation, and of the whole.
-
-        They are computed when they are first asked for, which takes about as long as parsing did, and several times
-        that over a hundred words. None where the parse is approximate or an error, where they would take more
-        memory than the parser may have, and where it was pickled before anybody asked.
-        """
-        known = self.__dict__["_confidence"]
-        if isinstance(known, _Unknown):
-            known = self.__dict__["_confidence"] = known.find()
-        return known  # type: ignore[no-any-return]
-
-    @cached_property
-    def content(self) -> Content:
-        """What the model predicted, in names."""
-        given: Content | tuple[Prediction, Inventories] = self.__dict__["_given"]
-        return given if isinstance(given, Content) else _content(len(self.words), *given)
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """One part-of-speech tag a word, of the treebank's own set; "" where the model predicts none."""
-        return self.content.tags
-
-    @property
-    def upos(self) -> tuple[str, ...]:
-        """One universal part-of-speech tag a word; "" where the model predicts none."""
-        return self.content.upos
-
-    @cached_property
-    def constituency(self) -> ConstituencyTree:
-        """The constituency tree, with the wrapper TOP around it."""
-        n = len(self.words)
-        spans: list[tuple[int, int, str]] = [(0, n, WRAPPER)] if n else []
-        for i, j, _, chain in self.content.nodes or ():
-            for label in chain:
-                spans.append((i, j, label))
-        return ConstituencyTree._trusted(tuple(word or "_" for word in self.words), self.tags, tuple(spans))
-
-    @cached_property
-    def dependencies(self) -> DependencyTree:
-        """The dependency tree."""
-        n, content = len(self.words), self.content
-        heads, relations = content.heads, content.relations
-        if heads is None or relations is None:
-            heads, relations = (0,) + (1,) * (n - 1), ("root",) + ("dep",) * (n - 1)
-            heads, relations = heads[:n], relations[:n]
-        return DependencyTree._trusted(heads, relations, self.words, self.tags, self.upos)
-
-    @cached_property
-    def lexical(self) -> LexicalTree | None:
-        """The lexicalized tree that holds both; None where a SEP parser's two trees do not fit each other."""
-        if not compatible(self.constituency, self.dependencies):
-            return None
-        return LexicalTree.join(self.constituency, self.dependencies)
-
-    def brackets(self) -> str:
-        """The constituency tree on one line, as treebanks write it."""
-        return self.constituency.brackets()
-
-    def conllu(self) -> str:
-        """The dependency tree in CoNLL-U, with the blank line at its end."""
-        tree = self.dependencies
-        lines = [f"# text = {self._running_text()}"]
-        if self.error is not None:
-            lines.append(f"# error = {' '.join(self.error.split())}")
-        if self.approximate:
-            lines.append("# approximate = yes")
-        if self.rank is not None:
-            lines += [f"# rank = {self.rank}", f"# score = {self.score:.6g}"]
-        spaces = self._spaces_after()
-        for m, word in enumerate(self.words):
-            columns = (
-                str(m + 1),
-                _form(word),
-                "_",
-                self.upos[m] or "_",
-                self.tags[m] or "_",
-                "_",
-                str(tree.heads[m]),
-                tree.relations[m] or "_",
-                "_",
-                "_" if spaces[m] else "SpaceAfter=No",
-            )
-            lines.append("\t".join(columns))
-        return "\n".join(lines) + "\n\n"
-
-    def _spaces_after(self) -> list[bool]:
-        if self.offsets is None:
-            return [True] * len(self.words)
-        ends = [start > end for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)]
-        return [*ends, not self.__dict__["_glued"]] if self.words else []
-
-    def _running_text(self) -> str:
-        """The words with a space where there is white space in the text."""
-        spaces = self._spaces_after()
-        return "".join(
-            _form(word) + (" " if space else "") for word, space in zip(self.words, spaces, strict=True)
-        ).rstrip(" ")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON; spans are (i, j, label) and cover words i+1..j."""
-        found: dict[str, Any] = {
-            "text": self.text if self.text is not None else " ".join(self.words),
-            "words": list(self.words),
-            "offsets": None if self.offsets is None else [list(pair) for pair in self.offsets],
-            "tags": list(self.tags),
-            "upos": list(self.upos),
-            "heads": list(self.dependencies.heads),
-            "relations": list(self.dependencies.relations),
-            "constituents": [list(span) for span in self.constituency.spans],
-            "brackets": self.brackets(),
-            "score": self.score,
-            "approximate": self.approximate,
-        }
-        if self.rank is not None:
-            found["rank"] = self.rank
-        if self.error is not None:
-            found["error"] = self.error
-        return found
-
-    def to_nltk(self) -> Any:
-        """The constituency tree as an `nltk.Tree` (needs nltk)."""
-        try:
-            from nltk import Tree
-        except ImportError:
-            raise ArcspanError("to_nltk needs nltk: pip install nltk") from None
-        n, spans = len(self.words), self.constituency.spans
-        leaves = [Tree(tag, [word]) for tag, word in zip(self.tags, self.words, strict=True)]
-        top = Tree("", [])
-        opened = [(0, n, top)]
-        word = 0
-        for i, j, label in spans:
-            while opened[-1][1] <= i and len(opened) > 1:
-                word = _fill_up(opened.pop(), leaves, word)
-            while word < i:
-                opened[-1][2].append(leaves[word])
-                word += 1
-            below = Tree(label, [])
-            opened[-1][2].append(below)
-            opened.append((i, j, below))
-        while opened:
-            word = _fill_up(opened.pop(), leaves, word)
-        return top[0] if len(top) == 1 else top
-
-    def to_svg(self, **options: Any) -> str:
-        """A picture of both trees; options are those of `arcspan.rendering.to_svg`."""
-        from arcspan.rendering import to_svg
-
-        return to_svg(self.constituency, self.dependencies, **options)
-
-    def to_html(self, **options: Any) -> str:
-        """A stand-alone page with the picture; options are those of `arcspan.rendering.to_html`."""
-        from arcspan.rendering import to_html
-
-        return to_html([(self.constituency, self.dependencies)], **options)
-
-    def draw(self, **options: Any) -> str:
-        """Both trees drawn with text; options are those of `arcspan.rendering.draw_terminal`."""
-        from arcspan.rendering import draw_terminal
-
-        return draw_terminal(self.constituency, self.dependencies, **options)
-
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
-
-    def __str__(self) -> str:
-        return self.draw()
-
-    def __repr__(self) -> str:
-        text = self._running_text()
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        marks = "".join(f", {mark}" for mark, on in (("approximate", self.approximate),) if on)
-        if self.error is not None:
-            return f"Parse({shown!r}, error={self.error!r})"
-        arcs = " ".join(
-            f"{relation}({self.words[head - 1] if head else 'ROOT'}, {word})"
-            for word, head, relation in zip(
-                self.words[:8], self.dependencies.heads, self.dependencies.relations, strict=False
-            )
-        )
-        more = " ..." if len(self.words) > 8 else ""
-        brackets = self.brackets()
-        brackets = brackets if len(brackets) <= 200 else brackets[:197] + "..."
-        return f"Parse({shown!r}{marks}\n  {brackets}\n  {arcs}{more})"
-
-    def __len__(self) -> int:
-        """The number of words."""
-        return len(self.words)
-
-    def _value(self) -> tuple[Any, ...]:
-        return self.words, self.offsets, self.text, self.content, self.approximate, self.error
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Parse):
-            return NotImplemented
-        return self._value() == other._value()
-
-    def __hash__(self) -> int:
-        return hash((self.words, self.content.heads, self.content.nodes))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a Parse does not change")
-
-    __delattr__ = __setattr__  # type: ignore[assignment]
-
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("text", "offsets", "score", "approximate", "error", "rank")
-        options = {name: getattr(self, name) for name in names}
-        known = self.__dict__["_confidence"]
-        options["confidence"] = known if isinstance(known, Confidence) else None
-        return _restore_parse, (
-            self.words,
-            tuple(self.content),
-            {**options, "glued": self.__dict__["_glued"]},
-        )
-
-
-def _restore_parse(words: tuple[str, ...], content: tuple[Any, ...], options: dict[str, Any]) -> Parse:
-    return Parse(words, Content(*content), **options)
-
-
-def _fill_up(opened: tuple[int, int, Any], leaves: list[Any], word: int) -> int:
-    """Append the words that are left of a constituent, and return the next word."""
-    _, j, tree = opened
-    while word < j:
-        tree.append(leaves[word])
-        word += 1
-    return word
-
-
-def _form(word: str) -> str:
-    """A word as a column of CoNLL-U can hold it: no tabs and line breaks, never empty.
-
-    White space of other scripts stays, as it does between brackets: the two files of a pair must agree.
-    """
-    return " ".join(_BREAKS.split(word)).strip(" ") or "_"
+        sentence = _Sentence(self._sentence.words, tags=self._sentence.tags, style=self._sentence.style)
+        parser = self._parser.__reduce__()[1] if isinstance(self._parser, Parser) else self._parser
+        return _Unknown, (parser, sentence, self._prediction, self._asked)

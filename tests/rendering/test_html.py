@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from arcspan.rendering import to_html
 from arcspan.trees import ConstituencyTree, DependencyTree
-from tests.rendering.examples import ARABIC, ARABIC_ARCS, CONFIDENCE, LOGIC, LOGIC_ARCS
+from tests.rendering.examples import ARABIC, ARABIC_ARCS, CONFIDENCE, LOGIC, LOGIC_ARCS, random_pair
 
 
 class Elements(HTMLParser):
@@ -26,11 +26,30 @@ class Elements(HTMLParser):
 
 
 def test_a_page_has_a_picture_of_each_sentence() -> None:
-    page = to_html([(LOGIC, LOGIC_ARCS), (ARABIC, ARABIC_ARCS)], title="Two sentences")
+    page = to_html([(LOGIC, LOGIC_ARCS), (ARABIC, ARABIC_ARCS)], title="Two sentences", layout="wide")
     elements = Elements(page)
     assert elements.count("svg") == elements.count("figure") == 2
     assert "<title>Two sentences</title>" in page
     assert page.index("Logic plays a maximal") < page.index("يلعب")
+
+
+def test_headings_show_the_original_text_and_what_is_said_of_the_tree() -> None:
+    page = to_html(
+        [(LOGIC, LOGIC_ARCS)] * 2,
+        texts=["Logic  plays a <maximal>\nrole here.", None],
+        notes=["tree 2 of 3 · 12.5%", ""],
+    )
+    assert "Logic plays a &lt;maximal&gt; role here." in page and "tree 2 of 3 · 12.5%" in page
+    assert page.count("Logic plays a maximal role here .</title>") >= 2  # the pictures
+    assert "</small>Logic plays a maximal role here .<small" in page  # no text: the words
+
+
+def test_a_page_holds_pictures_for_narrow_and_wide_screens() -> None:
+    long = random_pair(3, 40)
+    automatic = to_html([long])
+    assert Elements(automatic).count("svg") == 1 + automatic.count("@container") > 2
+    for layout in ("wide", "tall"):
+        assert Elements(to_html([long], layout=layout)).count("svg") == 1  # type: ignore[arg-type]
 
 
 def test_a_page_loads_nothing() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arcspan.errors import TreeError
+from arcspan.rendering import draw_terminal, to_html, to_svg, to_tikz
 from arcspan.rendering.layout import arrange, columns, is_right_to_left, visible
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from tests.rendering.examples import ARABIC, LOGIC, LOGIC_ARCS, random_pair
@@ -23,7 +24,7 @@ def test_constituents_of_the_papers_sentence_have_the_papers_heads() -> None:
         (5, 6, "ADVP", 6, 1),
     ]
     assert picture.above == (1, 2, 3, 3, 3, 4, 0)
-    assert [picture.on_spine(position) for position in range(5)] == [False, False, True, False, False]
+    assert [edge.spine for edge in picture.edges()[:5]] == [False, False, True, False, False]
 
 
 def test_the_lexical_tree_alone_is_enough() -> None:
@@ -78,6 +79,28 @@ def test_words_become_visible() -> None:
     assert visible("a\x00\x1b[1m") == "a␀␛[1m"
     assert visible("\ud800\ufffe") == "\ufffd\ufffd"
     assert visible("x" * 100_000) == "x" * 39 + "…"
+
+
+@pytest.mark.parametrize(
+    "mark", ["\u202e", "\u2066", "\u200f", "\u061c", "\u200b", "\ufeff", "\u2028", "\u00ad"]
+)
+def test_marks_that_are_not_seen_are_told_by_their_numbers(mark: str) -> None:
+    """Issue 15: U+202E turned the rest of the line round in terminals."""
+    assert visible(f"a{mark}b") == f"a<U+{ord(mark):04X}>b"
+    c = ConstituencyTree([f"a{mark}"], [f"T{mark}"], [(0, 1, f"X{mark}")])
+    d = DependencyTree([0], [f"r{mark}"], c.words)
+    for drawn in (
+        draw_terminal(c, d, width=80),
+        to_svg(c, d),
+        to_html([(c, d)], texts=[f"a{mark}"]),
+        to_tikz(c, d),
+    ):
+        assert mark not in drawn
+
+
+@pytest.mark.parametrize("word", ["می‌خواهم", "👩‍🚀", "क्‍ष", "❤️", "عربي", "漢字", "؀١٢"])
+def test_joiners_and_scripts_are_left_as_they_are(word: str) -> None:
+    assert visible(word) == word
 
 
 def test_the_direction_is_that_of_most_letters() -> None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
+import io
 import re
+import runpy
+import shutil
+import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arcspan.rendering import to_svg
-from arcspan.rendering.elements import width
+import arcspan
+from arcspan.errors import ArcspanError
+from arcspan.rendering import draw_terminal, to_png, to_svg
+from arcspan.rendering.elements import COLOURS, width
 from arcspan.rendering.layout import arrange
 from arcspan.rendering.svg import Wide
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
@@ -29,7 +37,7 @@ from tests.rendering.examples import (
     texts,
 )
 
-LAYOUTS = pytest.mark.parametrize("layout", ["wide", "tall"])
+LAYOUTS = pytest.mark.parametrize("layout", ["wide", "tall", "indented"])
 
 
 def boxes(svg: str) -> list[tuple[float, float, float, float, str]]:
@@ -39,7 +47,7 @@ def boxes(svg: str) -> list[tuple[float, float, float, float, str]]:
         size, x, y = (float(text.get(key, "")) for key in ("font-size", "x", "y"))
         wide = 0.9 * width(text.text or "", size)  # the estimate is on the safe side
         at_left = text.get("text-anchor") == ("end" if text.get("direction") == "rtl" else "start")
-        left = x if at_left else x - wide / 2
+        left = x if at_left else x - wide / 2 if text.get("text-anchor") == "middle" else x - wide
         found.append((left, y - 0.7 * size, left + wide, y + 0.1 * size, text.text or ""))
     return found
 
@@ -98,13 +106,28 @@ def test_confidence_is_written_and_doubt_is_seen() -> None:
         one.get("data-span"): (one.get("data-confidence"), one.get("class"))
         for one in parts(svg, "constituent")
     }
-    assert spans["1,6"] == ("0.2500", "constituent unsure") and spans["2,5"] == ("0.7500", "constituent")
+    assert spans["1,6"] == ("0.2500", "constituent unsure") and spans["2,5"] == (
+        "0.7500",
+        "constituent doubtful",
+    )
+    assert spans["0,1"] == ("0.9000", "constituent likely") and spans["0,7"] == ("1.0000", "constituent")
     assert spans["5,6"] == (None, "constituent")
     arcs = {arc.get("data-word"): arc for arc in parts(svg, "arc")}
     assert arcs["3"].get("data-confidence") == "0.3000"
-    assert arcs["3"].find(f"{SVG}path[@class='unsure']") is not None
-    assert arcs["4"].find(f"{SVG}path[@class='unsure']") is None
+    assert arcs["3"].find(f"{SVG}path[@stroke-dasharray]") is not None
+    assert arcs["4"].find(f"{SVG}path[@stroke-dasharray]") is None
     assert "25.0%" in svg
+    # a colour for each band, which the legend explains
+    assert len({arcs[word].get("fill") for word in "1235"}) == 4
+    (legend,) = parts(svg, "legend")
+    assert texts(legend) == ["probability", "at least 95%", "80–95%", "50–80%", "below 50%"]
+
+
+def test_without_probabilities_there_is_no_legend_and_it_names_only_bands_that_occur() -> None:
+    assert not parts(to_svg(LOGIC, LOGIC_ARCS), "legend")
+    sure = SimpleNamespace(spans={}, arcs=[1.0] * 7)
+    (legend,) = parts(to_svg(LOGIC, LOGIC_ARCS, confidence=sure), "legend")
+    assert texts(legend) == ["probability", "at least 95%"]
 
 
 def test_the_data_attributes_can_be_left_out() -> None:
@@ -120,10 +143,13 @@ def test_one_tree_alone_is_drawn(trees: tuple[ConstituencyTree, DependencyTree],
     assert bool(parts(svg, "arc")) == (trees[1] is not None)
 
 
-@LAYOUTS
-@given(st.integers(0, 10**6), st.integers(1, 40))
-def test_no_text_lies_on_another_or_outside(layout: str, seed: int, n: int) -> None:
-    svg = to_svg(*random_pair(seed, n), layout=layout)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("layout", "room"), [("wide", 1200), ("tall", 1200), ("indented", 1200), ("indented", 340)]
+)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.booleans())
+def test_no_text_lies_on_another_or_outside(layout: str, room: float, seed: int, n: int, sure: bool) -> None:
+    confidence = SimpleNamespace(spans={}, arcs=[k / n for k in range(n)]) if sure else None
+    svg = to_svg(*random_pair(seed, n), layout=layout, width=room, confidence=confidence)  # type: ignore[arg-type]
     root = ET.fromstring(svg)
     wide, high = float(root.get("width", "")), float(root.get("height", ""))
     found = sorted(boxes(svg))
@@ -147,10 +173,10 @@ def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) ->
 
 def test_a_script_from_right_to_left_begins_at_the_right() -> None:
     wide = Wide(arrange(ARABIC, ARABIC_ARCS), None, True)
-    assert wide.centres == sorted(wide.centres, reverse=True)
+    assert wide.places == sorted(wide.places, reverse=True)
     assert 'direction="rtl"' in to_svg(ARABIC, ARABIC_ARCS)
     wide = Wide(arrange(CHINESE, CHINESE_ARCS), None, True)
-    assert wide.centres == sorted(wide.centres)
+    assert wide.places == sorted(wide.places)
 
 
 @LAYOUTS
@@ -189,6 +215,77 @@ def test_a_very_long_sentence_is_drawn() -> None:
     assert len(parts(to_svg(c, d), "word")) == 1500
 
 
+@pytest.mark.parametrize(
+    ("words", "room", "expected"),
+    [(5, 1200, "wide"), (40, 1200, "tall"), (40, 340, "indented"), (5, 1, "indented"), (40, 1e6, "wide")],
+)
+def test_the_layout_is_the_widest_that_fits_unless_one_is_named(
+    words: int, room: float, expected: str
+) -> None:
+    trees = random_pair(7, words)
+    assert to_svg(*trees, width=room) == to_svg(*trees, width=room, layout=expected)  # type: ignore[arg-type]
+
+
+def test_an_unknown_layout_is_refused_with_those_that_there_are() -> None:
+    for draw in (to_svg, draw_terminal):
+        with pytest.raises(
+            ArcspanError, match="unknown layout 'round': choose among auto, wide, tall, indented"
+        ):
+            draw(LOGIC, LOGIC_ARCS, layout="round")  # type: ignore[arg-type,operator]
+
+
+def test_the_indented_list_gives_constituents_lines_of_their_own() -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS, layout="indented")
+    ys = {
+        text.text: float(text.get("y", ""))
+        for text in ET.fromstring(svg).iter(f"{SVG}text")
+        if text.text != "NP"
+    }
+    order = ["S", "Logic", "VP", "plays", "a", "maximal", "role", "here"]
+    assert [ys[word] for word in order] == sorted(ys[word] for word in order)
+    assert abs(ys["ADVP"] - ys["here"]) < 2  # a constituent of one word is on its line
+    assert ys["a"] - ys["plays"] > 40  # the line of an NP is between
+
+
+def test_where_arcs_have_no_room_numbers_tell_the_heads() -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS, layout="indented", width=270)
+    assert not any(arc.findall(f"{SVG}path") for arc in parts(svg, "arc"))
+    assert [texts(word)[-1] for word in parts(svg, "word")] == list("1234567")
+    assert sorted(texts(arc)[0] for arc in parts(svg, "arc"))[:3] == ["advmod 2", "amod 5", "det 5"]
+    assert float(ET.fromstring(svg).get("width", "")) <= 270
+
+
+def test_programs_without_css_see_the_same_picture() -> None:
+    """Issue 21: the halo of labels and all colours are attributes, and all of the style is inside @supports."""
+    plain = to_svg(LOGIC, LOGIC_ARCS, style=False)
+    assert "<style" not in plain and "var(" not in plain
+    relation = parts(plain, "arc")[0].find(f"{SVG}text")
+    assert relation is not None
+    assert (relation.get("stroke"), relation.get("paint-order")) == ("#ffffff", "stroke")
+    label = parts(plain, "constituent")[0].find(f"{SVG}text")
+    assert label is not None and label.get("font-weight") == "600"
+    style = ET.fromstring(to_svg(LOGIC, LOGIC_ARCS)).find(f"{SVG}style")
+    assert style is not None and re.fullmatch(
+        r"\s*@supports\([^)]*\)\)\{.*\}\s*", style.text or "", re.DOTALL
+    )
+
+
+@pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="librsvg's rsvg-convert is not installed")
+@pytest.mark.skipif(importlib.util.find_spec("PIL") is None, reason="Pillow is not installed")
+@LAYOUTS
+def test_librsvg_and_our_own_renderer_see_the_colours_of_a_browser(layout: str) -> None:
+    from PIL import Image
+
+    svg = to_svg(LOGIC, LOGIC_ARCS, confidence=CONFIDENCE, layout=layout)  # type: ignore[arg-type]
+    drawn = subprocess.run(["rsvg-convert", "--zoom=2"], input=svg.encode(), capture_output=True, check=True)
+    for png in (drawn.stdout, to_png(svg)):
+        counts = Image.open(io.BytesIO(png)).convert("RGB").getcolors(2**24)
+        colours = {colour: count for count, colour in counts}
+        for name in ("ink", "head", "arc", "paper", "unsure", "doubtful", "likely"):
+            value = COLOURS[name][0]
+            assert colours.get(tuple(bytes.fromhex(value[1:])), 0) > 10, name
+
+
 def test_the_lexical_tree_decides_on_heads() -> None:
     lexical = LexicalTree.join(LOGIC.without_wrapper(), LOGIC_ARCS)
     assert to_svg(LOGIC, LOGIC_ARCS, lexical=lexical) == to_svg(LOGIC, LOGIC_ARCS)
@@ -205,9 +302,17 @@ def test_light_and_dark_colours_are_variables() -> None:
 
 def test_the_readmes_pictures_are_those_of_their_script() -> None:
     folder = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-    code = compile((folder / "make.py").read_text(encoding="utf-8"), "make.py", "exec")
-    scope: dict[str, object] = {"__name__": "make", "__file__": str(folder / "make.py")}
-    exec(code, scope)
-    made = scope["pictures"]()  # type: ignore[operator]
+    made = runpy.run_path(str(folder / "make.py"))["pictures"]()
     for name, content in made.items():
         assert (folder / name).read_text(encoding="utf-8") == content
+
+
+def test_the_readmes_picture_shows_what_the_model_gives() -> None:
+    scope = runpy.run_path(str(Path(__file__).resolve().parents[2] / "docs" / "pictures" / "make.py"))
+    c = ConstituencyTree.from_brackets(scope["BRACKETS"])
+    parse = arcspan.load().parse(list(c.words))
+    assert parse.constituency.without_wrapper() == c
+    assert (list(parse.dependencies.heads), list(parse.dependencies.relations)) == (
+        scope["HEADS"],
+        scope["RELATIONS"],
+    )

@@ -80,6 +80,12 @@ def test_the_turned_drawing_has_arcs_where_there_is_room() -> None:
     assert draw_terminal(c, LOGIC_ARCS, width=50) == TALL_WITH_ARCS
 
 
+def test_a_layout_can_be_named() -> None:
+    assert draw_terminal(LOGIC, LOGIC_ARCS, width=10, layout="wide") == WIDE
+    for layout in ("tall", "indented"):
+        assert draw_terminal(LOGIC, LOGIC_ARCS, width=37, layout=layout) == TALL  # type: ignore[arg-type]
+
+
 def test_wide_characters_take_two_columns() -> None:
     lines = draw_terminal(CHINESE, CHINESE_ARCS, width=100).split("\n")
     words = next(line for line in lines if "逻辑" in line)

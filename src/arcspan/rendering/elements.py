@@ -1,6 +1,6 @@
 """What every SVG of a sentence is made of: sizes of type, colours, groups that say what they are.
 
-A layout says where things are (`edge_to_constituent`, `constituent_parts`, ...); what is common stands here:
+A layout says where things are (`across`, `constituent_parts`, ...); what is common stands here:
 the groups with their data attributes and titles, and the order in which they are painted.
 """
 
@@ -9,61 +9,113 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from html import escape
+from math import inf
 
-from arcspan.rendering.layout import Arc, Confidence, Constituent, Picture, columns, is_right_to_left, visible
+from arcspan.rendering.layout import Arc, Confidence, Constituent, Picture, columns, is_right_to_left
 
+# Colours on light and on dark paper. Those of the bands are of what is not sure, where probabilities are known.
+COLOURS = {
+    "ink": ("#1b1f24", "#e8eaed"),
+    "muted": ("#6a737d", "#9aa4af"),
+    "line": ("#a3acb5", "#5d6873"),
+    "head": ("#b3392b", "#ff8a75"),
+    "arc": ("#23589f", "#82b4ff"),
+    "paper": ("#ffffff", "#15181c"),
+    "likely": ("#7a6a00", "#d9c24a"),
+    "doubtful": ("#bf5600", "#ff9d52"),
+    "unsure": ("#c2156b", "#ff86bd"),
+}
+INK, MUTED, LINE, SPINE, BLUE, PAPER, *_ = (light for light, _ in COLOURS.values())
+BANDS = (
+    ("sure", 0.95, "at least 95%"),
+    ("likely", 0.8, "80–95%"),
+    ("doubtful", 0.5, "50–80%"),
+    ("unsure", 0.0, "below 50%"),
+)
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif"
 WORD, TAG, LABEL, HEAD, RELATION = 16.0, 10.5, 13.0, 9.5, 11.0  # sizes of type
-INK, MUTED, LINE, SPINE, BLUE = "#1b1f24", "#6a737d", "#a3acb5", "#b3392b", "#23589f"
+# by the class of a text; "beside" is a relation beside its word
+SIZES = {"form": WORD, "tag": TAG, "label": LABEL, "head": HEAD, "relation": RELATION, "beside": RELATION}
+LOOKS = {
+    "tag": f' fill="{MUTED}"',
+    "label": ' font-weight="600"',
+    "head": f' fill="{SPINE}"',
+    "relation": f' stroke="{PAPER}" stroke-width="5" stroke-linejoin="round" paint-order="stroke"',
+}
 MARGIN = 18.0
 CORNER = 6.0
 PORT_GAP = 6.0  # between the ends of two arcs at one word
 
-STYLE = """
-.arcspan{--as-ink:var(--arcspan-ink,#1b1f24);--as-muted:var(--arcspan-muted,#6a737d);\
---as-line:var(--arcspan-line,#a3acb5);--as-head:var(--arcspan-head,#b3392b);--as-arc:var(--arcspan-arc,#23589f);\
---as-paper:var(--arcspan-paper,#fff)}
-@media(prefers-color-scheme:dark){.arcspan{--as-ink:var(--arcspan-ink,#e8eaed);--as-muted:var(--arcspan-muted,#9aa4af);\
---as-line:var(--arcspan-line,#5d6873);--as-head:var(--arcspan-head,#ff8a75);--as-arc:var(--arcspan-arc,#82b4ff);\
---as-paper:var(--arcspan-paper,#15181c)}}
-.arcspan text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",Arial,sans-serif;\
-stroke:none;fill:var(--as-ink)}
-.arcspan .stripe{fill:var(--as-ink);opacity:.04}
-.arcspan .paper{fill:var(--as-paper)}
-.arcspan .edge{stroke:var(--as-line);stroke-width:1.2}
-.arcspan .spine{stroke:var(--as-head);stroke-width:2.6}
-.arcspan .constituent text.label{font-weight:600}
-.arcspan text.head{fill:var(--as-head)}
-.arcspan text.tag{fill:var(--as-muted)}
-.arcspan .arc path{stroke:var(--as-arc);stroke-width:1.4}
-.arcspan .arc .tip{fill:var(--as-arc);stroke:none}
-.arcspan .arc text{fill:var(--as-arc);stroke:var(--as-paper);stroke-width:5;stroke-linejoin:round;\
-paint-order:stroke}
-.arcspan .arc text.beside{stroke:none}
-.arcspan path.unsure{stroke-dasharray:4 3}
-.arcspan .constituent.unsure text.label{font-weight:400;font-style:italic;text-decoration:underline dotted}
+
+def _variables(shade: int) -> str:
+    return ";".join(f"--as-{name}:var(--arcspan-{name},{both[shade]})" for name, both in COLOURS.items())
+
+
+# Attributes say how a picture looks, so that it looks the same in programs that know little of CSS. The style only
+# lets the page and the dark mode change colours; programs without variables do not look into @supports.
+STYLE = f"""
+@supports(color:var(--as-ink)){{
+.arcspan{{{_variables(0)}}}
+@media(prefers-color-scheme:dark){{.arcspan{{{_variables(1)}}}}}
+{"".join(f".arcspan .{name}{{--as-ink:var(--as-{name});--as-arc:var(--as-{name})}}" for name, *_ in BANDS[1:])}
+.arcspan text,.arcspan .stripe,.arcspan circle{{fill:var(--as-ink)}}
+.arcspan .paper{{fill:var(--as-paper)}}
+.arcspan .edge{{stroke:var(--as-line)}}
+.arcspan .spine{{stroke:var(--as-head)}}
+.arcspan text.head{{fill:var(--as-head)}}
+.arcspan text.tag{{fill:var(--as-muted)}}
+.arcspan .arc path{{stroke:var(--as-arc)}}
+.arcspan .arc .tip{{stroke:none;fill:var(--as-arc)}}
+.arcspan .arc text{{fill:var(--as-arc)}}
+.arcspan .arc text.relation{{stroke:var(--as-paper)}}
+}}
 """
 
 
 class Drawing(ABC):
-    """A picture with coordinates; `svg` puts its parts together."""
+    """A picture with coordinates; `svg` puts its parts together.
 
+    A point is given as the place `along` the words and the place `across`, away from them: x and y where words
+    are side by side, y and x where they are below each other (`turned`). `room` is the width that there is.
+    """
+
+    turned = False
     width: float
     height: float
+    places: list[float]  # along: the middle of each word
+    anchors: list[float]  # along: the middle of each constituent
+    arcs_edge: float  # across: where arcs begin and end
+    arc_pitch: float
+    has_arcs = True
+    root: float | None = None  # the length of the root's arc, where that does not depend on its level
+    drop = 0.0  # how far from a constituent's middle the edges to its children begin, along
 
-    def __init__(self, picture: Picture, confidence: Confidence | None, ids: bool) -> None:
+    def __init__(self, picture: Picture, confidence: Confidence | None, ids: bool, room: float = inf) -> None:
         self.picture = picture
         self.confidence = confidence
         self.ids = ids
+        self.room = room
         self.rtl = is_right_to_left(picture.words)
         self.ports = Ports(picture)
+        self.anchors = []
+        self.place()
+        self.anchors = self.anchors or picture.anchors(self.places)
 
     @abstractmethod
-    def edge_to_constituent(self, position: int) -> str:
-        """The path from a constituent's parent to the constituent."""
+    def place(self) -> None:
+        """Find the coordinates above."""
 
     @abstractmethod
-    def edge_to_word(self, word: int, parent: int) -> str:
-        """The path from the constituent at `parent` to a word right under it."""
+    def across(self, position: int) -> tuple[float, float, float]:
+        """Where the edge to a constituent ends, where those from it begin and where they turn."""
+
+    @abstractmethod
+    def word_edge(self, word: int) -> float:
+        """Where the edge to a word ends, across."""
+
+    @abstractmethod
+    def port(self, arc: Arc, word: int) -> float:
+        """Where an arc meets a word, along."""
 
     @abstractmethod
     def constituent_parts(self, position: int, one: Constituent) -> list[str]:
@@ -74,55 +126,92 @@ class Drawing(ABC):
         """The elements of a word."""
 
     @abstractmethod
-    def arc_parts(self, arc: Arc, attributes: str) -> list[str]:
-        """The elements of an arc; `attributes` are those of its line."""
+    def relation(self, arc: Arc, at: float, level: float) -> str:
+        """The relation of an arc that ends at `at`, along, and is at `level`, across."""
 
     def background(self) -> Iterator[str]:
         """What lies under everything else."""
         size = f'width="{number(self.width)}" height="{number(self.height)}"'
-        yield f'<rect class="paper" {size} rx="8" fill="#fff"/>'
+        yield f'<rect class="paper" {size} rx="8" fill="{PAPER}"/>'
 
-    def svg(self) -> str:
-        """The whole document."""
+    def svg(self, style: bool = True) -> str:
+        """The whole document; `style` lets a page and the dark mode change its colours."""
+        legend = self._legend()
         width, height = number(self.width), number(self.height)
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="arcspan" viewBox="0 0 {width} {height}" '
-                f'width="{width}" height="{height}" role="img" fill="none">',
+                f'width="{width}" height="{height}" role="img" fill="none" font-family="{FONTS}">',
                 f"<title>{escape(' '.join(self.picture.words))}</title>",
-                f"<style>{STYLE}</style>",
+                *([f"<style>{STYLE}</style>"] if style else []),
                 *self.background(),
                 *self._edges(),
                 *self._constituents(),
                 *self._words(),
                 *self._arcs(),
+                *legend,
                 "</svg>",
                 "",
             ]
         )
 
+    def _legend(self) -> list[str]:
+        """What the colours of probabilities mean, below the picture, which grows for it."""
+        if self.confidence is None:
+            return []
+        shown = [(one.i, one.j) for one in self.picture.constituents]
+        known = [*(self.confidence.spans.get(span) for span in shown), *self.confidence.arcs]
+        bands = {_band(sure) for sure in known}
+        x, y = MARGIN, self.height + 2
+        found = ['<g class="legend">', text("tag", x, y, "probability", anchor="start")]
+        x += width("probability", TAG) + 8
+        for name, _, meaning in BANDS:
+            if name in bands:
+                colour = COLOURS.get(name, COLOURS["ink"])[0]
+                found.append(
+                    f'<g class="{name}" fill="{colour}"><circle cx="{number(x)}" cy="{number(y - 3.5)}" r="4"/>'
+                    f"{text('tag', x + 8, y, meaning, anchor='start')}</g>"
+                )
+                x += width(meaning, TAG) + 22
+        self.height += 12
+        self.width = max(self.width, x)
+        return [*found, "</g>"]
+
     def _edges(self) -> Iterator[str]:
         """Lines between constituents, and from constituents to words; thin ones first, spines over them."""
-        picture = self.picture
-        spines: list[str] = []
-        others: list[str] = []
-        for position, child in enumerate(picture.constituents):
-            if child.parent >= 0:
-                spine = picture.on_spine(position)
-                data = self._data(span=f"{child.i},{child.j}", head=child.head if spine else None)
-                line = _line(self.edge_to_constituent(position), spine, data)
-                (spines if spine else others).append(line)
-        for word, parent in enumerate(picture.above, 1):
-            if parent >= 0:
-                spine = picture.constituents[parent].head == word
+        found: list[tuple[bool, str]] = []
+        for parent, child, word, spine in self.picture.edges():
+            if parent < 0:
+                continue
+            _, start, bend = self.across(parent)
+            at = self.anchors[parent]
+            if word:
+                to, end = self.places[word - 1], self.word_edge(word)
                 data = self._data(word=word, head=word if spine else None)
-                line = _line(self.edge_to_word(word, parent), spine, data)
-                (spines if spine else others).append(line)
-        if others or spines:
+            else:
+                one = self.picture.constituents[child]
+                to, (end, *_) = self.anchors[child], self.across(child)
+                data = self._data(span=f"{one.i},{one.j}", head=one.head if spine else None)
+            look = f'class="spine" stroke="{SPINE}" stroke-width="2.6"' if spine else 'class="edge"'
+            points = [(at, start), (to, end)]
+            if at != to:
+                at += self.drop
+                points = [(at, start), (at, bend), (to, bend), (to, end)]
+            found.append((spine, f'<path {look}{data} d="{self.path(*points, radius=CORNER)}"/>'))
+        if found:
             yield f'<g class="edges" stroke="{LINE}" stroke-width="1.2">'
-            yield from others
-            yield from spines
+            yield from (line for _, line in sorted(found, key=lambda line: line[0]))
             yield "</g>"
+
+    def path(self, *points: tuple[float, float], radius: float = 0.0) -> str:
+        """The data of a line through points (along, across), its corners round."""
+        turned = [complex(*(point[::-1] if self.turned else point)) for point in points]
+        found = f"M{_point(turned[0])}"
+        for before, corner, after in zip(turned, turned[1:], turned[2:], strict=False):
+            cut = min(radius, abs(before - corner) / 2, abs(after - corner) / 2)
+            start, end = (corner + cut * (to - corner) / (abs(to - corner) or 1) for to in (before, after))
+            found += f"L{_point(start)}" + (f"Q{_point(corner)} {_point(end)}" if cut else "")
+        return found + f"L{_point(turned[-1])}"
 
     def _constituents(self) -> Iterator[str]:
         for position, one in enumerate(self.picture.constituents):
@@ -131,7 +220,8 @@ class Drawing(ABC):
             words = f"word {one.j}" if one.j - one.i == 1 else f"words {one.i + 1}–{one.j}"
             span = f"{one.i},{one.j}"
             data = self._data(span=span, label=one.label, head=one.head or None, confidence=sure)
-            yield f'<g class="constituent{" unsure" if _is_unsure(sure) else ""}"{data}>'
+            italic = ' font-style="italic"' if _band(sure) == "unsure" else ""
+            yield f'<g{_look("constituent", sure)} fill="{_colour(sure, INK)}"{italic}{data}>'
             yield _title([one.label, words, head, _percent(sure)])
             yield from self.constituent_parts(position, one)
             yield "</g>"
@@ -146,7 +236,7 @@ class Drawing(ABC):
                 relation = (
                     f"{arc.relation} of {self.picture.words[arc.head - 1]}" if arc.head else arc.relation
                 )
-            yield f'<g class="word"{data}>{_title([f"{position} {word}", tag, relation])}'
+            yield f'<g class="word" fill="{INK}"{data}>{_title([f"{position} {word}", tag, relation])}'
             yield from self.word_parts(position, word, tag)
             yield "</g>"
 
@@ -157,9 +247,27 @@ class Drawing(ABC):
             data = self._data(word=arc.modifier, head=arc.head, label=arc.relation, confidence=sure)
             head = self.picture.words[arc.head - 1] if arc.head else "root"
             about = [f"{head} → {self.picture.words[arc.modifier - 1]}", arc.relation, _percent(sure)]
-            yield f'<g class="arc" stroke="{BLUE}"{data}>{_title(about)}'
-            yield from self.arc_parts(arc, ' class="unsure"' if _is_unsure(sure) else "")
+            colour = _colour(sure, BLUE)
+            yield f'<g{_look("arc", sure)} fill="{colour}"{data}>{_title(about)}'
+            yield from self._arc_parts(arc, f'fill="none" stroke="{colour}" stroke-width="1.4"', _band(sure))
             yield "</g>"
+
+    def _arc_parts(self, arc: Arc, look: str, band: str) -> Iterator[str]:
+        """From the head away from the words, along, and back to the modifier, with the relation on the way."""
+        at, near = self.port(arc, arc.modifier), self.arcs_edge
+        level = near + arc.level * self.arc_pitch
+        if arc.head:
+            start = self.port(arc, arc.head)
+            points = [(start, near), (start, level), (at, level), (at, near + 4)]
+        else:
+            points = [(at, level if self.root is None else near + self.root), (at, near + 4)]
+        if self.has_arcs:
+            dashes = ' stroke-dasharray="4 3"' if band == "unsure" else ""
+            yield f'<path {look}{dashes} d="{self.path(*points, radius=CORNER + 2)}"/>'
+            tip = self.path((at, near - 2), (at - 3.5, near + 5), (at + 3.5, near + 5))
+            yield f'<path class="tip" d="{tip}z"/>'
+        if arc.relation:
+            yield self.relation(arc, at, level)
 
     def _data(self, **values: object) -> str:
         if not self.ids:
@@ -197,8 +305,18 @@ class Ports:
                     self.offsets[end.modifier, word] = (place - middle) * PORT_GAP
             self.widths[word] = 2 * max(middle, len(row) - 1 - middle) * PORT_GAP
 
+    def inwards(self, arc: Arc) -> float:
+        """How much nearer to each other the ends of an arc are than the middles of its words."""
+        left, right = sorted((arc.head, arc.modifier))
+        return self.offsets[arc.modifier, left] - self.offsets[arc.modifier, right]
 
-_NARROW, _THIN, _BROAD = frozenset("iIjl.,:;'|!‘’`"), frozenset('frt()[]{}-/\\ "*“”'), frozenset("mwMW@%—…")
+
+_WIDTHS = {
+    **dict.fromkeys("iIjl.,:;'|!‘’`", 0.32),
+    **dict.fromkeys('frt()[]{}-/\\ "*“”', 0.42),
+    **dict.fromkeys("mwMW@%—…", 0.95),
+    "\ufe0f": 0.45,  # makes an emoji of the sign before it
+}
 
 
 def width(text: str, size: float) -> float:
@@ -207,56 +325,48 @@ def width(text: str, size: float) -> float:
     >>> width("mm", 10) > width("nn", 10) > width("ii", 10)
     True
     """
-    total = 0.0
-    for character in text:
-        if character in _NARROW:
-            total += 0.32
-        elif character in _THIN:
-            total += 0.42
-        elif character in _BROAD:
-            total += 0.95
-        elif character.isascii():
-            total += 0.72 if character.isupper() else 0.6
-        else:
-            total += 0.62 * columns(character) if columns(character) < 2 else 1.05
-    return total * size
+    return size * sum(_WIDTHS.get(character) or _width(character) for character in text)
 
 
-def text(
-    kind: str,
-    x: float,
-    y: float,
-    size: float,
-    content: str,
-    colour: str,
-    *,
-    rtl: bool = False,
-    anchor: str = "middle",
-) -> str:
-    """A text element, escaped."""
+def _width(character: str) -> float:
+    if character.isascii():
+        return 0.72 if character.isupper() else 0.6
+    return (0.0, 0.62, 1.05)[columns(character)]
+
+
+def text(kind: str, x: float, y: float, content: str, *, rtl: bool = False, anchor: str = "middle") -> str:
+    """A text element, escaped; its colour is that of its group unless its kind has one."""
     direction = ' direction="rtl"' if rtl else ""
     return (
-        f'<text class="{kind}" x="{number(x)}" y="{number(y)}" font-size="{size:g}" text-anchor="{anchor}" '
-        f'fill="{colour}"{direction}>{escape(visible(content), quote=False)}</text>'
+        f'<text class="{kind}" x="{number(x)}" y="{number(y)}" font-size="{SIZES[kind]:g}" '
+        f'text-anchor="{anchor}"{LOOKS.get(kind, "")}{direction}>{escape(content, quote=False)}</text>'
     )
+
+
+def _band(probability: float | None) -> str:
+    """The name of the band of a probability; what is not known is drawn like what is sure."""
+    return next(name for name, least, _ in BANDS if probability is None or probability >= least)
+
+
+def _look(kind: str, probability: float | None) -> str:
+    band = _band(probability)
+    return f' class="{kind}"' if band == "sure" else f' class="{kind} {band}"'
+
+
+def _colour(probability: float | None, otherwise: str) -> str:
+    return COLOURS.get(_band(probability), (otherwise,))[0]
 
 
 def _title(parts: list[str]) -> str:
     return f"<title>{escape(' · '.join(part for part in parts if part), quote=False)}</title>"
 
 
-def _is_unsure(probability: float | None) -> bool:
-    return probability is not None and probability < 0.5
-
-
-def _line(path: str, spine: bool, data: str) -> str:
-    if spine:
-        return f'<path class="spine" stroke="{SPINE}" stroke-width="2.6"{data} d="{path}"/>'
-    return f'<path class="edge"{data} d="{path}"/>'
-
-
 def _percent(probability: float | None) -> str:
     return "" if probability is None else f"{100 * probability:.1f}%"
+
+
+def _point(place: complex) -> str:
+    return f"{number(place.real)} {number(place.imag)}"
 
 
 def number(value: float) -> str:

@@ -12,11 +12,24 @@ middle of what it covers, and crossing arcs are on different levels.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from arcspan.errors import TreeError
+from arcspan.errors import ArcspanError, TreeError
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+
+Size = TypeVar("Size", int, float)  # columns of a terminal, or units of an SVG
+
+Layout = Literal["auto", "wide", "tall", "indented"]
+"""Words side by side, one word per line, an indented list, or the first of these that fits."""
+
+
+def layouts(layout: str) -> list[str]:
+    """The layouts to try, widest first; the last of them is taken in any case."""
+    known = list(get_args(Layout))
+    if layout not in known:
+        raise ArcspanError(f"unknown layout {layout!r}: choose among {', '.join(known)}")
+    return known[1:] if layout == "auto" else [layout]
 
 
 class Confidence(Protocol):
@@ -53,6 +66,27 @@ class Arc(NamedTuple):
     level: int
 
 
+class Edge(NamedTuple):
+    """The line from the constituent `parent` to a constituent or a word right under it, on the way to its head or not.
+
+    Constituents are told by their positions, words from 1; what is not there is -1 and 0.
+    """
+
+    parent: int
+    constituent: int
+    word: int
+    spine: bool
+
+
+class Line(NamedTuple):
+    """A line of the indented list: constituents of one child each, then a word or a constituent of several."""
+
+    parent: int
+    spine: bool
+    constituents: tuple[int, ...]
+    word: int
+
+
 class Picture(NamedTuple):
     """Both trees of a sentence, ready to be drawn."""
 
@@ -73,11 +107,82 @@ class Picture(NamedTuple):
         """The level of the outermost arc."""
         return max((arc.level for arc in self.arcs), default=0)
 
-    def on_spine(self, position: int) -> bool:
-        """Whether the constituent and its parent have the same head word."""
-        constituent = self.constituents[position]
-        parent = constituent.parent
-        return parent >= 0 and 0 < constituent.head == self.constituents[parent].head
+    def edges(self) -> list[Edge]:
+        """Edges to all constituents, in their order, then to all words; the outermost have the parent -1."""
+        heads = [*(one.head for one in self.constituents), 0]
+        to_constituents = [
+            Edge(one.parent, position, 0, 0 < one.head == heads[one.parent])
+            for position, one in enumerate(self.constituents)
+        ]
+        return to_constituents + [
+            Edge(parent, -1, word, heads[parent] == word) for word, parent in enumerate(self.above, 1)
+        ]
+
+    def lines(self) -> list[Line]:
+        """The trees as an indented list, from top to bottom; a constituent of one child is on the child's line."""
+        children: list[list[Edge]] = [[] for _ in range(len(self.constituents) + 1)]  # the last: outermost
+        for edge in sorted(
+            self.edges(), key=lambda edge: edge.word or self.constituents[edge.constituent].i + 1
+        ):
+            children[edge.parent].append(edge)
+        found: list[Line] = []
+        stack = children[-1][::-1]
+        while stack:
+            edge = start = stack.pop()
+            chain: list[int] = []
+            while not edge.word:
+                chain.append(edge.constituent)
+                below = children[edge.constituent]
+                if len(below) > 1:
+                    stack += below[::-1]
+                    break
+                edge = below[0]
+            found.append(Line(start.parent, start.spine, tuple(chain), edge.word))
+        return found
+
+    def anchors(self, places: Sequence[float]) -> list[float]:
+        """Where constituents stand: at their head word, or in the middle of what they cover."""
+        return [
+            places[one.head - 1] if one.head else (places[one.i] + places[one.j - 1]) / 2
+            for one in self.constituents
+        ]
+
+    def spread(
+        self,
+        measure: Callable[[str, str], Size],
+        least: Sequence[Size],
+        apart: Callable[[Arc], Size],
+        middle: Callable[[Size], Size],
+        gap: Size,
+    ) -> tuple[list[Size], Size]:
+        """The middle of each word's column, words being side by side, and the width of all columns.
+
+        A column is as wide as the widest thing in it by `measure(kind, text)`, at least `least`, and the ends of
+        an arc are `apart` enough for its relation. `middle` says where the middle of a width is.
+        """
+        sizes = [
+            max(measure("form", word), measure("tag", tag), size)
+            for word, tag, size in zip(self.words, self.tags, least, strict=True)
+        ]
+        for one in self.constituents:
+            column = (one.head or (one.i + 1 + one.j) // 2) - 1
+            sizes[column] = max(sizes[column], measure("label", one.label))
+        ending: dict[int, list[Arc]] = {}
+        for arc in self.arcs:
+            ending.setdefault(max(arc.head, arc.modifier), []).append(arc)
+            if not arc.head:
+                column = arc.modifier - 1
+                sizes[column] = max(sizes[column], measure("relation", arc.relation))
+        centres: list[Size] = []
+        free = gap - gap
+        for word, size in enumerate(sizes, 1):
+            centre = free + middle(size)
+            for arc in ending.get(word, ()):
+                if arc.head:
+                    centre = max(centre, centres[min(arc.head, arc.modifier) - 1] + apart(arc))
+            centres.append(centre)
+            free = centre + size - middle(size) + gap
+        return centres, free - gap if centres else free
 
 
 def arrange(
@@ -92,28 +197,22 @@ def arrange(
         raise TreeError(
             f"trees over different words: {len(c_tree)} constituency, {len(d_tree)} dependency leaves"
         )
-    tree = c_tree if c_tree is not None else d_tree
-    assert tree is not None
+    trees = [tree for tree in (c_tree, d_tree) if tree is not None]
+    known = [tags for tree in trees for tags in (tree.tags, getattr(tree, "upos", ())) if any(tags)]
+    words = tuple(map(visible, trees[0].words))
     heads = lexical.heads if lexical is not None else d_tree.heads if d_tree is not None else None
-    constituents, above = _constituents(
-        c_tree.without_wrapper() if c_tree is not None else None, heads, len(tree)
+    spans = c_tree.without_wrapper().spans if c_tree is not None else ()
+    return Picture(
+        words,
+        tuple(map(visible, known[0])) if known else ("",) * len(words),
+        *_constituents(spans, heads, len(words)),
+        _arcs(d_tree) if d_tree is not None else (),
     )
-    tags = next((tags for tags in _tags(c_tree, d_tree) if any(tags)), ("",) * len(tree))
-    words = tuple(visible(word) for word in tree.words)
-    return Picture(words, tags, constituents, above, _arcs(d_tree) if d_tree is not None else ())
-
-
-def _tags(c_tree: ConstituencyTree | None, d_tree: DependencyTree | None) -> list[tuple[str, ...]]:
-    return [
-        *([c_tree.tags] if c_tree is not None else []),
-        *([d_tree.tags, d_tree.upos] if d_tree is not None else []),
-    ]
 
 
 def _constituents(
-    tree: ConstituencyTree | None, heads: Sequence[int] | None, n: int
+    spans: Sequence[tuple[int, int, str]], heads: Sequence[int] | None, n: int
 ) -> tuple[tuple[Constituent, ...], tuple[int, ...]]:
-    spans = tree.spans if tree is not None else ()
     parents: list[int] = []
     open_spans: list[int] = []
     above = [-1] * n
@@ -128,7 +227,7 @@ def _constituents(
         parent = parents[position]
         levels[parent] = max(levels[parent], levels[position] + 1)
     found = [
-        Constituent(i, j, label, parents[position], levels[position], _head(i, j, heads))
+        Constituent(i, j, visible(label), parents[position], levels[position], _head(i, j, heads))
         for position, (i, j, label) in enumerate(spans)
     ]
     return tuple(found), tuple(above)
@@ -158,7 +257,7 @@ def _arcs(tree: DependencyTree) -> tuple[Arc, ...]:
         if not head:
             levels[m - 1] = 1 + max(gaps[m - 1], gaps[m])
     return tuple(
-        Arc(m, head, relation, levels[m - 1])
+        Arc(m, head, visible(relation), levels[m - 1])
         for m, (head, relation) in enumerate(zip(tree.heads, tree.relations, strict=True), 1)
     )
 
@@ -168,24 +267,29 @@ def _arcs(tree: DependencyTree) -> tuple[Arc, ...]:
 LONGEST = 40  # characters of a word that are drawn
 
 
-def visible(word: str) -> str:
-    r"""A word as it can be drawn and written in XML: no control characters, not too long.
+def visible(text: str, longest: int = LONGEST) -> str:
+    r"""A text as it can be drawn and written in XML: not too long, and nothing in it that acts instead of being seen.
 
-    >>> visible("a\x00b"), len(visible("x" * 1000))
-    ('a␀b', 40)
+    Control characters get signs of their own, marks that turn the direction of a line or take no room their numbers.
+
+    >>> visible("a\x00b"), visible("a\u202eb"), len(visible("x" * 1000))
+    ('a␀b', 'a<U+202E>b', 40)
     """
-    if len(word) > LONGEST:
-        word = word[: LONGEST - 1] + "…"
-    return "".join(map(_visible, word)) if not word.isprintable() else word
+    if len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return "".join(map(_visible, text)) if not text.isprintable() else text
 
 
 def _visible(character: str) -> str:
-    code = ord(character)
+    code, category = ord(character), unicodedata.category(character)
     if code < 0x20:
         return chr(0x2400 + code)
-    category = unicodedata.category(character)
-    if category == "Cs" or code & 0xFFFE == 0xFFFE or category == "Cc":
+    if category in ("Cc", "Cs") or code & 0xFFFE == 0xFFFE:
         return "\ufffd"
+    # joiners shape letters and emoji; signs before Arabic numbers are seen
+    joins = character in "\u200c\u200d" or unicodedata.bidirectional(character) == "AN"
+    if category in ("Zl", "Zp") or (category == "Cf" and not joins):
+        return f"<U+{code:04X}>"
     return character
 
 

@@ -1,20 +1,19 @@
-"""The SVG turned by a quarter: one word a line, constituents to its left, arcs to its right.
+"""The SVG with one word per line: constituents to its left, its relation and arcs to its right.
 
-Sixty words side by side are as wide as three screens; one below the other they are a page. Relations stand
-in a column beside the tags, so that arcs need no room for text.
+Sixty words side by side are as wide as three screens; one below the other they are a page. Two drawings share the
+right-hand side. `Tall` is the wide one turned by a quarter, with a column for each level of constituents. `Indented`
+is the list that terminals show: constituents have lines of their own, and nested ones are moved to the right by a
+little, so that it is narrow enough for a phone. Where there is no room for arcs, numbers tell the heads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from arcspan.rendering.elements import (
-    BLUE,
-    CORNER,
     INK,
     LABEL,
     MARGIN,
-    MUTED,
     RELATION,
     TAG,
     WORD,
@@ -23,127 +22,157 @@ from arcspan.rendering.elements import (
     text,
     width,
 )
-from arcspan.rendering.layout import Arc, Confidence, Constituent, Picture
+from arcspan.rendering.layout import Arc, Constituent
 
-ROW = 25.0  # from one word to the next
 GAP = 14.0  # between columns
 LEVEL_GAP = 22.0  # between labels of two levels
-ARC_PITCH = 11.0
+CHAIN = 10.0  # between the constituents of a line
 
 
 class Tall(Drawing):
-    """One word a line."""
+    """A column of labels for each level of constituents."""
 
-    def __init__(self, picture: Picture, confidence: Confidence | None, ids: bool) -> None:
-        super().__init__(picture, confidence, ids)
-        widths = [0.0] * (picture.levels + 1)  # of each level's labels; level 0 are the words
+    turned = True
+    arc_pitch = 11.0
+    root = 14.0
+    row = 25.0  # from one line to the next
+    margin = MARGIN
+
+    def place(self) -> None:
+        """Columns of labels, one for each level, of words, tags and relations, and the arcs behind them."""
+        picture = self.picture
+        levels: list[list[str]] = [[] for _ in range(picture.levels + 1)]
         for one in picture.constituents:
-            widths[one.level] = max(widths[one.level], width(one.label, LABEL))
-        self.middles = [0.0] * len(widths)  # where the labels of a level are
-        self.bends = [0.0] * len(widths)  # where its edges turn
-        x = MARGIN
+            levels[one.level].append(one.label)
+        middles, bends = (
+            [0.0] * len(levels),
+            [0.0] * len(levels),
+        )  # edges turn right of a level's widest label
+        x = self.margin
         for level in range(picture.levels, 0, -1):
-            self.middles[level] = x + widths[level] / 2
-            self.bends[level] = x + widths[level] + 6
-            x += widths[level] + LEVEL_GAP
-        self.words_x = x
-        self.tags_x = x + max((width(word, WORD) for word in picture.words), default=0.0) + GAP
-        self.relations_x = self.tags_x + max(
-            (width(tag, TAG) + GAP for tag in picture.tags if tag), default=0.0
-        )
-        self.arcs_x = (
-            self.relations_x + max((width(a.relation, RELATION) for a in picture.arcs), default=0.0) + 6
-        )
-        self.width = self.arcs_x + (picture.depth * ARC_PITCH + 8 if picture.arcs else 0) + MARGIN
-        self.height = 2 * MARGIN + ROW * len(picture.words)
-        self.anchors = [
-            self.y(one.head) if one.head else (self.y(one.i + 1) + self.y(one.j)) / 2
-            for one in picture.constituents
+            size = _widest(levels[level], LABEL)
+            middles[level] = x + size / 2
+            bends[level] = x + size + 6
+            x += size + LEVEL_GAP
+        self.label_xs = [middles[one.level] for one in picture.constituents]
+        self.starts = [
+            middle + width(one.label, LABEL) / 2 + 1
+            for middle, one in zip(self.label_xs, picture.constituents, strict=True)
         ]
+        self.bends = [bends[one.level] for one in picture.constituents]
+        self.word_xs = [x] * len(picture.words)
+        self.tag_xs = [x + _widest(picture.words, WORD) + GAP] * len(picture.words)
+        self.places = self.lines(len(picture.words))
+        self.place_arcs()
 
-    def y(self, word: int) -> float:
-        """The middle of a word's line (words are 1..n)."""
-        return MARGIN + ROW * (word - 0.5)
+    def lines(self, count: int) -> list[float]:
+        """The middles of `count` lines, and the height of them all."""
+        self.height = 2 * self.margin + self.row * count
+        self.stripes = [self.margin + self.row * (line + 0.5) for line in range(count)]
+        return self.stripes
+
+    def place_arcs(self) -> None:
+        """The relations right of all words and tags, and the arcs behind them."""
+        picture = self.picture
+        ends = [
+            max(x + width(word, WORD), tag_x + width(tag, TAG) if tag else 0.0) + GAP
+            for x, word, tag_x, tag in zip(
+                self.word_xs, picture.words, self.tag_xs, picture.tags, strict=True
+            )
+        ]
+        x = max(ends, default=self.margin)
+        self.width = x - GAP + self.margin
+        if picture.arcs:
+            if not self.has_arcs:
+                x += width(str(len(picture.words)), TAG) + 6
+            self.relations_x = x
+            self.arcs_edge = x + _widest([self.beside(arc) for arc in picture.arcs], RELATION) + 6
+            self.width = (
+                self.arcs_edge + (picture.depth * self.arc_pitch + 8 if self.has_arcs else 0) + self.margin
+            )
+
+    def beside(self, arc: Arc) -> str:
+        """What is in the line of an arc's modifier: the relation, with the head's number where no arc leads there."""
+        return f"{arc.relation} {arc.head}" if arc.head and not self.has_arcs else arc.relation
 
     def background(self) -> Iterator[str]:
         """Every other line shaded, for the eye to keep to."""
         yield from super().background()
-        for word in range(1, len(self.picture.words) + 1, 2):
-            top, size = number(self.y(word) - ROW / 2), f'width="{number(self.width)}" height="{number(ROW)}"'
-            yield f'<rect class="stripe" y="{top}" {size} fill="#1b1f24" opacity=".04"/>'
+        size = f'width="{number(self.width)}" height="{number(self.row)}"'
+        for y in self.stripes[::2]:
+            yield f'<rect class="stripe" y="{number(y - self.row / 2)}" {size} fill="{INK}" opacity=".04"/>'
 
-    def edge_to_constituent(self, position: int) -> str:
-        """Right from the parent, along, and right to the label."""
-        child = self.picture.constituents[position]
-        left = self.middles[child.level] - width(child.label, LABEL) / 2 - 2
-        return self._edge(child.parent, left, self.anchors[position])
+    def across(self, position: int) -> tuple[float, float, float]:
+        """Edges end left of the label, and begin right of it."""
+        middle, half = self.label_xs[position], width(self.picture.constituents[position].label, LABEL) / 2
+        return middle - half - 2, self.starts[position], self.bends[position]
 
-    def edge_to_word(self, word: int, parent: int) -> str:
-        """Right from the constituent, along, and right to the word."""
-        return self._edge(parent, self.words_x - 4, self.y(word))
+    def word_edge(self, word: int) -> float:
+        """Left of the word."""
+        return self.word_xs[word - 1] - 4
 
-    def _edge(self, parent: int, x: float, y: float) -> str:
-        above = self.picture.constituents[parent]
-        from_x = self.middles[above.level] + width(above.label, LABEL) / 2 + 1
-        from_y = self.anchors[parent]
-        start = f"M{number(from_x)} {number(from_y)}"
-        if abs(from_y - y) < 0.05:
-            return f"{start}H{number(x)}"
-        # all edges of a level bend in one line, right of its widest label
-        bend = self.bends[above.level]
-        side = 1 if y > from_y else -1
-        return (
-            f"{start}H{number(bend)}V{number(y - side * CORNER)}"
-            f"Q{number(bend)} {number(y)} {number(bend + CORNER)} {number(y)}H{number(x)}"
-        )
+    def port(self, arc: Arc, word: int) -> float:
+        """Around the middle of the line: the ports of a column, pressed into a line's height."""
+        press = min(0.8, (self.row - 6) / (self.ports.widths[word] or self.row))
+        return self.places[word - 1] + self.ports.offsets[arc.modifier, word] * press
 
     def constituent_parts(self, position: int, one: Constituent) -> list[str]:
-        """The label; the thick line leads to the head word in the same line."""
+        """The label; the thick line leads to the head word."""
         y = self.anchors[position] + LABEL * 0.36
-        return [text("label", self.middles[one.level], y, LABEL, one.label or "∅", INK)]
+        return [text("label", self.label_xs[position], y, one.label or "∅")]
 
     def word_parts(self, position: int, word: str, tag: str) -> list[str]:
         """The word, and its tag beside it."""
-        y = self.y(position)
+        x, y = self.word_xs[position - 1], self.places[position - 1]
         # the end of a text that runs from right to left is its left side
         anchor = "end" if self.rtl else "start"
-        parts = [text("form", self.words_x, y + WORD * 0.34, WORD, word, INK, rtl=self.rtl, anchor=anchor)]
+        parts = [text("form", x, y + WORD * 0.34, word, rtl=self.rtl, anchor=anchor)]
         if tag:
-            parts.append(text("tag", self.tags_x, y + TAG * 0.36, TAG, tag, MUTED, anchor="start"))
+            parts.append(text("tag", self.tag_xs[position - 1], y + TAG * 0.36, tag, anchor="start"))
+        if self.picture.arcs and not self.has_arcs:
+            parts.append(text("tag", self.relations_x - 6, y + TAG * 0.36, str(position), anchor="end"))
         return parts
 
-    def arc_parts(self, arc: Arc, attributes: str) -> list[str]:
-        """Right from the head, along, back to the modifier; the relation stands in the modifier's line."""
-        y = self._port(arc, arc.modifier)
-        label = text(
-            "beside",
-            self.relations_x,
-            self.y(arc.modifier) + RELATION * 0.36,
-            RELATION,
-            arc.relation,
-            BLUE,
-            anchor="start",
-        )
-        x = self.arcs_x + arc.level * ARC_PITCH
-        tip = f'<path class="tip" fill="{BLUE}" d="M{number(self.arcs_x - 2)} {number(y)}l7 -3.5v7z"/>'
-        if not arc.head:
-            return [
-                f'<path{attributes} d="M{number(self.arcs_x + 14)} {number(y)}H{number(self.arcs_x + 4)}"/>',
-                tip,
-                label,
-            ]
-        from_y = self._port(arc, arc.head)
-        radius = min(CORNER, abs(y - from_y) / 2)
-        side = radius if y > from_y else -radius
-        path = (
-            f"M{number(self.arcs_x)} {number(from_y)}H{number(x - radius)}"
-            f"Q{number(x)} {number(from_y)} {number(x)} {number(from_y + side)}V{number(y - side)}"
-            f"Q{number(x)} {number(y)} {number(x - radius)} {number(y)}H{number(self.arcs_x + 4)}"
-        )
-        return [f'<path{attributes} d="{path}"/>', tip, label]
+    def relation(self, arc: Arc, at: float, level: float) -> str:
+        """In the modifier's line, in a column of their own."""
+        y = self.places[arc.modifier - 1] + RELATION * 0.36
+        return text("beside", self.relations_x, y, self.beside(arc), anchor="start")
 
-    def _port(self, arc: Arc, word: int) -> float:
-        """Where an arc meets a word's line: the ports of a column, pressed into a line's height."""
-        room = ROW - 6
-        press = min(0.8, room / self.ports.widths[word]) if self.ports.widths[word] else 1.0
-        return self.y(word) + self.ports.offsets[arc.modifier, word] * press
+
+class Indented(Tall):
+    """A list as terminals show it: a line for each word and for each constituent of several children."""
+
+    row = 22.0
+    margin = 8.0
+    drop = 8.0
+
+    def place(self) -> None:
+        """Arcs and a wide indentation where there is room, less of both where there is not."""
+        for step, self.has_arcs in ((18.0, True), (18.0, False), (14.0, False), (10.0, False)):
+            self._place_list(step)
+            self.place_arcs()
+            if self.width <= self.room:
+                break
+
+    def _place_list(self, step: float) -> None:
+        picture, lines = self.picture, self.picture.lines()
+        self.anchors = [0.0] * len(picture.constituents)
+        self.label_xs, self.starts, self.bends = ([0.0] * len(self.anchors) for _ in range(3))
+        self.places, self.word_xs, self.tag_xs = ([0.0] * len(picture.words) for _ in range(3))
+        for y, line in zip(self.lines(len(lines)), lines, strict=True):
+            x = self.bends[line.parent] + 0.7 * step if line.parent >= 0 else self.margin
+            for position in line.constituents:
+                size = width(picture.constituents[position].label or "∅", LABEL)
+                self.anchors[position], self.label_xs[position] = y, x + size / 2
+                self.starts[position] = x + size + 1
+                self.bends[position] = x + 0.3 * step
+                x += size + CHAIN
+            if line.word:
+                self.places[line.word - 1], self.word_xs[line.word - 1] = y, x
+                self.tag_xs[line.word - 1] = x + width(picture.words[line.word - 1], WORD) + 5
+            elif line.constituents:
+                self.starts[line.constituents[-1]] = self.bends[line.constituents[-1]]
+
+
+def _widest(contents: Sequence[str], size: float) -> float:
+    return max((width(content, size) for content in contents), default=0.0)

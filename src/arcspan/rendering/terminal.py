@@ -1,7 +1,7 @@
 """Both trees of a sentence as text, drawn with Unicode's box lines.
 
 A sentence that fits the width is drawn like the SVG: constituents above the words, thick lines down to their
-heads, arcs below. A wider one is turned by a quarter: one word a line, constituents indented to its left,
+heads, arcs below. A wider one is turned by a quarter: one word per line, constituents indented to its left,
 arcs to its right. Lines are collected as directions in a grid of cells, each cell becomes the one character
 that has its directions; so lines may meet in any way.
 """
@@ -11,8 +11,9 @@ from __future__ import annotations
 import shutil
 import unicodedata
 from collections.abc import Sequence
+from math import inf
 
-from arcspan.rendering.layout import Arc, Picture, arrange, columns, is_right_to_left
+from arcspan.rendering.layout import Arc, Layout, Picture, arrange, columns, is_right_to_left, layouts
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 # Characters by the weight (0 none, 1 light, 2 heavy) of their lines up, down, left, right: digits in base 3.
@@ -28,10 +29,12 @@ def draw_terminal(
     *,
     width: int | None = None,
     colour: bool = False,
+    layout: Layout = "auto",
 ) -> str:
     """Draw both trees (or one, where the other is None) in at most `width` columns where that is possible.
 
-    Without a `width`, the terminal's is taken. `colour` adds ANSI colours.
+    Without a `width`, the terminal's is taken. `colour` adds ANSI colours. The layout "wide" has words side by side,
+    "indented" (and "tall", which is the same here) one word per line, "auto" is "wide" where that fits.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays) (ADVP (RB here))))")
     >>> d = DependencyTree([2, 0, 2], ["nsubj", "root", "advmod"], c.words)
@@ -50,8 +53,8 @@ def draw_terminal(
     """
     picture = arrange(c_tree, d_tree)
     available = shutil.get_terminal_size().columns if width is None else width
-    canvas = _wide(picture, available) or _tall(picture, available)
-    return canvas.text(colour)
+    canvas = _wide(picture, available if layout == "auto" else inf) if "wide" in layouts(layout) else None
+    return (canvas or _tall(picture, available)).text(colour)
 
 
 class _Canvas:
@@ -143,9 +146,15 @@ def _isolated(word: str) -> str:
 # ----------------------------------------------------------------------------------- words from left to right
 
 
-def _wide(picture: Picture, available: int) -> _Canvas | None:
+def _wide(picture: Picture, available: float) -> _Canvas | None:
     """The drawing with words side by side; None where it is too wide."""
-    centres, total = _columns(picture)
+    centres, total = picture.spread(
+        measure=lambda _, text: columns(text),
+        least=[3 if picture.arcs else 1] * len(picture.words),
+        apart=lambda arc: columns(arc.relation) + 2,
+        middle=lambda size: (size - 1) // 2,
+        gap=1,
+    )
     if total > available:
         return None
     rtl = is_right_to_left(picture.words)
@@ -153,21 +162,14 @@ def _wide(picture: Picture, available: int) -> _Canvas | None:
         centres = [total - 1 - centre for centre in centres]
     canvas = _Canvas()
     words_row = 2 * picture.levels
-    anchors = [
-        centres[one.head - 1] if one.head else (centres[one.i] + centres[one.j - 1]) // 2
-        for one in picture.constituents
-    ]
-    for position, one in enumerate(picture.constituents):
-        row = words_row - 2 * one.level
-        _centred(canvas, row, anchors[position], one.label or "∅", "label", rtl)
-        if one.parent >= 0:
-            above = words_row - 2 * picture.constituents[one.parent].level
-            _hang(canvas, above, anchors[one.parent], row, anchors[position], picture.on_spine(position))
-    for word, parent in enumerate(picture.above, 1):
+    rows = [words_row - 2 * one.level for one in picture.constituents]
+    anchors = [int(anchor) for anchor in picture.anchors(centres)]
+    for row, anchor, one in zip(rows, anchors, picture.constituents, strict=True):
+        _centred(canvas, row, anchor, one.label or "∅", "label", rtl)
+    for parent, child, word, spine in picture.edges():
         if parent >= 0:
-            one = picture.constituents[parent]
-            row = words_row - 2 * one.level
-            _hang(canvas, row, anchors[parent], words_row, centres[word - 1], one.head == word)
+            below = (words_row, centres[word - 1]) if word else (rows[child], anchors[child])
+            _hang(canvas, rows[parent], anchors[parent], *below, spine)
     for centre, form, tag in zip(centres, picture.words, picture.tags, strict=True):
         _centred(canvas, words_row, centre, _isolated(form), "word", rtl)
         _centred(canvas, words_row + 1, centre, tag, "tag", rtl)
@@ -175,33 +177,6 @@ def _wide(picture: Picture, available: int) -> _Canvas | None:
     for arc in picture.arcs:
         _draw_arc(canvas, words_row + 1 + tagged, arc, centres)
     return canvas
-
-
-def _columns(picture: Picture) -> tuple[list[int], int]:
-    """The middle of each word's column, and the width of all; words are apart as relations are long."""
-    widths = [
-        max(columns(word), columns(tag), 3 if picture.arcs else 1)
-        for word, tag in zip(picture.words, picture.tags, strict=True)
-    ]
-    for one in picture.constituents:
-        middle = one.head or (one.i + 1 + one.j) // 2
-        widths[middle - 1] = max(widths[middle - 1], columns(one.label))
-    ending: dict[int, list[tuple[int, int]]] = {}
-    for arc in picture.arcs:
-        if arc.head:
-            left, right = sorted((arc.head, arc.modifier))
-            ending.setdefault(right, []).append((left, columns(arc.relation) + 2))
-        else:
-            widths[arc.modifier - 1] = max(widths[arc.modifier - 1], columns(arc.relation))
-    centres: list[int] = []
-    edge = 0  # the first free column
-    for position, size in enumerate(widths, 1):
-        centre = edge + (size - 1) // 2
-        for left, apart in ending.get(position, ()):
-            centre = max(centre, centres[left - 1] + apart)
-        centres.append(centre)
-        edge = centre + size // 2 + 2
-    return centres, edge - 1 if centres else 0
 
 
 def _centred(canvas: _Canvas, row: int, centre: int, text: str, kind: str, rtl: bool = False) -> None:
@@ -212,7 +187,7 @@ def _centred(canvas: _Canvas, row: int, centre: int, text: str, kind: str, rtl: 
 
 def _hang(canvas: _Canvas, above: int, from_column: int, below: int, column: int, spine: bool) -> None:
     """Lines from a constituent's row `above` to what hangs from it in the row `below`."""
-    weight, kind = (HEAVY, "head") if spine else (LIGHT, "edge")
+    weight, kind = _weight(spine)
     if column == from_column:
         for row in range(above + 1, below):
             canvas.line(row, column, (_UP, _DOWN), weight, kind)
@@ -246,7 +221,7 @@ def _draw_arc(canvas: _Canvas, row: int, arc: Arc, centres: list[int]) -> None:
 
 
 def _tall(picture: Picture, available: int) -> _Canvas:
-    """The drawing with one word a line: constituents to the left, arcs to the right."""
+    """The drawing with one word per line: constituents to the left, arcs to the right."""
     canvas = _Canvas()
     rows, edge = _indented(picture, canvas)
     if not picture.arcs:
@@ -272,52 +247,38 @@ def _tall(picture: Picture, available: int) -> _Canvas:
 
 
 def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
-    """Constituents as an indented list, a constituent of one child on the child's line.
-
-    Returns the row of each word and the first column that is free in all rows.
-    """
-    children: list[list[tuple[int, int]]] = [
-        [] for _ in picture.constituents
-    ]  # (first word, constituent or -word)
-    tops: list[tuple[int, int]] = []
-    for position, one in enumerate(picture.constituents):
-        (children[one.parent] if one.parent >= 0 else tops).append((one.i + 1, position))
-    for word, parent in enumerate(picture.above, 1):
-        (children[parent] if parent >= 0 else tops).append((word, -word))
+    """Draw the constituents as an indented list; the row of each word and the first column free in all rows."""
     rows = [0] * len(picture.words)
-    row, edge = 0, 0
-    # column of the trunk (-1: none), row of the parent, is it the parent's head, a constituent or -word
-    stack = [(-1, 0, False, what) for _, what in sorted(tops, reverse=True)]
-    while stack:
-        trunk, parent_row, is_head, what = stack.pop()
-        column = trunk + 2 if trunk >= 0 else 0
-        if trunk >= 0:
-            weight, kind = (HEAVY, "head") if is_head else (LIGHT, "edge")
+    places: dict[int, tuple[int, int]] = {}  # of each constituent's label
+    edge = 0
+    for row, line in enumerate(picture.lines()):
+        column = 0
+        if line.parent >= 0:
+            top, trunk = places[line.parent]
+            weight, kind = _weight(line.spine)
             canvas.line(row, trunk, (_UP, _RIGHT), weight, kind)
             canvas.line(row, trunk + 1, (_LEFT, _RIGHT), weight, kind)
-            for between in range(parent_row + 1, row):
+            for between in range(top + 1, row):
                 canvas.line(between, trunk, (_UP, _DOWN), weight, kind)
-        while what >= 0:
-            one = picture.constituents[what]
-            label_column = column
+            column = trunk + 2
+        for place, position in enumerate(line.constituents):
+            one = picture.constituents[position]
+            places[position] = row, column
             column = canvas.write(row, column, one.label or "∅", "label")
-            below = sorted(children[what])
-            if len(below) > 1:
-                for _, child in reversed(below):
-                    head = -child if child < 0 else picture.constituents[child].head
-                    stack.append((label_column, row, 0 < head == one.head, child))
-                break
-            what = below[0][1]
-            heavy = (-what if what < 0 else picture.constituents[what].head) == one.head != 0
-            weight, kind = (HEAVY, "head") if heavy else (LIGHT, "edge")
-            for along in (column, column + 1):
-                canvas.line(row, along, (_LEFT, _RIGHT), weight, kind)
-            column += 2
-        if what < 0:
-            column = canvas.write(row, column, _isolated(picture.words[-what - 1]), "word")
-            if picture.tags[-what - 1]:
-                column = canvas.write(row, column + 1, picture.tags[-what - 1], "tag")
-            rows[-what - 1] = row
+            below = line.constituents[place + 1 :]
+            if below or line.word:
+                head = picture.constituents[below[0]].head if below else line.word
+                for along in (column, column + 1):
+                    canvas.line(row, along, (_LEFT, _RIGHT), *_weight(0 < head == one.head))
+                column += 2
+        if line.word:
+            rows[line.word - 1] = row
+            column = canvas.write(row, column, _isolated(picture.words[line.word - 1]), "word")
+            if picture.tags[line.word - 1]:
+                column = canvas.write(row, column + 1, picture.tags[line.word - 1], "tag")
         edge = max(edge, column)
-        row += 1
     return rows, edge
+
+
+def _weight(spine: bool) -> tuple[int, str]:
+    return (HEAVY, "head") if spine else (LIGHT, "edge")

@@ -1,0 +1,709 @@
+"""`Parse`: what a model says of one sentence, with `Token` and `Node`, views of its words and constituents.
+
+A `Parse` keeps the numbers that the model gave and makes trees and texts of them when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, overload
+
+from arcspan.errors import ArcspanError
+from arcspan.prediction.confidence import Confidence
+from arcspan.prediction.outputs import Inventories
+from arcspan.prediction.prediction import (
+    WRAPPER,
+    Content,
+    Prediction,
+    constituency_of,
+    content,
+    dependencies_of,
+)
+from arcspan.treebanks.conll import ConlluSentence
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, compatible
+from arcspan.trees.conllu import Multiword, format_conllu
+from arcspan.trees.words import one_line
+
+if TYPE_CHECKING:
+    from arcspan.rendering import Layout
+
+__all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
+
+Offsets = tuple[int, int]
+
+
+class Unknown(Protocol):
+    """The confidence of a parse, until somebody asks for it."""
+
+    def find(self) -> Confidence | None:
+        """Compute it; None where there is none."""
+
+
+class Parse:
+    """Both trees of one sentence, made by a `Parser`. It does not change; it compares by value and pickles.
+
+    words        the words of the sentence
+    text         the sentence as it was written; None where words were given
+    offsets      (start, end) of every word in the original text; None where words were given
+    multiword    tokens of several words, such as (2, 3, "can't"): first word, last word, form
+    paragraph    whether a paragraph of the text begins with this sentence
+    score        of the best pair of trees, in the model's own unit
+    approximate  whether the sentence was too long for the exact search and was parsed in pieces
+    error        why this sentence could not be parsed: its trees are flat then and say nothing; None otherwise
+    rank         1 for the best, 2 for the second ... where several parses were asked for; None otherwise
+
+    It is a sequence of `Token`s; `nodes()` gives its constituents.
+    """
+
+    words: tuple[str, ...]
+    text: str | None
+    offsets: tuple[Offsets, ...] | None
+    multiword: tuple[tuple[int, int, str], ...]
+    paragraph: bool
+    score: float
+    approximate: bool
+    error: str | None
+    rank: int | None
+
+    def __init__(
+        self,
+        words: tuple[str, ...],
+        said: Content | tuple[Prediction, Inventories],
+        *,
+        text: str | None = None,
+        offsets: tuple[Offsets, ...] | None = None,
+        multiword: tuple[tuple[int, int, str], ...] = (),
+        paragraph: bool = False,
+        glued: bool = False,
+        score: float = 0.0,
+        approximate: bool = False,
+        error: str | None = None,
+        rank: int | None = None,
+        confidence: Confidence | Unknown | None = None,
+    ) -> None:
+        self.__dict__.update(
+            words=words,
+            text=text,
+            offsets=offsets,
+            multiword=multiword,
+            paragraph=paragraph,
+            score=score,
+            approximate=approximate,
+            error=error,
+            rank=rank,
+            _given=said,
+            _confidence=confidence,
+            _glued=glued,
+        )
+
+    # ---- from what was written
+
+    @classmethod
+    def from_trees(
+        cls,
+        constituency: ConstituencyTree | None = None,
+        dependencies: DependencyTree | None = None,
+        **options: Any,
+    ) -> Parse:
+        """A parse of trees that are there already; `options` are attributes, such as `text` and `offsets`."""
+        tree = dependencies or constituency
+        if tree is None or (constituency and dependencies and constituency.words != dependencies.words):
+            raise ArcspanError("a parse is made of a tree, or of two trees over the same words")
+        nodes = None
+        if constituency is not None:
+            chains: dict[tuple[int, int], tuple[str, ...]] = {}
+            for i, j, label in constituency.without_wrapper().spans:
+                chains[i, j] = (*chains.get((i, j), ()), label)
+            nodes = tuple((i, j, 0, chain) for (i, j), chain in chains.items())
+        said = Content(nodes, tags=tree.tags)
+        if dependencies is not None:
+            names = ("heads", "relations", "tags", "upos", "lemmas", "features")
+            said = said._replace(**{name: getattr(dependencies, name) for name in names})
+        return cls(tree.words, said, **options)
+
+    @classmethod
+    def from_brackets(cls, text: str) -> Parse:
+        """The parse of one bracketed tree, without dependencies."""
+        return cls.from_trees(ConstituencyTree.from_brackets(text))
+
+    @classmethod
+    def from_conllu(cls, text: str) -> Parse:
+        """The parse of one sentence in CoNLL-U, without constituents; text and offsets where words spell the text."""
+        lines = text.strip("\n").split("\n")
+        if "" in lines:
+            raise ArcspanError("several sentences: arcspan.treebanks.read_conllu reads a file of them")
+        sentence = ConlluSentence(lines)
+        rank, score = sentence.comment("rank"), sentence.comment("score")
+        return cls.from_trees(
+            dependencies=sentence.tree,
+            **_located(sentence),
+            paragraph="# newpar" in lines,
+            approximate=sentence.comment("approximate") == "yes",
+            error=sentence.comment("error"),
+            rank=None if rank is None else int(rank),
+            score=0.0 if score is None else float(score),
+        )
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Parse:
+        """The inverse of `to_dict`."""
+        try:
+            words, heads, spans = tuple(data["words"]), data.get("heads"), data.get("constituents")
+            c = None if spans is None else ConstituencyTree(words, data.get("tags"), map(tuple, spans))
+            columns = (data.get(name) for name in ("tags", "upos", "lemmas", "features"))
+            d = None if heads is None else DependencyTree(heads, data["relations"], words, *columns)
+            offsets = data.get("offsets")
+            return cls.from_trees(
+                c,
+                d,
+                text=None if offsets is None else data["text"],
+                offsets=None if offsets is None else tuple((start, end) for start, end in offsets),
+                multiword=tuple((first, last, form) for first, last, form in data.get("multiword", ())),
+                **{name: data[name] for name in ("score", "approximate", "error", "rank") if name in data},
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArcspanError(
+                f"this is not what Parse.to_dict gives: {type(error).__name__}: {error}"
+            ) from None
+
+    # ---- what was said
+
+    @cached_property
+    def _said(self) -> Content:
+        given: Content | tuple[Prediction, Inventories] = self.__dict__["_given"]
+        return given if isinstance(given, Content) else content(self.words, *given)
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """One part-of-speech tag per word, of the treebank's own set; "" where the model predicts none."""
+        return self._said.tags or ("",) * len(self.words)
+
+    @property
+    def upos(self) -> tuple[str, ...]:
+        """One universal part-of-speech tag per word; "" where the model predicts none."""
+        return self._said.upos or ("",) * len(self.words)
+
+    @property
+    def lemmas(self) -> tuple[str, ...]:
+        """One lemma per word; "" where the model predicts none."""
+        return self._said.lemmas or ("",) * len(self.words)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """One bundle of features per word, as CoNLL-U writes them; "" for a word without, and from a model without."""
+        return self._said.features or ("",) * len(self.words)
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The head of every word, 1..n, or 0 for the root."""
+        return self.dependencies.heads
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The relation of every word to its head."""
+        return self.dependencies.relations
+
+    @cached_property
+    def constituency(self) -> ConstituencyTree:
+        """The constituency tree, with the wrapper TOP around it. ArcspanError from a model without constituents."""
+        found = constituency_of(self.words, self._said)
+        if found is None:
+            self._refuse("constituents")
+            words = tuple(word or "_" for word in self.words)
+            spans = ((0, len(words), WRAPPER),) if words else ()
+            found = ConstituencyTree._trusted(words, self.tags, spans)
+        return found
+
+    @cached_property
+    def dependencies(self) -> DependencyTree:
+        """The dependency tree. ArcspanError from a model without dependencies."""
+        found = dependencies_of(self.words, self._said)
+        if found is None:
+            self._refuse("dependencies")
+            n = len(self.words)
+            heads, relations = ((0,) + (1,) * (n - 1))[:n], (("root",) + ("dep",) * (n - 1))[:n]
+            columns = self.words, self.tags, self.upos, self.lemmas, self.features
+            found = DependencyTree._trusted(heads, relations, *columns)
+        return found
+
+    def _refuse(self, what: str) -> None:
+        if self.error is None:
+            raise ArcspanError(f"this parse has no {what}: the model was trained without them")
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Which trees there are: "constituency", "dependency", or both."""
+        has = {"constituency": self._said.nodes is not None, "dependency": self._said.heads is not None}
+        return tuple(layer for layer, there in has.items() if there or self.error is not None)
+
+    @property
+    def trees(self) -> tuple[ConstituencyTree | None, DependencyTree | None]:
+        """Both trees; None for one that the model does not have."""
+        return (
+            self.constituency if "constituency" in self.layers else None,
+            self.dependencies if "dependency" in self.layers else None,
+        )
+
+    @cached_property
+    def lexical(self) -> LexicalTree | None:
+        """The lexicalized tree that holds both; None where there are not two trees that fit each other."""
+        if len(self.layers) < 2 or not compatible(self.constituency, self.dependencies):
+            return None
+        return LexicalTree.join(self.constituency, self.dependencies)
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """Probabilities of every constituent, arc, label and relation, and of the whole.
+
+        They are computed when they are first asked for, which takes about as long as parsing did, and several times
+        that over a hundred words. None where the parse is approximate or an error, and where they would take more
+        memory than the parser may have.
+        """
+        known = self.__dict__["_confidence"]
+        if known is not None and not isinstance(known, Confidence):
+            known = self.__dict__["_confidence"] = known.find()
+        return known  # type: ignore[no-any-return]
+
+    # ---- words and constituents as objects
+
+    @property
+    def start(self) -> int | None:
+        """Where the sentence begins in the original text; None where words were given."""
+        return self.offsets[0][0] if self.offsets else None
+
+    @property
+    def end(self) -> int | None:
+        """Where the sentence ends in the original text; None where words were given."""
+        return self.offsets[-1][1] if self.offsets else None
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[Token]:
+        return (Token(self, m) for m in range(1, len(self.words) + 1))
+
+    @overload
+    def __getitem__(self, place: int) -> Token: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Token]: ...
+
+    def __getitem__(self, place: int | slice) -> Token | list[Token]:
+        """A word by its place from 0, as in `words`, or several."""
+        places = range(1, len(self.words) + 1)[place]
+        return Token(self, places) if isinstance(places, int) else [Token(self, m) for m in places]
+
+    def nodes(self, label: str | None = None) -> list[Node]:
+        """The constituents, top-down and from left to right; with a label, those that have it."""
+        spans = self.constituency.spans
+        return [
+            Node(self, place)
+            for place in range(1, len(spans))  # the first is the wrapper
+            if label is None or spans[place][2] == label
+        ]
+
+    @cached_property
+    def _children(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in range(len(self.words) + 1)]
+        for m, h in enumerate(self.heads, 1):
+            found[h].append(m)
+        return found
+
+    @cached_property
+    def _above(self) -> list[int]:
+        """Of every span: the place of the smallest one around it."""
+        found: list[int] = []
+        opened: list[int] = []
+        spans = self.constituency.spans
+        for place, (i, _, _) in enumerate(spans):
+            while opened and spans[opened[-1]][1] <= i:
+                opened.pop()
+            found.append(opened[-1] if opened else -1)
+            opened.append(place)
+        return found
+
+    # ---- formats
+
+    def brackets(self) -> str:
+        """The constituency tree on one line, as treebanks write it."""
+        return self.constituency.brackets()
+
+    def conllu(self) -> str:
+        """The dependency tree in CoNLL-U, with the blank line at its end."""
+        tree = self.dependencies
+        lines = ["# newpar"] if self.paragraph else []
+        lines.append(f"# text = {self._running_text()}")
+        if self.error is not None:
+            lines.append(f"# error = {' '.join(self.error.split())}")
+        if self.approximate:
+            lines.append("# approximate = yes")
+        if self.rank is not None:
+            lines += [f"# rank = {self.rank}", f"# score = {self.score:.6g}"]
+        misc = ["" if space else "SpaceAfter=No" for space in self._spaces_after()]
+        tokens = [Multiword(*token, misc[token[1] - 1]) for token in self.multiword]
+        for first, last, _ in self.multiword:
+            misc[first - 1 : last] = [""] * (last - first + 1)
+        return format_conllu(tree, lines, multiword=tokens, misc=misc)
+
+    def _spaces_after(self) -> list[bool]:
+        if self.offsets is None:
+            return [True] * len(self.words)
+        ends = [start > end for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)]
+        return [*ends, not self.__dict__["_glued"]] if self.words else []
+
+    def _running_text(self) -> str:
+        """The tokens with a space where there is white space in the text."""
+        forms = list(self.words)
+        for first, last, form in self.multiword:
+            forms[first - 1 : last] = [form, *[""] * (last - first)]
+        spaces = self._spaces_after()
+        return "".join(
+            (one_line(form) if form else "") + (" " if space else "")
+            for form, space in zip(forms, spaces, strict=True)
+        ).rstrip(" ")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON; spans are (i, j, label) and cover words i+1..j."""
+        found: dict[str, Any] = {
+            "text": self.text if self.text is not None else " ".join(self.words),
+            "words": list(self.words),
+            "offsets": None if self.offsets is None else [list(pair) for pair in self.offsets],
+            "multiword": [list(token) for token in self.multiword],
+            "tags": list(self.tags),
+            "upos": list(self.upos),
+            "lemmas": list(self.lemmas),
+            "features": list(self.features),
+            "heads": list(self.heads) if "dependency" in self.layers else None,
+            "relations": list(self.relations) if "dependency" in self.layers else None,
+            "constituents": None,
+            "brackets": None,
+            "score": self.score,
+            "approximate": self.approximate,
+        }
+        if "constituency" in self.layers:
+            found["constituents"] = [list(span) for span in self.constituency.spans]
+            found["brackets"] = self.brackets()
+        if self.rank is not None:
+            found["rank"] = self.rank
+        if self.error is not None:
+            found["error"] = self.error
+        return found
+
+    def to_nltk(self) -> Any:
+        """The constituency tree as an `nltk.Tree` (needs nltk)."""
+        from arcspan.trees.nltk_tree import to_nltk
+
+        return to_nltk(self.constituency)
+
+    def to_svg(
+        self,
+        *,
+        layout: Layout = "auto",
+        width: float = 1200.0,
+        confidence: Confidence | None = None,
+        ids: bool = True,
+        style: bool = True,
+    ) -> str:
+        """A picture of the trees that there are; the options are those of `arcspan.rendering.to_svg`."""
+        from arcspan.rendering import to_svg
+
+        return to_svg(*self.trees, layout=layout, width=width, confidence=confidence, ids=ids, style=style)
+
+    def to_png(
+        self,
+        *,
+        scale: float = 2.0,
+        layout: Layout = "auto",
+        width: float = 1200.0,
+        confidence: Confidence | None = None,
+    ) -> bytes:
+        """The picture of `to_svg` as a PNG, `scale` times as large (needs the extra `pictures`)."""
+        from arcspan.rendering import to_png
+
+        return to_png(self.to_svg(layout=layout, width=width, confidence=confidence), scale)
+
+    def to_pdf(
+        self, *, layout: Layout = "auto", width: float = 1200.0, confidence: Confidence | None = None
+    ) -> bytes:
+        """The picture of `to_svg` as a PDF of one page (needs the extra `pictures`)."""
+        from arcspan.rendering import to_pdf
+
+        return to_pdf(self.to_svg(layout=layout, width=width, confidence=confidence))
+
+    def to_tikz(self, *, document: bool = True) -> str:
+        """Both trees for LaTeX: a document, or a part of one; see `arcspan.rendering.to_tikz`."""
+        from arcspan.rendering import to_tikz
+
+        return to_tikz(*self.trees, document=document)
+
+    def to_html(
+        self, *, title: str = "arcspan", layout: Layout = "auto", confidence: Confidence | None = None
+    ) -> str:
+        """A stand-alone page with the picture under the original text."""
+        from arcspan.rendering import to_html
+
+        return to_html([self.trees], title=title, texts=[self.text], confidence=[confidence], layout=layout)
+
+    def draw(self, *, width: int | None = None, colour: bool = False, layout: Layout = "auto") -> str:
+        """Both trees drawn with text; the options are those of `arcspan.rendering.draw_terminal`."""
+        from arcspan.rendering import draw_terminal
+
+        return draw_terminal(*self.trees, width=width, colour=colour, layout=layout)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def __str__(self) -> str:
+        return self.draw()
+
+    def __repr__(self) -> str:
+        from arcspan.rendering.layout import visible
+
+        text = self._running_text()
+        shown = text if len(text) <= 60 else text[:57] + "..."
+        marks = "".join(f", {mark}" for mark, on in (("approximate", self.approximate),) if on)
+        if self.error is not None:
+            return f"Parse({shown!r}, error={self.error!r})"
+        constituency, dependencies = self.trees
+        lines = []
+        if constituency is not None:
+            brackets = constituency.brackets()
+            lines.append(brackets if len(brackets) <= 200 else brackets[:197] + "...")
+        if dependencies is not None:
+            arcs = " ".join(
+                f"{relation}({self.words[head - 1] if head else 'ROOT'}, {word})"
+                for word, head, relation in zip(
+                    self.words[:8], dependencies.heads, dependencies.relations, strict=False
+                )
+            )
+            lines.append(arcs + (" ..." if len(self.words) > 8 else ""))
+        return (
+            f"Parse({shown!r}{marks}"
+            + "".join(f"\n  {visible(line, longest=len(line))}" for line in lines)
+            + ")"
+        )
+
+    def _value(self) -> tuple[Any, ...]:
+        return self.words, self.offsets, self.text, self._said, self.approximate, self.error
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parse):
+            return NotImplemented
+        return self._value() == other._value()
+
+    def __hash__(self) -> int:
+        return hash((self.words, self._said.heads, self._said.nodes))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a Parse does not change")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = ("text", "offsets", "multiword", "paragraph", "score", "approximate", "error", "rank")
+        options = {name: getattr(self, name) for name in names}
+        options |= {"confidence": self.__dict__["_confidence"], "glued": self.__dict__["_glued"]}
+        return _restore_parse, (self.words, tuple(self._said), options)
+
+
+def _restore_parse(words: tuple[str, ...], said: tuple[Any, ...], options: dict[str, Any]) -> Parse:
+    return Parse(words, Content(*said), **options)
+
+
+def _located(sentence: ConlluSentence) -> dict[str, Any]:
+    """The text of a sentence and where its words stand in it; nothing where they do not spell it."""
+    text, position = sentence.text, 0
+    offsets: list[Offsets] = []
+    multiword = []
+    covered, own = 0, (0, 0)
+    for token in sentence.tokens:
+        first, dash, last = token.id.partition("-")
+        if token.is_word and int(first) <= covered:
+            offsets.append(own)
+            continue
+        if not (token.is_word or dash):
+            continue  # an empty node
+        position += len(text[position:]) - len(text[position:].lstrip())
+        if not text.startswith(token.form, position):
+            return {}
+        own = position, position + len(token.form)
+        position = own[1]
+        if dash:
+            covered = int(last)
+            multiword.append((int(first), covered, token.form))
+        else:
+            offsets.append(own)
+    return {"text": text, "offsets": tuple(offsets), "multiword": tuple(multiword)}
+
+
+class Shown(list["Parse"]):
+    """Parses that a notebook shows as pictures, and a terminal as drawings."""
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            f"<div style='margin: 1em 0; overflow-x: auto'>{parse.to_svg()}</div>" for parse in self
+        )
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+
+def show(parses: Parse | Iterable[Parse]) -> Shown:
+    """Parses as pictures, in a notebook: `arcspan.show(parser(text))`."""
+    return Shown([parses] if isinstance(parses, Parse) else parses)
+
+
+class Token:
+    """A word of a parse: a view, made when it is asked for.
+
+    position  1..n, as heads count
+    """
+
+    __slots__ = ("_parse", "position")
+
+    def __init__(self, parse: Parse, position: int) -> None:
+        self._parse, self.position = parse, position
+
+    @property
+    def text(self) -> str:
+        """The word."""
+        return self._parse.words[self.position - 1]
+
+    @property
+    def tag(self) -> str:
+        """Its part-of-speech tag, of the treebank's own set."""
+        return self._parse.tags[self.position - 1]
+
+    @property
+    def upos(self) -> str:
+        """Its universal part-of-speech tag."""
+        return self._parse.upos[self.position - 1]
+
+    @property
+    def lemma(self) -> str:
+        """Its lemma."""
+        return self._parse.lemmas[self.position - 1]
+
+    @property
+    def features(self) -> str:
+        """Its features, as CoNLL-U writes them."""
+        return self._parse.features[self.position - 1]
+
+    @property
+    def head(self) -> Token | None:
+        """The word that it depends on; None for the root."""
+        head = self._parse.heads[self.position - 1]
+        return Token(self._parse, head) if head else None
+
+    @property
+    def relation(self) -> str:
+        """Its relation to its head."""
+        return self._parse.relations[self.position - 1]
+
+    @property
+    def children(self) -> tuple[Token, ...]:
+        """The words that depend on it, from left to right."""
+        return tuple(Token(self._parse, m) for m in self._parse._children[self.position])
+
+    @property
+    def start(self) -> int | None:
+        """Where it begins in the original text; None where words were given."""
+        offsets = self._parse.offsets
+        return None if offsets is None else offsets[self.position - 1][0]
+
+    @property
+    def end(self) -> int | None:
+        """Where it ends in the original text; None where words were given."""
+        offsets = self._parse.offsets
+        return None if offsets is None else offsets[self.position - 1][1]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Token):
+            return NotImplemented
+        return self.position == other.position and self._parse == other._parse
+
+    def __hash__(self) -> int:
+        return hash((self.position, self._parse))
+
+    def __repr__(self) -> str:
+        return f"Token({self.text!r}, {self.position})"
+
+
+class Node:
+    """A constituent of a parse: a view, made when it is asked for."""
+
+    __slots__ = ("_parse", "_place")
+
+    def __init__(self, parse: Parse, place: int) -> None:
+        self._parse, self._place = parse, place
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """(i, j): it covers the words i+1..j."""
+        return self._parse.constituency.spans[self._place][:2]
+
+    @property
+    def label(self) -> str:
+        """Its label."""
+        return self._parse.constituency.spans[self._place][2]
+
+    @property
+    def tokens(self) -> list[Token]:
+        """Its words."""
+        i, j = self.span
+        return self._parse[i:j]
+
+    @property
+    def text(self) -> str:
+        """Its words as the original text has them; with spaces between them where words were given."""
+        i, j = self.span
+        parse = self._parse
+        if parse.text is None or parse.start is None or self.start is None or self.end is None:
+            return " ".join(parse.words[i:j])
+        return parse.text[self.start - parse.start : self.end - parse.start]
+
+    @property
+    def head(self) -> Token:
+        """Its head word: the one whose own head lies outside."""
+        i, j = self.span
+        heads = self._parse.heads
+        return Token(self._parse, next(m for m in range(i + 1, j + 1) if not i < heads[m - 1] <= j))
+
+    @property
+    def parent(self) -> Node | None:
+        """The smallest constituent around it; None for the topmost."""
+        above = self._parse._above[self._place]
+        return Node(self._parse, above) if above > 0 else None
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The constituents right below it, from left to right."""
+        above = self._parse._above
+        return tuple(
+            Node(self._parse, place)
+            for place in range(self._place + 1, len(above))
+            if above[place] == self._place
+        )
+
+    @property
+    def start(self) -> int | None:
+        """Where it begins in the original text; None where words were given."""
+        return self.tokens[0].start
+
+    @property
+    def end(self) -> int | None:
+        """Where it ends in the original text; None where words were given."""
+        return self.tokens[-1].end
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Node):
+            return NotImplemented
+        return self._place == other._place and self._parse == other._parse
+
+    def __hash__(self) -> int:
+        return hash((self._place, self._parse))
+
+    def __repr__(self) -> str:
+        return f"Node({self.label}, {self.text!r})"

@@ -1,0 +1,33 @@
+"""PNG and PDF of an SVG, for slides and papers: drawn by resvg, through the package vl-convert-python.
+
+It was chosen because it brings its own renderer and fonts (no system package is needed, on no platform), makes both
+formats, keeps the text of a PDF text, and draws our pictures as browsers do. cairosvg and weasyprint need cairo or
+pango on the system, resvg-py makes no PDF. Scripts that its own fonts do not have are drawn with the system's.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from arcspan.errors import MissingExtraError
+
+
+def to_png(svg: str, scale: float = 2.0) -> bytes:
+    """A PNG of a picture of `to_svg`, `scale` times as large (needs the extra `pictures`)."""
+    png: bytes = _renderer().svg_to_png(svg, scale=scale)
+    return png
+
+
+def to_pdf(svg: str) -> bytes:
+    """A PDF of a picture of `to_svg`, one page of its size (needs the extra `pictures`)."""
+    pdf: bytes = _renderer().svg_to_pdf(svg)
+    return pdf
+
+
+def _renderer() -> ModuleType:
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtraError("PNG and PDF", "pictures") from None
+    module: ModuleType = vl_convert
+    return module
