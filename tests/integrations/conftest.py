@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from arcspan.parse import Parse
 from arcspan.parser import Parser
 
 BUNDLE = Path(__file__).resolve().parents[1] / "bundles" / "toy"
@@ -20,3 +21,14 @@ def bundle() -> Path:
 @pytest.fixture(scope="session")
 def parser(bundle: Path) -> Parser:
     return Parser(bundle, threads=1)
+
+
+@pytest.fixture(scope="session")
+def whole_rows(parser: Parser) -> Parse:
+    """A parse as of a model that predicts lemmas and features, too."""
+    words = ("Ada", "sees", "trees")
+    said = parser.parse(words)._said
+    return Parse(
+        words,
+        said._replace(lemmas=("Ada", "see", "tree"), features=("Number=Sing", "", "Case=Acc|Number=Plur")),
+    )

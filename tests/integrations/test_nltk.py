@@ -8,6 +8,7 @@ import nltk
 
 from arcspan.errors import TreeError
 from arcspan.integrations.nltk import NltkParser, from_nltk, to_dependency_graph, to_nltk
+from arcspan.parse import Parse
 from arcspan.parser import Parser
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.toy import toy_pairs
@@ -65,3 +66,9 @@ def test_the_parser_speaks_nltks_interface(parser: Parser) -> None:
     expected = [parser.parse(words).to_nltk() for words in sentences]
     assert [own.parse_one(words) for words in sentences] == expected
     assert [next(trees) for trees in own.parse_sents(sentences)] == expected
+
+
+def test_a_dependency_graph_has_lemmas_and_features(whole_rows: Parse) -> None:
+    graph = to_dependency_graph(whole_rows)
+    assert [graph.nodes[m]["lemma"] for m in (1, 2, 3)] == ["Ada", "see", "tree"]
+    assert [graph.nodes[m]["feats"] for m in (1, 2, 3)] == ["Number=Sing", "_", "Case=Acc|Number=Plur"]

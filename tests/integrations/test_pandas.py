@@ -8,6 +8,7 @@ import pandas as pd
 
 from arcspan.errors import ArcspanError
 from arcspan.integrations.pandas import to_dataframe
+from arcspan.parse import Parse
 from arcspan.parser import Parser
 from arcspan.trees import ConstituencyTree
 
@@ -64,3 +65,9 @@ def test_no_parse_is_an_empty_table_with_its_columns() -> None:
 def test_another_table_is_refused(parser: Parser) -> None:
     with pytest.raises(ArcspanError, match="constituents"):
         to_dataframe([], "arcs")  # type: ignore[arg-type]
+
+
+def test_lemmas_and_features_have_columns(whole_rows: Parse) -> None:
+    frame = to_dataframe(whole_rows)
+    assert list(frame["lemma"]) == ["Ada", "see", "tree"]
+    assert list(frame["features"]) == ["Number=Sing", "", "Case=Acc|Number=Plur"]

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from arcspan.errors import FileError
 from arcspan.integrations.parquet import ROWS, SCHEMA, parse_column, parse_contents, to_table
+from arcspan.parse import Parse
 from arcspan.parser import Parser
 
 TEXTS = ["Ada sees the tree. Kurt plays here.", None, "", "Logic plays a role."]
@@ -85,3 +86,9 @@ def test_a_file_that_is_no_parquet_is_named(parser: Parser, tmp_path: Path) -> N
     (tmp_path / "in.parquet").write_text("text")
     with pytest.raises(FileError, match=r"in.parquet: not a Parquet file"):
         parse_column(parser, str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet"))
+
+
+def test_lemmas_and_features_have_columns(whole_rows: Parse) -> None:
+    (row,) = to_table([[whole_rows]]).to_pylist()
+    assert row["lemmas"] == ["Ada", "see", "tree"]
+    assert row["features"] == ["Number=Sing", "", "Case=Acc|Number=Plur"]

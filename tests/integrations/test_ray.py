@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import ray
 
 from arcspan.cli import run
-from arcspan.cli.parse import write_items
 from arcspan.cli.reading import Item, items_of, lines_of
+from arcspan.cli.writing import write_items
 from arcspan.integrations.parquet import parse_column
 from arcspan.integrations.ray import ParseBatches, run_shards
 from arcspan.integrations.shards import Done, Shard, find_shards, sweep
@@ -100,7 +100,7 @@ def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
 
 def dies_once(parser: Parser, shard: Shard, *, victim: str, mark: Path) -> Done:
     """Parse a shard; the worker that gets the victim first is killed when it has written some of it."""
-    items = items_of(lines_of(shard.source), False)
+    items = items_of(lines_of(shard.source), "text")
     if os.path.basename(shard.source) == victim and not mark.exists():
         mark.touch()
         items = killed_after(items, 700)
@@ -124,7 +124,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
     assert {one.shard: one.sentences for one in done} == dict(zip(shards, [15, 720, 15, 15], strict=True))
     for shard in shards:
         again = tmp_path / "again.conllu"
-        write_items(parser, items_of(lines_of(shard.source), False), "conllu", str(again))
+        write_items(parser, items_of(lines_of(shard.source), "text"), "conllu", str(again))
         assert again.read_bytes() == Path(shard.target).read_bytes()
 
 
@@ -160,9 +160,9 @@ def test_a_dataset_of_ones_own_is_mapped_by_batches(bundle: Path, parser: Parser
     ("call", "reason"),
     [
         (["-", "-o", "out"], "reads files"),
-        (["in"], "name a folder"),
+        (["in"], "give a folder"),
         (["in", "-o", "out", "-f", "svg"], "not svg"),
-        (["in", "-o", "out", "--resume"], "always goes on"),
+        (["in", "-o", "out", "--resume"], "always continues"),
         (["nowhere", "-o", "out"], "no file"),
     ],
 )

@@ -15,6 +15,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from arcspan.integrations.spacy import ArcspanComponent
+from arcspan.parse import Parse
 from arcspan.parser import Parser
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from tests.toy import toy_pairs
@@ -213,3 +214,20 @@ def test_an_error_goes_to_spacys_error_handler(tmp_path: Path) -> None:
     nlp.set_error_handler(lambda name, component, docs, error: seen.append(f"{name}: {error}"))
     assert list(nlp.pipe(["Ada sees Kurt."])) == []
     assert seen and "nothing" in seen[0]
+
+
+def test_lemmas_and_features_are_where_spacy_has_them(
+    bundle: Path, whole_rows: Parse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = pipeline(bundle)
+    component = nlp.get_pipe("arcspan")
+    monkeypatch.setattr(component.parser, "pipe", lambda words, **_: iter([whole_rows]))
+    doc = nlp("Ada  sees trees")
+    assert [token.lemma_ for token in doc] == ["Ada", " ", "see", "tree"]
+    assert [str(token.morph) for token in doc] == ["Number=Sing", "", "", "Case=Acc|Number=Plur"]
+    assert doc[3].morph.get("Case") == ["Acc"]
+
+
+def test_a_model_without_lemmas_leaves_those_of_the_doc(nlp: Language) -> None:
+    doc = Doc(nlp.vocab, words=["Ada", "sees"], lemmas=["ada!", "see!"])
+    assert [token.lemma_ for token in nlp(doc)] == ["ada!", "see!"]

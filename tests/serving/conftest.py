@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from arcspan.parser import Parser
 from arcspan.serving import Settings, bind, create_app
-from arcspan.serving.gate import Gate
+from arcspan.serving.middleware import Middleware
 from arcspan.serving.server import Server
 
 
@@ -27,14 +28,19 @@ def parser(toy_bundle: Path) -> Parser:
 class Running:
     """A server in a thread, and a client for it."""
 
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
+    def __init__(self, app: Middleware) -> None:
+        self.app = app
         listener = bind("127.0.0.1", 0)
         self.port: int = listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self.client = httpx.Client(base_url=self.url, timeout=30)
         started = threading.Event()
-        self.server = Server(gate, started=started.set)
+
+        def begin() -> None:
+            self.loop = asyncio.get_running_loop()
+            started.set()
+
+        self.server = Server(app, started=begin)
         self._thread = threading.Thread(target=self.server.run, args=([listener],), daemon=True)
         self._thread.start()
         assert started.wait(30)
@@ -42,16 +48,22 @@ class Running:
     def parse(self, **request: Any) -> httpx.Response:
         return self.client.post("/parse", json=request)
 
+    @property
+    def connections(self) -> list[Any]:
+        """What the server holds, after it has looked at what came."""
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(30)
+        return list(self.server.server_state.connections)
+
     def metric(self, name: str) -> float:
         """The sum of a metric's samples."""
         lines = self.client.get("/metrics").text.splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
 
     def stop(self) -> None:
-        self.client.close()
         self.server.should_exit = True
         self._thread.join(30)
         assert not self._thread.is_alive()
+        self.client.close()
 
 
 Start = Callable[..., Running]
@@ -77,20 +89,22 @@ def server(start: Start) -> Running:
 
 
 class HeldParser(Parser):
-    """A parser that waits before each batch until it is let go, and keeps the batches' sizes."""
+    """A parser that waits before each turn until it is let go, and keeps the turns' sizes."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, threads=1)
         self.begun = threading.Semaphore(0)
         self.go = threading.Semaphore(0)
         self.sizes: list[int] = []
+        self.holds_from = 0  # words of a sentence
 
-    def pipe(self, items: Any, batch_size: int = 64) -> Any:
+    def stream(self, items: Any, *given: Any, **options: Any) -> Any:
         items = list(items)
-        self.begun.release()
-        assert self.go.acquire(timeout=30)
+        if any(len(sentence.words) >= self.holds_from for sentence in items):
+            self.begun.release()
+            assert self.go.acquire(timeout=30)
         self.sizes.append(len(items))
-        yield from super().pipe(items, batch_size)
+        yield from super().stream(items, *given, **options)
 
     def let_all_go(self) -> None:
         self.go.release(1_000)

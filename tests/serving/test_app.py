@@ -92,6 +92,104 @@ def test_a_sentence_too_long_for_the_exact_search_gets_its_best_tree_only(
     assert sentence["words"] == words
 
 
+def test_what_a_model_cannot_give_is_the_same_error_as_in_python(start: Start) -> None:
+    """SEP knows no k best pairs: over HTTP it gave the plain best parse, and no error."""
+    sep = Parser(Path(__file__).parents[1] / "runtime" / "bundles" / "sep", threads=1)
+    words = ["the", "dog", "sees", "Ada"]
+    (sentence,) = start(sep).parse(words=words, k=3).json()["sentences"]
+    ((expected,),) = sep.stream([words], k=3)
+    assert expected.error is not None
+    assert sentence["error"] == expected.error
+    assert sentence["brackets"] == expected.brackets()
+
+
+def test_beyond_some_length_a_sentence_gets_its_best_tree_and_the_reason(start: Start) -> None:
+    server = start(max_words_beyond=5)
+    short, long = ["Ada", "plays"], ["the", "dog", "sees", "every", "old", "tree"]
+    answer = server.parse(words=[short, long], k=2, confidence=True, svg=["wide"])
+    first, second = answer.json()["sentences"]
+    assert first["confidence"] and first["alternatives"] and "reason" not in first
+    assert second["confidence"] is None
+    assert "alternatives" not in second
+    assert "for up to 5 words" in second["reason"]
+    assert_refused(server.parse(words=long, require=[[0, 3]]), 413, "sentence_too_long")
+
+
+def test_constraints_change_the_trees_of_the_one_sentence(server: Running, parser: Parser) -> None:
+    words = ["the", "dog", "sees", "every", "old", "tree"]
+    (best,) = server.parse(words=words).json()["sentences"]
+    i, j, label = best["constituents"][-1]
+    constraints = {"forbid": [[i, j, label]], "require": [["arc", 3, 1]]}
+    (other,) = server.parse(words=words, **constraints).json()["sentences"]
+    assert [i, j, label] not in other["constituents"]
+    assert other["heads"][0] == 3
+    expected = parser.parse(words, forbid=[(i, j, label)], require=[("arc", 3, 1)])
+    assert other["brackets"] == expected.brackets()
+    assert other["heads"] == list(expected.dependencies.heads)
+    assert "rank" not in other
+    answer = server.parse(text="Ada plays. Kurt plays.", k=3, require=[["root", 1]])
+    assert_refused(answer, 400, "bad_request")
+    contradiction = server.parse(words=words, require=[["root", 1], ["root", 2]])
+    assert_refused(contradiction, 400, "bad_request")
+    assert "root 2" in contradiction.json()["error"]["message"]
+
+
+def test_a_text_may_be_one_sentence_whatever_it_looks_like(server: Running) -> None:
+    assert len(server.parse(text=TEXT).json()["sentences"]) == 2
+    (sentence,) = server.parse(text=TEXT, one_sentence=True).json()["sentences"]
+    assert sentence["text"] == TEXT
+
+
+def test_a_list_of_texts_has_a_list_of_answers(server: Running) -> None:
+    texts = [TEXT, "", "Ada plays."]
+    answer = server.parse(text=texts).json()
+    assert answer == {"texts": [server.parse(text=text).json() for text in texts]}
+    assert server.parse(text=[]).json() == {"texts": []}
+
+
+def test_the_answer_may_be_conllu_or_brackets(server: Running, parser: Parser) -> None:
+    def ask(accept: str, **request: Any) -> Any:
+        return server.client.post("/parse", json=request, headers={"Accept": accept})
+
+    conllu = ask("text/x-conllu", text=TEXT)
+    assert conllu.headers["Content-Type"] == "text/x-conllu; charset=utf-8"
+    assert conllu.text == "".join(parse.conllu() for parse in parser(TEXT))
+    brackets = ask("application/json;q=0.1, text/x-brackets", text=TEXT, svg=["wide"], confidence=True)
+    assert brackets.headers["Content-Type"] == "text/x-brackets; charset=utf-8"
+    assert brackets.text == "".join(parse.brackets() + "\n" for parse in parser(TEXT))
+    assert ask("text/x-conllu", text=["Ada plays.", "", "Kurt plays."]).text.count("# newdoc\n") == 2
+    assert ask("text/x-conllu", words=["Ada", "plays"], k=2).text.count("# rank = ") == 2
+    assert ask("text/x-conllu", text="").text == ""
+    for accept in (
+        "",
+        "*/*",
+        "text/html, */*;q=0.8",
+        "application/json, text/x-conllu;q=0.5",
+        "text/x-conllu;q=0",
+    ):
+        assert ask(accept, text="Ada plays.").headers["Content-Type"] == "application/json"
+    assert_refused(ask("text/x-conllu", text=3), 400, "bad_request")
+
+
+def test_pages_of_named_origins_may_use_the_api_and_no_others(start: Start) -> None:
+    server = start(origins=("https://example.org",), max_words=2)
+
+    def ask(origin: str, **request: Any) -> Any:
+        return server.client.post("/parse", json=request, headers={"Origin": origin})
+
+    allowed = "access-control-allow-origin"
+    assert ask("https://example.org", text="Ada plays").headers[allowed] == "https://example.org"
+    refusal = ask("https://example.org", text="Ada plays chess")
+    assert_refused(refusal, 413, "sentence_too_long")
+    assert refusal.headers[allowed] == "https://example.org"
+    assert allowed not in ask("https://evil.example", text="Ada plays").headers
+    question = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    for origin, status in (("https://example.org", 200), ("https://evil.example", 400)):
+        answer = server.client.options("/parse", headers={**question, "Origin": origin})
+        assert answer.status_code == status
+    assert allowed not in start().client.get("/health", headers={"Origin": "https://example.org"}).headers
+
+
 def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
     evil = "Logic plays <script>alert('x')</script> & \"here\"."
     answer = server.parse(text=evil, svg=["wide", "tall"], confidence=True, k=2).json()
@@ -111,11 +209,20 @@ def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
         ("", "the body must be a JSON object"),
         ("{}", 'give either "text" or "words"'),
         ('{"text": "a", "words": ["a"]}', 'give either "text" or "words"'),
-        ('{"text": 3}', "text: "),
+        ('{"text": 3}', "text: give a string, or a list of strings"),
+        ('{"text": ["a", 3]}', "text: give a string, or a list of strings"),
         ('{"text": "a", "k": 0}', "k: "),
         ('{"text": "a", "k": "2"}', "k: "),
-        ('{"text": "a", "k": 11}', "k: this server gives at most 10 trees a sentence"),
+        ('{"text": "a", "k": 11}', "k: this server gives at most 10 trees per sentence"),
         ('{"text": "a", "svg": ["round"]}', "svg.0: "),
+        ('{"text": "a", "svg": [' + '"wide", ' * 112_499 + '"wide"]}', "svg: "),
+        ('{"text": "a", "require": [' + "[0, 1], " * 1_000 + "[0, 1]]}", "require: "),
+        ('{"text": "a", "forbid": [[0, 1, 2, 3, 4]]}', "forbid.0: "),
+        ('{"text": "a", "forbid": [[0, {}]]}', "forbid.0.1."),
+        ('{"text": "a", "forbid": [["arrow", 0, 1]]}', "('arrow', 0, 1)"),
+        ('{"words": ["a", "b"], "require": [[0, 3]]}', "required span (0, 3): "),
+        ('{"words": [["a"], ["b"]], "require": [[0, 1]]}', "constraints are about the words of one sentence"),
+        ('{"text": "a", "style": "nobody"}', "this model has no style 'nobody'"),
         ('{"text": "a", "txet": "b"}', "txet: "),
         ('{"words": "a b"}', "words: give a list of words"),
         ('{"words": ["a", 3]}', "words: sentence 1, word 2 is not"),
@@ -149,8 +256,21 @@ def test_wrong_paths_and_methods_answer_in_the_same_format(
     assert_refused(server.client.request(method, path), status, code)
 
 
+def test_a_picture_that_is_asked_for_again_and_again_is_drawn_once(server: Running) -> None:
+    (sentence,) = server.parse(text="Logic plays.", svg=["wide", "tall", "wide"]).json()["sentences"]
+    assert list(sentence["svg"]) == ["wide", "tall"]
+
+
+def test_an_answer_that_would_be_too_large_is_413(start: Start) -> None:
+    server = start(max_answer=20_000)
+    assert server.parse(words=[["Ada", "plays"]] * 3).status_code == 200
+    assert_refused(server.parse(words=[["Ada", "plays"]] * 30, svg=["wide"]), 413, "answer_too_large")
+
+
 def test_too_long_and_too_many_sentences_are_413(start: Start) -> None:
-    server = start(max_words=5, max_sentences=2)
+    server = start(max_words=5, max_sentences=2, max_text=60)
+    assert_refused(server.parse(text=["Logic plays. "] * 3), 413, "too_many_sentences")
+    assert_refused(server.parse(text=["Logic plays. " * 3] * 2), 413, "text_too_long")
     assert_refused(server.parse(words=[["a"], ["b"] * 6]), 413, "sentence_too_long")
     assert_refused(server.parse(text="One two three four five six."), 413, "sentence_too_long")
     assert_refused(server.parse(words=[["a"]] * 3), 413, "too_many_sentences")
@@ -174,7 +294,7 @@ def test_a_token_guards_parsing_and_metrics_only(start: Start) -> None:
     right = {"Authorization": "Bearer s3cret"}
     assert server.client.post("/parse", json={"text": "Logic plays."}, headers=right).status_code == 200
     assert server.client.get("/metrics", headers=right).status_code == 200
-    assert "s3cret" not in repr(server.gate.settings)
+    assert "s3cret" not in repr(server.app.settings)
 
 
 def test_health_names_the_version_the_model_and_the_limits(server: Running) -> None:
@@ -224,7 +344,7 @@ def test_the_documentation_lists_every_refusal_and_no_422(server: Running) -> No
         assert schema["$ref"].endswith("/ErrorAnswer")
     properties = api["components"]["schemas"]["SentenceAnswer"]["properties"]
     answer = server.parse(text="Logic plays.", k=2, confidence=True, svg=["tall"]).json()
-    assert set(answer["sentences"][0]) == set(properties) - {"error"}
+    assert set(answer["sentences"][0]) == set(properties) - {"error", "reason"}
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/page.js", "/page.css", "/docs.js"])

@@ -229,10 +229,14 @@ def test_words_that_are_split_already_are_kept(page: Page) -> None:
 def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page, dark: bool) -> None:
     page.open(width=360, dark=dark)
     page.parse("In a tree, the old dog with Ada sees every parser of this word here.")
-    assert page.find(".layouts input[value=tall]").is_selected()
+    assert page.find(".layouts input[value=indented]").is_selected()
     assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 360
-    page.point_at('.word[data-word="7"]')
-    assert page.details.startswith("dog")
+    rights = page.driver.execute_script(
+        "return [...document.querySelectorAll('.word, .arc')].map(one => one.getBoundingClientRect().right)"
+    )
+    assert max(rights) < 360
+    # a phone scrolls to the picture, which may take the word from under the pointer
+    page.wait(lambda: page.point_at('.word[data-word="7"]').startswith("dog"))
     paper = page.driver.execute_script(
         "return getComputedStyle(document.querySelector('.arcspan .paper')).fill"
     )
@@ -258,4 +262,113 @@ def test_the_documentation_page_works_offline(page: Page) -> None:
     page.open("/docs")
     page.wait(lambda: len(page.all("#paths .card")) == 3)
     assert "POST /parse" in page.find("#paths").text
+    assert page.complaints() == []
+
+
+def test_a_link_holds_the_sentence(page: Page) -> None:
+    page.open()
+    page.parse("The old dog sees Ada & Kurt.")
+    link = page.driver.current_url
+    assert "?text=The+old+dog" in link
+    page.open(link.removeprefix(page.server.url))
+    page.wait(lambda: page.all("svg.arcspan"))
+    assert page.find("#text").get_property("value") == "The old dog sees Ada & Kurt."
+    assert "".join(word.text for word in page.all(".word .form")) == "TheolddogseesAda&Kurt."
+    page.parse("Logic plays.")
+    page.driver.back()
+    page.wait(lambda: page.find(".sentence h2").text == "The old dog sees Ada & Kurt.")
+    page.open("/?words=1&text=Ada+sees+e.g.")
+    page.wait(lambda: [word.text for word in page.all(".word .form")] == ["Ada", "sees", "e.g."])
+    assert page.complaints() == []
+
+
+def told(page: Page, selector: str, name: str) -> list[str]:
+    """The data attributes of parts of the pictures, at one moment."""
+    script = "return [...document.querySelectorAll(arguments[0])].map(one => one.dataset[arguments[1]])"
+    found: list[str] = page.driver.execute_script(script, selector, name)
+    return found
+
+
+def spans(page: Page) -> set[str]:
+    return set(told(page, ".constituent", "span"))
+
+
+def test_a_constituent_can_be_forbidden_and_taken_back(page: Page) -> None:
+    page.open()
+    page.parse(SENTENCE)
+    before = spans(page)
+    page.find('.constituent[data-span="2,5"] .label').click()
+    assert [button.text for button in page.all(".acts button")] == [
+        "Require NP",
+        "Forbid constituent",
+        "Forbid NP",
+    ]
+    page.point_at('.word[data-word="1"]')  # on the way to the button
+    assert page.details.startswith("NP")
+    page.find(".acts button:nth-child(2)").click()
+    page.wait(lambda: "2,5" not in spans(page))
+    assert page.find(".demands").text == "without a constituent “a maximal role” ×"
+    assert page.details.startswith("Unlike before: ")
+    assert page.find(".sentence h2").text == SENTENCE
+    page.find(".sentence [data-save=conllu]").click()
+    assert "SpaceAfter=No" in page.saved("sentence-1.conllu")
+    page.find(".demands button").click()
+    page.wait(lambda: spans(page) == before)
+    assert not page.find(".demands").is_displayed()
+    assert page.complaints() == []
+
+
+def test_an_arc_can_be_forbidden_from_the_keyboard(page: Page) -> None:
+    page.open()
+    page.parse("Ada sees Kurt. " + SENTENCE)
+    card = page.all("#results > article")[1]
+    card.find_element("css selector", "[data-save=brackets]").send_keys(Keys.TAB)
+    page.press(Keys.ARROW_DOWN, Keys.TAB, Keys.TAB)
+    assert page.driver.switch_to.active_element.text == "Forbid arc"
+    page.press(Keys.ENTER)
+    arc = "#results > article:nth-child(2) .arc[data-word='1']"
+    page.wait(lambda: told(page, arc, "head") not in ([], ["2"]))
+    assert card.find_element("css selector", ".demands").text == "without plays → Logic ×"
+    assert page.complaints() == []
+
+
+def test_demands_that_cannot_be_met_are_told_and_can_be_taken_back(page: Page) -> None:
+    page.open()
+    page.parse("Ada plays")
+    page.find(".word[data-word='2'] .form").click()
+    page.all(".acts button")[1].click()
+    page.wait(lambda: "0" in told(page, ".arc[data-word='1']", "head"))
+    page.find(".word[data-word='1'] .form").click()
+    page.all(".acts button")[1].click()
+    page.wait(lambda: "root" in page.find(".sentence .problem").text)
+    assert page.find(".demands").text == "without root → plays ×\nwithout root → Ada ×"
+    page.find(".demands button").click()
+    page.wait(lambda: "0" in told(page, ".arc[data-word='2']", "head"))
+    assert not page.find(".sentence .problem").is_displayed()
+    page.find('.word[data-word="1"] .form').click()
+    page.press(Keys.ESCAPE)
+    assert page.all(".acts button") == []
+    page.complaints()  # that the server refused one
+
+
+def test_why_there_are_no_percentages_is_told(page: Page, start: Start) -> None:
+    open_server, page.server = page.server, start(max_words_beyond=3)
+    try:
+        page.open()
+        page.parse(SENTENCE)
+        assert "for up to 3 words" in page.find(".reason").text
+        assert not page.find(".ranks").is_displayed()
+    finally:
+        page.server = open_server
+
+
+def test_a_layout_that_was_not_sent_is_fetched(page: Page) -> None:
+    page.open(width=1400)
+    page.parse(SENTENCE)
+    assert page.find(".layouts input[value=wide]").is_selected()
+    wide = page.find("svg.arcspan").get_dom_attribute("viewBox")
+    page.find(".layouts input[value=indented]").click()
+    page.wait(lambda: page.find("svg.arcspan").get_dom_attribute("viewBox") != wide)
+    page.all(".ranks input")[1].click()
+    assert page.find(".layouts input[value=indented]").is_selected()
     assert page.complaints() == []

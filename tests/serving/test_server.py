@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from arcspan.errors import ArcspanError
 from arcspan.serving import bind
 from tests.serving.conftest import HeldParser, Start
+from tests.serving.test_connections import HALF_HEAD, is_closed
+from tests.serving.test_middleware import HALF, connect, wait_until
 from tests.toy import toy_pairs
 
 
@@ -39,30 +45,109 @@ def test_a_server_told_to_stop_answers_what_it_has_taken(start: Start, held: Hel
     client.start()
     assert held.begun.acquire(timeout=30)
     server.server.should_exit = True
-    while not server.gate.stopping:
+    while not server.app.stopping:
         pass
     held.let_all_go()
     client.join(30)
     assert answers == [200]
 
 
-def test_sigterm_under_load_loses_no_request(toy_bundle: Path) -> None:
-    command = [sys.executable, "-m", "arcspan", "serve", "--port", "0", "--model", str(toy_bundle)]
+def test_a_server_told_to_stop_waits_no_longer_than_its_grace_period(start: Start, held: HeldParser) -> None:
+    """Whatever the parser is busy with, and whatever half-sent requests there are."""
+    server = start(held, grace=0.3, header_time_limit=100, body_time_limit=100)
+    slow = [connect(server) for _ in range(2)]
+    slow[0].sendall(HALF)
+    answers: list[httpx.Response] = []
+    client = threading.Thread(target=lambda: answers.append(server.parse(text="Logic plays.")))
+    client.start()
+    assert held.begun.acquire(timeout=30)
+    server.stop()
+    client.join(30)
+    assert [answer.status_code for answer in answers] == [503]
+    assert answers[0].json()["error"]["code"] == "stopping"
+    assert all(is_closed(one) for one in slow)
+
+
+@contextlib.contextmanager
+def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """`arcspan serve` in another process, and its port."""
+    command = [sys.executable, "-m", "arcspan", "serve", "--port", "0", *options]
     # Not a child's own choice of a port: it is read from what the server says.
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        assert "serving toy at http://127.0.0.1:" in said
-        port = int(said.split(" (")[0].rpartition(":")[2])
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ) as found:
+        assert found.stderr is not None
+        said = next(line for line in found.stderr if "serving toy at http://127.0.0.1:" in line)
+        try:
+            yield found, int(said.split(" (")[0].rpartition(":")[2])
+        finally:
+            found.kill()
+
+
+def test_the_process_ends_though_a_long_search_runs(toy_bundle: Path) -> None:
+    """SIGTERM took 90 seconds while four requests kept every thread busy."""
+    with process("--model", str(toy_bundle), "--grace", "3") as (server, port):
+        url = f"http://127.0.0.1:{port}"
+        heavy = {"words": [["Logic", "plays"] * 150] * 250, "svg": ["wide", "tall"]}
+        with ThreadPoolExecutor(4) as clients:
+            answers = [clients.submit(httpx.post, f"{url}/parse", json=heavy, timeout=60) for _ in range(4)]
+            wait_until(lambda: "\narcspan_waiting 4.0\n" in httpx.get(f"{url}/metrics").text)
+            server.send_signal(signal.SIGTERM)
+            assert {answer.result().status_code for answer in answers} == {503}
+        assert server.wait(10) == 0
+        assert server.stderr is not None
+        assert server.stderr.read() == ""
+
+
+def test_with_256_file_descriptors_300_half_sent_requests_stop_nobody(toy_bundle: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))
+    try:
+        started = process("--model", str(toy_bundle))
+        server, port = started.__enter__()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    try:
+        halves = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(300)]
+        for place, half in enumerate(halves):
+            with contextlib.suppress(OSError):  # those that had to make room
+                half.sendall((b"", HALF_HEAD, HALF)[place % 3])
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+            for _ in range(10):
+                assert client.post("/parse", json={"words": ["Ada", "plays"]}).status_code == 200
+        for _ in range(10):
+            assert httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200
+        for half in halves:
+            half.close()
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(30) == 0
+        assert server.stderr is not None
+        assert server.stderr.read() == ""
+    finally:
+        started.__exit__(None, None, None)
+
+
+def test_a_text_in_a_link_is_not_written_to_the_access_log(toy_bundle: Path) -> None:
+    with process("--model", str(toy_bundle), "--access-log") as (server, port):
+        assert httpx.get(f"http://127.0.0.1:{port}/?text=secret").status_code == 200
+        server.send_signal(signal.SIGTERM)
+        said = "".join(server.communicate(timeout=30))
+    assert "secret" not in said
+    assert '"GET / HTTP/1.1" 200' in said
+
+
+def test_sigterm_under_load_loses_no_request(toy_bundle: Path) -> None:
+    with process("--model", str(toy_bundle)) as (server, port):
         answered = threading.Semaphore(0)
         with ThreadPoolExecutor(16) as clients:
             loads = [clients.submit(load, port, place, answered) for place in range(16)]
             for _ in range(100):
                 assert answered.acquire(timeout=30)
-            process.send_signal(signal.SIGTERM)
+            server.send_signal(signal.SIGTERM)
             counts = [one.result(60) for one in loads]
-        assert process.wait(30) == 0
-        assert process.stderr.read() == ""
+        assert server.wait(30) == 0
+        assert server.stderr is not None
+        assert server.stderr.read() == ""
     assert sum(counts) >= 100
 
 

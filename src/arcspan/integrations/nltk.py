@@ -16,6 +16,7 @@ from typing import Any
 from arcspan.errors import ArcspanError, TreeError
 from arcspan.parser import Parse, Parser
 from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees.nltk_tree import to_nltk as tree_to_nltk
 
 try:
     from nltk import Tree
@@ -31,33 +32,7 @@ def to_nltk(tree: ConstituencyTree | Parse) -> Tree:
     """
     if isinstance(tree, Parse):
         tree = tree.constituency
-    if not tree.words:
-        raise TreeError("a tree without words has no NLTK tree")
-    leaves: list[Any] = [
-        Tree(tag, [word]) if tag else word for word, tag in zip(tree.words, tree.tags, strict=True)
-    ]
-    above = Tree("", [])
-    opened: list[tuple[int, Tree]] = [(len(leaves), above)]  # (end, tree) of the constituents around here
-    filled = 0  # words that have their place
-
-    def fill(up_to: int) -> None:
-        nonlocal filled
-        while filled < up_to:
-            while opened[-1][0] <= filled:
-                opened.pop()
-            opened[-1][1].append(leaves[filled])
-            filled += 1
-        while len(opened) > 1 and opened[-1][0] <= filled:
-            opened.pop()
-
-    for i, j, label in tree.spans:
-        fill(i)
-        below = Tree(label, [])
-        opened[-1][1].append(below)
-        opened.append((j, below))
-    fill(len(leaves))
-    root = above[0]
-    return root if isinstance(root, Tree) else above
+    return tree_to_nltk(tree)
 
 
 def from_nltk(tree: Tree) -> ConstituencyTree:
@@ -115,13 +90,10 @@ def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:
     if isinstance(tree, Parse):
         tree = tree.dependencies
     root = tree.relations[tree.root - 1] if len(tree) else "ROOT"
+    columns = tree.words, tree.lemmas, tree.upos, tree.tags, tree.features, tree.heads, tree.relations
     lines = (
-        "\t".join(
-            (str(m), word or "_", "_", upos or "_", tag or "_", "_", str(head), relation or "_", "_", "_")
-        )
-        for m, (word, upos, tag, head, relation) in enumerate(
-            zip(tree.words, tree.upos, tree.tags, tree.heads, tree.relations, strict=True), 1
-        )
+        "\t".join([str(m), *(str(value) if value != "" else "_" for value in row), "_", "_"])
+        for m, row in enumerate(zip(*columns, strict=True), 1)
     )
     return DependencyGraph("\n".join(lines), cell_separator="\t", top_relation_label=root)
 

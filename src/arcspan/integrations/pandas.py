@@ -13,7 +13,10 @@ try:
 except ImportError:
     raise ArcspanError("arcspan.integrations.pandas needs pandas: pip install pandas") from None
 
-WORDS = ("sentence", "position", "word", "tag", "upos", "head", "head_word", "relation", "start", "end")
+WORDS = (
+    *("sentence", "position", "word", "lemma", "tag", "upos", "features"),
+    *("head", "head_word", "relation", "start", "end"),
+)
 CONSTITUENTS = ("sentence", "start", "end", "label", "depth", "parent", "head", "head_word", "text")
 
 
@@ -22,8 +25,8 @@ def to_dataframe(
 ) -> pd.DataFrame:
     """One parse, or several, as a `pandas.DataFrame`. Sentences are counted from 0.
 
-    words         position (1..n), word, tag, upos, head (0 for the root), head_word, relation, and the
-                  characters start..end of the text where the parse was made of text
+    words         position (1..n), word, lemma, tag, upos, features, head (0 for the root), head_word, relation, and
+                  the characters start..end of the text where the parse was made of text
     constituents  start and end (words start+1..end), label, depth and parent (the row of the constituent around
                   it within the sentence; -1 at the top), head (the position of its head word), head_word, text;
                   top-down, left to right, without the wrapper TOP
@@ -45,11 +48,10 @@ def to_dataframe(
 def _words(number: int, parse: Parse) -> Iterable[tuple[Any, ...]]:
     tree = parse.dependencies
     offsets = parse.offsets or [(None, None)] * len(parse.words)
-    for m, (word, tag, upos, head, relation, (start, end)) in enumerate(
-        zip(parse.words, parse.tags, parse.upos, tree.heads, tree.relations, offsets, strict=True), 1
-    ):
-        head_word = parse.words[head - 1] if head else ""
-        yield number, m, word, tag, upos, head, head_word, relation, start, end
+    said = zip(parse.words, parse.lemmas, parse.tags, parse.upos, parse.features, strict=True)
+    attached = zip(tree.heads, tree.relations, offsets, strict=True)
+    for m, (own, (head, relation, place)) in enumerate(zip(said, attached, strict=True), 1):
+        yield number, m, *own, head, parse.words[head - 1] if head else "", relation, *place
 
 
 def _constituents(number: int, parse: Parse) -> Iterable[tuple[Any, ...]]:

@@ -3,7 +3,8 @@
 | column | what it holds |
 |---|---|
 | `row`, `sentence` | the row of the input, counted from 0, and the sentence in it |
-| `text`, `words`, `tags`, `upos`, `heads`, `relations`, `score`, `approximate`, `error` | as in `Parse` |
+| `text`, `words`, `tags`, `upos`, `lemmas`, `features`, `heads`, `relations` | as in `Parse` |
+| `score`, `approximate`, `error` | as in `Parse` |
 | `offsets` | (start, end) of each word in the text of the row; null where the input was words |
 | `constituents` | (start, end, label), top-down, without the wrapper; words start+1..end |
 | `brackets` | the constituency tree on one line |
@@ -40,6 +41,8 @@ SCHEMA = pa.schema(
         ("offsets", _PAIRS),
         ("tags", pa.list_(pa.string())),
         ("upos", pa.list_(pa.string())),
+        ("lemmas", pa.list_(pa.string())),
+        ("features", pa.list_(pa.string())),
         ("heads", pa.list_(pa.int32())),
         ("relations", pa.list_(pa.string())),
         ("constituents", _SPANS),

@@ -1,9 +1,9 @@
 """The spaCy component `arcspan`: both trees on a Doc, over the Doc's own tokens.
 
-Heads and relations, tags and sentence starts go where spaCy keeps them. spaCy has no place for constituents, so
-they are extensions: `sent._.constituents`, `sent._.parse_string`, `token._.constituent`. What they read is kept
-in the Doc's user data, as plain lists beside the first token of each sentence, in positions relative to it: so it
-survives `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other processes.
+Heads and relations, tags, lemmas, features and sentence starts go where spaCy keeps them. spaCy has no place for
+constituents, so they are extensions: `sent._.constituents`, `sent._.parse_string`, `token._.constituent`. What they
+read is kept in the Doc's user data, as plain lists beside the first token of each sentence, in positions relative to
+it: so it survives `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other processes.
 
 White space that spaCy keeps as tokens is no word to a parser. Such a token is left out of the sentence and
 attached to the word before it.
@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import MissingExtraError
-from arcspan.parser import WRAPPER, Parse, Parser
+from arcspan.integrations.noun_chunks import noun_chunks
+from arcspan.parser import Parse, Parser
 from arcspan.trees import ConstituencyTree
 
 try:
@@ -51,6 +52,8 @@ CHUNK = 64  # sentences that the parser reads ahead
         "token.dep",
         "token.tag",
         "token.pos",
+        "token.lemma",
+        "token.morph",
         "token.is_sent_start",
         "doc.sents",
         "token._.constituent",
@@ -77,6 +80,8 @@ def make_component(
     threads: int | None,
 ) -> ArcspanComponent:
     """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
+    if dependencies:
+        nlp.vocab.get_noun_chunks = noun_chunks
     return ArcspanComponent(
         name,
         model=model,
@@ -93,7 +98,7 @@ class ArcspanComponent(Pipe):
 
     model          a model bundle's folder; None for the English model inside the package
     dependencies   set heads and relations, and with them the sentence starts
-    tags           set `tag_`, and `pos_` where the model predicts universal tags
+    tags           set `tag_`, and `pos_`, `lemma_` and `morph` where the model predicts them
     sentences      set sentence starts on Docs that have none
     constituents   keep the constituents, for the extensions
     threads        how many batches are parsed at once; None for one a processor, 1 with `n_process`
@@ -186,9 +191,9 @@ class ArcspanComponent(Pipe):
                 warnings.warn(f"a sentence was not parsed: {parse.error}", stacklevel=2)
             places = [token.i for token in doc[start:end] if _is_word(token)]
             columns.add(start, end, places, parse)
-            if self.constituents and parse.content.nodes is not None:
+            if self.constituents and "constituency" in parse.layers:
                 doc[start]._.set(TREE, _tree_data(start, places, parse))
-        parsed = self.dependencies and any(parse.content.heads is not None for parse in parses)
+        parsed = self.dependencies and any("dependency" in parse.layers for parse in parses)
         columns.write(dependencies=parsed, tags=self.tags, sentences=self.sentences and not parsed)
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
@@ -231,6 +236,8 @@ class _Columns:
         self.relations = [SPACE_RELATION] * n
         self.tags = [SPACE_TAG] * n
         self.upos = ["SPACE"] * n
+        self.lemmas = [token.text if token.is_space else "" for token in doc]
+        self.features = [""] * n
         self.starts = np.full(n, -1, dtype=np.int64)
 
     def add(self, start: int, end: int, places: list[int], parse: Parse) -> None:
@@ -242,6 +249,7 @@ class _Columns:
             self.heads[place] = places[head - 1] - place if head else 0
             self.relations[place] = ROOT if head == 0 else tree.relations[m]
             self.tags[place], self.upos[place] = parse.tags[m], parse.upos[m]
+            self.lemmas[place], self.features[place] = parse.lemmas[m], parse.features[m]
         anchor = places[0] if places else start
         if not places:
             self.relations[start] = ROOT
@@ -260,6 +268,10 @@ class _Columns:
             self._set("TAG", [strings.add(tag) if tag else 0 for tag in self.tags])
         if tags and any(tag not in ("", "SPACE") for tag in self.upos):
             self._set("POS", [UPOS.get(tag, 0) for tag in self.upos])
+        if tags and any(lemma and not lemma.isspace() for lemma in self.lemmas):
+            self._set("LEMMA", [strings.add(lemma) if lemma else 0 for lemma in self.lemmas])
+        if tags and any(self.features):
+            self._set("MORPH", [self.doc.vocab.morphology.add(features) for features in self.features])
         if dependencies:
             relations = np.array([strings.add(relation) for relation in self.relations], dtype=np.uint64)
             self.doc.from_array(["HEAD", "DEP"], np.stack([self.heads.astype(np.uint64), relations], axis=1))
@@ -333,7 +345,7 @@ def parse_string(span: Span) -> str:
         whole = len(inside) == len(places)
         words = ["_".join(span.doc[place].text.split()) for place in places[first:last]]
         if whole:
-            spans.insert(0, (0, len(words), WRAPPER))
+            spans.insert(0, (0, len(words), "TOP"))
         if spans and spans[0][:2] == (0, len(words)):
             return ConstituencyTree(words, data["tags"][first:last], spans).brackets()
         return ""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib import resources
-from typing import Any
+from itertools import islice
+from typing import Annotated, Any
 
-from fastapi import FastAPI
+from anyio import CapacityLimiter, to_thread
+from fastapi import FastAPI, Header
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -18,13 +19,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arcspan._version import __version__
+from arcspan.errors import ArcspanError
 from arcspan.parser import Parser
 from arcspan.serving import problems
-from arcspan.serving.batching import Batcher, Source, Wanted
-from arcspan.serving.gate import Gate
-from arcspan.serving.messages import ErrorAnswer, ParseAnswer, ParseRequest, sentence_answer
+from arcspan.serving.messages import (
+    ErrorAnswer,
+    ParseAnswer,
+    ParseRequest,
+    TextsAnswer,
+    Write,
+    write_brackets,
+    write_conllu,
+    write_json,
+)
 from arcspan.serving.metrics import CONTENT_TYPE, Metrics
+from arcspan.serving.middleware import Middleware
 from arcspan.serving.problems import Problem
+from arcspan.serving.scheduler import Scheduler, Task, Wanted
 from arcspan.serving.settings import Settings
 
 # Pictures carry their own <style>; scripts come from this server or not at all.
@@ -43,32 +54,29 @@ REFUSALS = {
     400: "The request is not what the API takes.",
     401: "The token is missing or wrong.",
     408: "The body took too long.",
-    413: "The body, a sentence, or the number of sentences is too large.",
+    413: "The body, the text, a sentence, the number of sentences or the answer is too large.",
     429: "Too many requests are waiting; see Retry-After.",
     503: "No answer in time, or the server is stopping; see Retry-After.",
 }
+WRITERS: dict[str, Write] = {"text/x-conllu": write_conllu, "text/x-brackets": write_brackets}  # besides JSON
+LONG_TEXT = 10_000  # characters
+CLOSING_SECONDS = 0.2  # for a sentence that nobody waits for any more
 DESCRIPTION = """Constituency and dependency trees of sentences, guaranteed to fit each other.
 
 Words are numbered from 1; head 0 is the root. A span (i, j) covers words i+1 to j."""
 
 
-def create_app(parser: Parser, settings: Settings | None = None) -> Gate:
-    """The ASGI application of a server; `gate.batcher` is its parsing thread, ended by the lifespan's end."""
+def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
+    """The ASGI application of a server; `app.scheduler` has the thread that parses, which ends with the lifespan."""
     settings = settings if settings is not None else Settings()
     metrics = Metrics()
     metrics.info.info({"version": __version__, "model": str(parser.config.get("name", ""))})
-    batcher = Batcher(
-        parser,
-        most=settings.max_waiting,
-        batch_sentences=settings.batch_sentences,
-        batch_words=settings.batch_words,
-        metrics=metrics,
-    )
+    scheduler = Scheduler(parser, settings, metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        await run_in_threadpool(batcher.close)
+        await run_in_threadpool(scheduler.close, CLOSING_SECONDS)
 
     # FastAPI's own documentation pages load scripts from elsewhere; ours work offline.
     api = FastAPI(
@@ -84,97 +92,174 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Gate:
     api.add_exception_handler(RequestValidationError, problems.answer_invalid)
     api.add_exception_handler(Exception, problems.answer_failure)
     paths = frozenset({"/parse", "/health", "/metrics", "/openapi.json", *FILES})
-    gate = Gate(api, settings=settings, batcher=batcher, metrics=metrics, paths=paths)
-    _add_parse(api, parser, settings, batcher, metrics)
-    _add_status(api, parser, settings, gate)
+    app = Middleware(api, settings=settings, scheduler=scheduler, metrics=metrics, paths=paths)
+    _add_parse(api, parser, settings, scheduler, metrics)
+    _add_status(api, parser, settings, app)
     _add_files(api)
     # FastAPI promises 422 for bodies that do not fit; here they are answered 400.
     for operations in api.openapi()["paths"].values():
         for operation in operations.values():
             operation["responses"].pop("422", None)
-    return gate
+    return app
 
 
-def _add_parse(api: FastAPI, parser: Parser, settings: Settings, batcher: Batcher, metrics: Metrics) -> None:
+def _add_parse(
+    api: FastAPI, parser: Parser, settings: Settings, scheduler: Scheduler, metrics: Metrics
+) -> None:
     refusals: dict[int | str, dict[str, Any]] = {
         status: {"model": ErrorAnswer, "description": what} for status, what in REFUSALS.items()
     }
+    texts = {kind: {"schema": {"type": "string"}} for kind in WRITERS}
+    responses = {**refusals, 200: {"content": texts}}
+    answers = Answers(parser, settings, scheduler, metrics)
 
-    @api.post("/parse", response_model=ParseAnswer, responses=refusals, summary="Parse text or words")
-    async def parse(request: ParseRequest) -> Response:
-        """Parse raw text, or sentences that are already in words."""
-        answer = _answer(request, parser, settings, batcher, metrics)
+    @api.post(
+        "/parse", response_model=ParseAnswer | TextsAnswer, responses=responses, summary="Parse text or words"
+    )
+    async def parse(request: ParseRequest, accept: Annotated[str, Header()] = "") -> Response:
+        """Parse raw text, or sentences that are already in words.
+
+        With `Accept: text/x-conllu` or `text/x-brackets` the answer is that file instead of JSON.
+        """
         try:
-            return await asyncio.wait_for(answer, settings.time_limit)
+            return await asyncio.wait_for(answers.answer(request, accept), settings.time_limit)
         except asyncio.TimeoutError:
             raise problems.out_of_time(settings.time_limit) from None
 
 
-async def _answer(
-    request: ParseRequest, parser: Parser, settings: Settings, batcher: Batcher, metrics: Metrics
-) -> Response:
-    if request.k > settings.max_k:
-        raise problems.bad_request(f"k: this server gives at most {settings.max_k} trees a sentence")
-    sources = await run_in_threadpool(_sources, request, parser)
-    _check_lengths(sources, settings)
-    found = await asyncio.wrap_future(batcher.submit(sources, Wanted(request.k, request.confidence)))
-    render = partial(sentence_answer, confidence=request.confidence, layouts=request.svg)
-    content = await run_in_threadpool(lambda: _json({"sentences": [render(parses) for parses in found]}))
-    metrics.sentences.inc(len(sources))
-    metrics.words.inc(sum(len(source.words) for source in sources))
-    return Response(content, media_type="application/json")
+class Answers:
+    """From a request to its answer."""
 
+    def __init__(self, parser: Parser, settings: Settings, scheduler: Scheduler, metrics: Metrics) -> None:
+        self.parser, self.settings, self.scheduler, self.metrics = parser, settings, scheduler, metrics
+        self._long = CapacityLimiter(1)  # long texts wait for each other, short ones for none of them
 
-def _sources(request: ParseRequest, parser: Parser) -> list[Source]:
-    if request.text is None:
-        return [Source(tuple(sentence)) for sentence in request.words or []]
-    text = request.text
-    return [
-        Source(
-            one.words,
-            text[one.start : one.end],
-            one.offsets,
-            one.end < len(text) and not text[one.end].isspace(),
+    async def answer(self, request: ParseRequest, accept: str) -> Response:
+        """The answer in the format that is accepted."""
+        self._check_request(request)
+        each = await self._split(request)
+        sentences = [sentence for own in each for sentence in own]
+        self._check_sentences(sentences, bool(request.require or request.forbid))
+        kind = _accepted(accept)
+        layouts = [] if kind else request.svg
+        wanted = Wanted(
+            request.k,
+            request.confidence and not kind,
+            tuple(map(tuple, request.require)),
+            tuple(map(tuple, request.forbid)),
+            len(layouts),
         )
-        for one in parser.split(text)
-    ]
+        best = Wanted(pictures=len(layouts))
+        short = self.settings.max_words_beyond
+        tasks = [Task(one, wanted if len(one.words) <= short else best) for one in sentences]
+        write = WRITERS[kind] if kind else write_json(request, short)
+        found = await asyncio.wrap_future(self.scheduler.submit(tasks, write))
+        self.metrics.sentences.inc(len(sentences))
+        self.metrics.words.inc(sum(len(one.words) for one in sentences))
+        pieces = iter(found)
+        texts = [list(islice(pieces, len(own))) for own in each]
+        if kind:
+            begin = b"# newdoc\n" if kind == "text/x-conllu" and isinstance(request.text, list) else b""
+            return Response(b"".join(begin + b"".join(own) for own in texts if own), media_type=kind)
+        parts = [b'{"sentences":[' + b",".join(own) + b"]}" for own in texts]
+        if isinstance(request.text, list):
+            parts = [b'{"texts":[' + b",".join(parts) + b"]}"]
+        return Response(parts[0], media_type="application/json")
 
-
-def _check_lengths(sources: list[Source], settings: Settings) -> None:
-    if len(sources) > settings.max_sentences:
-        raise Problem(
-            413,
-            "too_many_sentences",
-            f"{len(sources)} sentences, but this server takes {settings.max_sentences} a request: send several",
-        )
-    for number, source in enumerate(sources, 1):
-        if len(source.words) > settings.max_words:
+    def _check_request(self, request: ParseRequest) -> None:
+        settings = self.settings
+        if request.k > settings.max_k:
+            raise problems.bad_request(f"k: this server gives at most {settings.max_k} trees per sentence")
+        length = sum(map(len, request.texts))
+        if length > settings.max_text:
             raise Problem(
                 413,
-                "sentence_too_long",
-                f"sentence {number} has {len(source.words)} words, but this server takes {settings.max_words} "
-                "a sentence",
+                "text_too_long",
+                f"{length} characters, but this server takes {settings.max_text} per request: send several",
+            )
+        # Before the work of splitting; a text of no sentence counts too.
+        self._check_count(max(len(request.texts), len(request.words or [])))
+
+    async def _split(self, request: ParseRequest) -> list[list[Any]]:
+        """The sentences of each text; those in words are one list."""
+
+        def split(items: list[Any]) -> list[list[Any]]:
+            style, one = request.style, request.one_sentence
+            return [self.parser.sentences(item, style=style, one_sentence=one) for item in items]
+
+        try:
+            if request.text is None:
+                return [[sentence for own in split(request.words or []) for sentence in own]]
+            limiter = self._long if sum(map(len, request.texts)) > LONG_TEXT else None
+            return await to_thread.run_sync(split, request.texts, limiter=limiter, abandon_on_cancel=True)
+        except ArcspanError as error:
+            raise problems.bad_request(str(error)) from None
+
+    def _check_count(self, count: int) -> None:
+        if count > self.settings.max_sentences:
+            raise Problem(
+                413,
+                "too_many_sentences",
+                f"{count} sentences, but this server takes {self.settings.max_sentences} per request: send several",
             )
 
+    def _check_sentences(self, sentences: list[Any], constrained: bool) -> None:
+        self._check_count(len(sentences))
+        if constrained and len(sentences) != 1:
+            raise problems.bad_request(
+                f"constraints are about the words of one sentence, but there are {len(sentences)}: "
+                'send one, as "words" if its text is split in two'
+            )
+        most = self.settings.max_words_beyond if constrained else self.settings.max_words
+        for number, sentence in enumerate(sentences, 1):
+            if len(sentence.words) > most:
+                raise Problem(
+                    413,
+                    "sentence_too_long",
+                    f"sentence {number} has {len(sentence.words)} words, but this server takes {most} per sentence"
+                    + (" with constraints" if constrained else ""),
+                )
 
-def _json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+
+def _accepted(header: str) -> str:
+    """Which of `WRITERS` an Accept header wants most; "" for JSON.
+
+    >>> _accepted("text/html, text/x-conllu;q=0.5, */*;q=0.1")
+    'text/x-conllu'
+    """
+    found = [(0.0, "")]
+    for part in header.split(",")[:16]:
+        kind, _, options = part.strip().lower().partition(";")
+        weight = re.search(r"\bq\s*=\s*([01](?:\.\d{0,3})?)", options)
+        if kind in WRITERS or kind in ("application/json", "*/*"):
+            found.append((float(weight[1]) if weight else 1.0, kind))
+    _, kind = max(found, key=lambda pair: pair[0])
+    return kind if kind in WRITERS else ""
 
 
-def _add_status(api: FastAPI, parser: Parser, settings: Settings, gate: Gate) -> None:
+def _add_status(api: FastAPI, parser: Parser, settings: Settings, app: Middleware) -> None:
     @api.get("/health", summary="Whether the server takes requests, and what it serves")
     async def health() -> dict[str, Any]:
         """503 while the server is stopping, 200 otherwise."""
-        if gate.stopping:
+        if app.stopping:
             raise problems.stopping()
         config = parser.config
         return {
             "status": "ok",
             "version": __version__,
             "model": {name: config.get(name) for name in ("name", "language", "system", "licence")},
+            "styles": parser.styles,
             "limits": {
                 name: getattr(settings, name)
-                for name in ("max_body", "max_sentences", "max_words", "max_k", "time_limit")
+                for name in (
+                    "max_body",
+                    "max_text",
+                    "max_sentences",
+                    "max_words",
+                    "max_words_beyond",
+                    "max_k",
+                    "time_limit",
+                )
             },
             "token": settings.token is not None,
         }
@@ -182,7 +267,7 @@ def _add_status(api: FastAPI, parser: Parser, settings: Settings, gate: Gate) ->
     @api.get("/metrics", summary="Counters for Prometheus", response_class=Response)
     async def metrics() -> Response:
         """In Prometheus' text format."""
-        return Response(gate.metrics.text(), media_type=CONTENT_TYPE)
+        return Response(app.metrics.text(), media_type=CONTENT_TYPE)
 
 
 def _add_files(api: FastAPI) -> None:

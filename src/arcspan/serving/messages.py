@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from arcspan.parser import Parse
+from arcspan.rendering import Layout
 
-Layout = Literal["wide", "tall"]
+Constraint = Annotated[list[int | str], Field(min_length=1, max_length=4)]
+Constraints = Annotated[list[Constraint], Field(max_length=1_000)]
 
 
 class ParseRequest(BaseModel):
@@ -22,22 +26,56 @@ class ParseRequest(BaseModel):
             "examples": [
                 {"text": "Logic plays a maximal role here."},
                 {"words": [["Logic", "plays", "a", "role"]], "k": 3, "confidence": True},
+                {
+                    "words": ["Logic", "plays", "a", "role"],
+                    "require": [[2, 4, "NP"]],
+                    "forbid": [["arc", 4, 1]],
+                },
             ]
         },
     )
 
-    text: str | None = Field(None, description="Raw text; the server splits it into sentences and words.")
+    text: str | list[str] | None = Field(
+        None, description="Raw text, or a list of texts; the server splits them into sentences and words."
+    )
     words: list[str] | list[list[str]] | None = Field(
         None, description="One sentence in words, or a list of such sentences; words are never split."
     )
     k: int = Field(1, ge=1, description="How many of the best trees to give for each sentence.")
     confidence: bool = Field(False, description="Whether to give the probability of every span and arc.")
-    svg: list[Layout] = Field([], description='Pictures to give: "wide", "tall" (one word a line), or both.')
+    style: str | None = Field(
+        None, description="Whose conventions to follow, of those that /health names; null for the default."
+    )
+    one_sentence: bool = Field(
+        False, description="Whether each text is one sentence, whatever it looks like."
+    )
+    require: Constraints = Field(
+        [],
+        description="What the trees of the one sentence must have: [i, j] or [i, j, label] for a constituent over "
+        'words i+1..j, ["arc", head, word], ["head", i, j, head], ["root", word].',
+    )
+    forbid: Constraints = Field([], description="The same that they must not have.")
+    svg: list[Layout] = Field(
+        [],
+        max_length=8,
+        description='Pictures to give: "wide", "tall" (one word per line), "indented" (a list, for narrow pages), or '
+        '"auto", the first of them that is not wider than `width`.',
+    )
+    width: int = Field(1200, ge=100, le=100_000, description="For pictures, in pixels.")
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _texts(cls, text: Any) -> Any:
+        """Check here, for one clear message: pydantic reports both branches of a union."""
+        if text is not None and not all(
+            isinstance(one, str) for one in (text if isinstance(text, list) else [text])
+        ):
+            raise ValueError("give a string, or a list of strings")
+        return text
 
     @field_validator("words", mode="before")
     @classmethod
     def _sentences(cls, words: Any) -> Any:
-        """Check here, for one clear message: pydantic reports both branches of a union."""
         if words is None:
             return None
         if not isinstance(words, list):
@@ -53,14 +91,26 @@ class ParseRequest(BaseModel):
                     )
         return sentences
 
+    @field_validator("svg", "require", "forbid")
+    @classmethod
+    def _once(cls, given: list[Any]) -> list[Any]:
+        return list({repr(one): one for one in given}.values())
+
     @model_validator(mode="after")
     def _text_or_words(self) -> ParseRequest:
         if (self.text is None) == (self.words is None):
             raise ValueError('give either "text" or "words"')
-        for text in [self.text or "", *(word for sentence in self.words or [] for word in sentence)]:
-            if any("\ud800" <= character <= "\udfff" for character in text):
-                raise ValueError("half of a surrogate pair is no character: send valid Unicode")
+        try:
+            for text in self.texts or ["".join(words) for words in self.words or []]:
+                text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError("half of a surrogate pair is not a character: send valid Unicode") from None
         return self
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts, where there are any."""
+        return [self.text] if isinstance(self.text, str) else self.text or []
 
 
 class Confidences(BaseModel):
@@ -79,14 +129,20 @@ class TreesAnswer(BaseModel):
 
     tags: list[str] = Field(description="A part-of-speech tag for each word, of the treebank's own set.")
     upos: list[str] = Field(description="A universal part-of-speech tag for each word.")
-    heads: list[int] = Field(description="The head of each word; words are 1..n, 0 is the root.")
-    relations: list[str] = Field(description="The relation of each word to its head.")
-    constituents: list[tuple[int, int, str]] = Field(
-        description="i, j, label of each constituent, over words i+1..j; top-down, from left to right."
+    lemmas: list[str] = Field(description='A lemma for each word; "" where the model gives none.')
+    features: list[str] = Field(description='Morphological features for each word, such as "Number=Sing".')
+    heads: list[int] | None = Field(
+        description="The head of each word; words are 1..n, 0 is the root. Null from a model without dependencies."
     )
-    brackets: str = Field(description="The constituency tree in brackets.")
-    conllu: str = Field(description="The dependency tree in CoNLL-U.")
+    relations: list[str] | None = Field(description="The relation of each word to its head.")
+    constituents: list[tuple[int, int, str]] | None = Field(
+        description="i, j, label of each constituent, over words i+1..j; top-down, from left to right. Null from a "
+        "model without constituents."
+    )
+    brackets: str | None = Field(description="The constituency tree in brackets.")
+    conllu: str | None = Field(description="The dependency tree in CoNLL-U.")
     score: float | None = Field(description="In the model's own unit.")
+    rank: int | None = Field(None, description="1 for the best trees, 2 for the second best, where k > 1.")
     confidence: Confidences | None = Field(None, description="Where it was asked for and the model knows it.")
     svg: dict[str, str] | None = Field(None, description="The pictures that were asked for, by layout.")
 
@@ -101,7 +157,13 @@ class SentenceAnswer(TreesAnswer):
     offsets: list[tuple[int, int]] | None = Field(
         description="Characters (Unicode code points) of the request's text for each word; null for words."
     )
+    multiword: list[tuple[int, int, str]] = Field(
+        description="Tokens of several words, such as can't: first word, last word (from 1), form."
+    )
     approximate: bool = Field(description="Whether the sentence was too long for the exact search.")
+    reason: str | None = Field(
+        None, description="Why there are fewer trees than asked for, or no confidence."
+    )
     error: str | None = Field(
         None, description="Why this sentence could not be parsed; its trees say nothing then."
     )
@@ -116,6 +178,12 @@ class ParseAnswer(BaseModel):
     sentences: list[SentenceAnswer]
 
 
+class TextsAnswer(BaseModel):
+    """Where a list of texts was given: the sentences of each, in order."""
+
+    texts: list[ParseAnswer]
+
+
 class ErrorContent(BaseModel):
     """What went wrong."""
 
@@ -125,50 +193,57 @@ class ErrorContent(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """Every answer that is no success."""
+    """Every answer but a success."""
 
     error: ErrorContent
 
 
-def sentence_answer(parses: list[Parse], confidence: bool, layouts: list[Layout]) -> dict[str, Any]:
-    """A sentence's k best parses as plain data (the shape of `SentenceAnswer`)."""
-    best = parses[0]
-    found: dict[str, Any] = {
-        "text": best.text if best.text is not None else " ".join(best.words),
-        "words": best.words,
-        "offsets": best.offsets,
-        "approximate": best.approximate,
-        **_trees(best, confidence, layouts),
-    }
-    if best.error is not None:
-        found["error"] = best.error
-    if len(parses) > 1:
-        found["alternatives"] = [_trees(parse, confidence, layouts) for parse in parses[1:]]
-    return found
+Write = Callable[[list[Parse]], bytes]
 
 
-def _trees(parse: Parse, confidence: bool, layouts: list[Layout]) -> dict[str, Any]:
-    sure = parse.confidence if confidence and parse.error is None else None
-    found: dict[str, Any] = {
-        "tags": parse.tags,
-        "upos": parse.upos,
-        "heads": parse.dependencies.heads,
-        "relations": parse.dependencies.relations,
-        "constituents": parse.constituency.spans,
-        "brackets": parse.brackets(),
-        "conllu": parse.conllu(),
-        "score": _finite(parse.score),
-    }
-    if confidence:
+def write_json(request: ParseRequest, max_words_beyond: int) -> Write:
+    """What makes JSON (the shape of `SentenceAnswer`) from a sentence's parses."""
+
+    def write(parses: list[Parse]) -> bytes:
+        short = len(parses[0].words) <= max_words_beyond
+        trees = [_trees(parse, request, short) for parse in parses]
+        found, own = trees[0], TreesAnswer.model_fields
+        if len(parses) > 1:
+            found["alternatives"] = [{name: one[name] for name in own if name in one} for one in trees[1:]]
+        if not short and (request.k > 1 or request.confidence):
+            found["reason"] = (
+                f"a sentence of {len(parses[0].words)} words: this server gives other trees than the best, and "
+                f"probabilities, for up to {max_words_beyond} words"
+            )
+        elif request.confidence and found["confidence"] is None and parses[0].error is None:
+            found["reason"] = (
+                "this sentence is too long to sum over all its trees in the memory that there is"
+            )
+        return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+
+    return write
+
+
+def write_conllu(parses: list[Parse]) -> bytes:
+    """The dependency trees of a sentence's parses."""
+    return "".join(parse.conllu() for parse in parses).encode("utf-8")
+
+
+def write_brackets(parses: list[Parse]) -> bytes:
+    """The constituency trees of a sentence's parses, one per line."""
+    return "".join(parse.brackets() + "\n" for parse in parses).encode("utf-8")
+
+
+def _trees(parse: Parse, request: ParseRequest, short: bool) -> dict[str, Any]:
+    found = {**parse.to_dict(), "conllu": parse.conllu() if "dependency" in parse.layers else None}
+    if not math.isfinite(parse.score):
+        found["score"] = None  # JSON has no name for it
+    sure = parse.confidence if request.confidence and short and parse.error is None else None
+    if request.confidence:
         found["confidence"] = None if sure is None else sure.to_dict()
-    if layouts:
+    if request.svg:
         found["svg"] = {
-            layout: parse.to_svg(layout=layout, **({} if sure is None else {"confidence": sure}))
-            for layout in layouts
+            layout: parse.to_svg(layout=layout, width=request.width, confidence=sure)
+            for layout in request.svg
         }
     return found
-
-
-def _finite(value: Any) -> float | None:
-    """A number that JSON can write, or None."""
-    return float(value) if value is not None and math.isfinite(value) else None

@@ -49,14 +49,28 @@ def body_too_large(limit: int) -> Problem:
     )
 
 
+def answer_too_large(limit: int) -> Problem:
+    """More bytes in the answer than the limit."""
+    return Problem(
+        413,
+        "answer_too_large",
+        f"the answer is larger than {limit} bytes: send fewer sentences, or ask for fewer trees or pictures",
+    )
+
+
 def too_busy(waiting: int) -> Problem:
     """As many requests are waiting as may."""
     return Problem(429, "too_busy", f"{waiting} requests are waiting already: try again later", retry=True)
 
 
-def too_many_readers() -> Problem:
-    """As many bodies are on their way as may be."""
+def too_many_connections() -> Problem:
+    """As many connections, or bodies on their way, as there may be."""
     return Problem(503, "too_many_connections", "too many requests at once: try again later", retry=True)
+
+
+def head_too_slow(seconds: float) -> Problem:
+    """The headers of a request did not arrive in time."""
+    return Problem(408, "head_too_slow", f"the request's headers did not arrive within {seconds:g} seconds")
 
 
 def body_too_slow(seconds: float) -> Problem:
@@ -94,7 +108,7 @@ async def answer_problem(_: Request, problem: Problem) -> JSONResponse:
 
 
 async def answer_http(_: Request, error: HTTPException) -> JSONResponse:
-    """Unknown paths, wrong methods, bodies that are no JSON at all."""
+    """Unknown paths, wrong methods, bodies that are not JSON."""
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_").replace("-", "_")
     return Problem(error.status_code, code, str(error.detail)).response(dict(error.headers or {}))
 

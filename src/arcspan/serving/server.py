@@ -1,25 +1,33 @@
-"""uvicorn, with a stop that loses nothing.
+"""uvicorn, with a stop that loses nothing and ends in time.
 
 uvicorn closes connections that are idle at the moment it is told to stop, also those whose next request is
 already on the wire. Here the server first stops listening, answers whatever still arrives on open
-connections for a moment, with `Connection: close`, and only then closes them.
+connections for a moment, with `Connection: close`, and only then closes them. Requests that are worked on have the
+grace period of the settings but for its last second; those that are not done by then are answered 503.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
+import threading
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 
 import uvicorn
 
 from arcspan.errors import ArcspanError
-from arcspan.serving.gate import Gate
+from arcspan.serving.connections import Connection, most_connections
+from arcspan.serving.middleware import Middleware
 
-GRACE_SECONDS = 1.0
+LINGER_SECONDS = 1.0  # for requests that are on the wire when the server is told to stop
+ENDING_SECONDS = 1.0  # the last of the grace period: requests that are not done are refused, and threads end
+SENDING_SECONDS = 0.2  # of these for the refusals
 BACKLOG = 512
+ACCEPTED_AT_ONCE = 16  # before older connections can make room
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -41,42 +49,45 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    gate: Gate,
+    app: Middleware,
     listener: socket.socket,
     *,
     access_log: bool = False,
     started: Callable[[], None] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish what was taken; a second SIGINT ends at once."""
-    Server(gate, access_log=access_log, started=started).run(sockets=[listener])
+    Server(app, access_log=access_log, started=started).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server for a `Gate`; `should_exit = True` stops it as a signal does."""
+    """uvicorn's server for a `Middleware`; `should_exit = True` stops it as a signal does."""
 
     def __init__(
-        self, gate: Gate, *, access_log: bool = False, started: Callable[[], None] | None = None
+        self, app: Middleware, *, access_log: bool = False, started: Callable[[], None] | None = None
     ) -> None:
+        settings = app.settings
         config = uvicorn.Config(
-            gate,
-            http="h11",
+            app,
+            http=partial(Connection, settings=settings, most=most_connections(settings)),
+            loop="asyncio",
             ws="none",
             lifespan="on",
-            log_level="info" if access_log else "warning",
+            log_level="info" if access_log else "error",
             access_log=access_log,
             server_header=False,
-            backlog=BACKLOG,
-            timeout_keep_alive=15,
-            timeout_graceful_shutdown=int(gate.settings.time_limit + gate.settings.body_time_limit) + 5,
+            backlog=ACCEPTED_AT_ONCE,
+            timeout_keep_alive=settings.idle_time_limit,
         )
         super().__init__(config)
-        self._gate = gate
+        self._app = app
         self._when_started = started
         self._asked_to_stop = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
         await super().startup(sockets)
+        for listener in sockets or []:
+            listener.listen(BACKLOG)  # asyncio takes one number for both
         if self._when_started is not None:
             self._when_started()
 
@@ -85,17 +96,32 @@ class Server(uvicorn.Server):
         # uvicorn raises the signal once more when all is done; a stop that was asked for is a success here.
         if self._asked_to_stop and sig == signal.SIGINT:
             self.force_exit = True
+        if not self._asked_to_stop:  # however busy the machine is, the grace period is the end
+            end = threading.Timer(self._app.settings.grace, os._exit, (0,))
+            end.daemon = True
+            end.start()
         self.should_exit = self._asked_to_stop = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, answer what arrives on open connections for a moment, finish the rest."""
-        self._gate.stopping = True
+        """Stop listening, answer what arrives on open connections for a moment, finish the rest in time."""
+        self._app.stopping = True
         for server in self.servers:
             server.close()
         for listener in sockets or []:
             listener.close()
-        loop = asyncio.get_running_loop()
-        end = loop.time() + GRACE_SECONDS
-        while self.server_state.connections and loop.time() < end and not self.force_exit:
+        loop, working = asyncio.get_running_loop(), max(0.0, self._app.settings.grace - ENDING_SECONDS)
+        loop.call_later(working, self._give_up)
+        begun = loop.time()
+        while self.server_state.connections and not self.force_exit:
+            if loop.time() - begun > min(LINGER_SECONDS, working):
+                break
             await asyncio.sleep(0.02)
+        self.config.timeout_graceful_shutdown = working - (loop.time() - begun) + SENDING_SECONDS
         await super().shutdown(sockets)
+
+    def _give_up(self) -> None:
+        """The grace period is over: nobody is waited for any more."""
+        self._app.scheduler.give_up()
+        for connection in list(self.server_state.connections):
+            if connection.waits:
+                connection.transport.abort()

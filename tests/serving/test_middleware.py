@@ -151,3 +151,16 @@ def test_no_answer_in_time_is_503(start: Start, held: HeldParser) -> None:
     assert answer.headers["Retry-After"] == "1"
     held.let_all_go()
     wait_until(lambda: server.parse(text="Logic plays.").status_code == 200)
+
+
+def test_the_time_limit_ends_the_work(start: Start, held: HeldParser) -> None:
+    """It ended the waiting only: all sentences were parsed, and their pictures drawn, for nobody."""
+    server = start(held, time_limit=0.2, batch_sentences=3)
+    answer = server.parse(words=[["Logic", "plays"]] * 300, svg=["wide"])
+    assert answer.json()["error"]["code"] == "out_of_time"
+    assert server.client.get("/health").status_code == 200
+    wait_until(lambda: server.metric("arcspan_waiting") == 0)
+    held.let_all_go()
+    wait_until(lambda: server.parse(text="Logic plays.").status_code == 200)
+    assert held.sizes[0] == 3
+    assert set(held.sizes[1:]) == {1}

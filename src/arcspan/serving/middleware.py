@@ -1,4 +1,4 @@
-"""What stands before the application: token, body limits, counts, and an eye on clients that leave.
+"""What stands before the application: origins, token, body limits, counts, and an eye on clients that leave.
 
 Plain ASGI, because a body must be counted while it arrives and not after. A request's body is read whole
 before the application sees it, so a slow or broken client holds a connection and a few bytes, nothing more.
@@ -12,12 +12,13 @@ import hmac
 import time
 from typing import Any
 
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arcspan.serving import problems
-from arcspan.serving.batching import Batcher
 from arcspan.serving.metrics import Metrics
 from arcspan.serving.problems import Problem
+from arcspan.serving.scheduler import Scheduler
 from arcspan.serving.settings import Settings
 
 GUARDED = ("/parse", "/metrics")  # the paths that need the token
@@ -34,25 +35,44 @@ class ClientLeft(Exception):
     """The connection is gone: there is nobody to answer."""
 
 
-class Gate:
+class Middleware:
     """The ASGI application around the application."""
 
     def __init__(
-        self, app: ASGIApp, *, settings: Settings, batcher: Batcher, metrics: Metrics, paths: frozenset[str]
+        self,
+        app: ASGIApp,
+        *,
+        settings: Settings,
+        scheduler: Scheduler,
+        metrics: Metrics,
+        paths: frozenset[str],
     ) -> None:
         self.app = app
         self.settings = settings
-        self.batcher = batcher
+        self.scheduler = scheduler
         self.metrics = metrics
         self.paths = paths
         self.stopping = False
         self._reading = 0
+        self._entry: ASGIApp = self._answer
+        if settings.origins:  # outermost, so that pages from there can read refusals too
+            self._entry = CORSMiddleware(
+                self._answer,
+                allow_origins=settings.origins,
+                allow_methods=("GET", "POST"),
+                allow_headers=("Authorization", "Content-Type"),
+                expose_headers=("Retry-After",),
+            )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope["query_string"] = b""  # the page's link holds a text, which is not for the access log
+        await self._entry(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = _Answer(send, self)
         begun = time.perf_counter()
         try:
@@ -85,15 +105,13 @@ class Gate:
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.settings.max_body:
             raise problems.body_too_large(self.settings.max_body)
-        if scope["path"] == "/parse" and scope["method"] == "POST" and self.batcher.full:
-            raise problems.too_busy(self.batcher.most)
 
     async def _read(self, receive: Receive, headers: dict[str, str]) -> bytes:
         """The whole body, within the limits of size and time."""
         if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
             return b""
         if self._reading >= self.settings.max_reading:
-            raise problems.too_many_readers()
+            raise problems.too_many_connections()
         self._reading += 1
         self.metrics.reading.set(self._reading)
         try:
@@ -123,9 +141,9 @@ class _Incoming:
 class _Answer:
     """`send` with the headers that every answer has; remembers the status."""
 
-    def __init__(self, send: Send, gate: Gate) -> None:
+    def __init__(self, send: Send, app: Middleware) -> None:
         self._send = send
-        self._gate = gate
+        self._app = app
         self.status = 500
 
     async def __call__(self, message: Message) -> None:
@@ -134,7 +152,7 @@ class _Answer:
             own = list(message.get("headers", []))
             given = {name.lower() for name, _ in own}
             own += [pair for pair in HEADERS if pair[0] not in given]
-            if self._gate.stopping:
+            if self._app.stopping:
                 own.append((b"connection", b"close"))
             message = {**message, "headers": own}
         await self._send(message)

@@ -1,0 +1,283 @@
+"""Which sentences are parsed next: those of all clients, in fair turns.
+
+A thread gives the parser a turn at a time and never waits for one to fill: while a turn is parsed, sentences
+gather for the next. Requests share the parser by the work that their sentences cost (self-clocked fair queueing,
+Golestani 1994), so that a request of one sentence is soon through, whoever sent a thousand before it. A search cannot
+be interrupted: so sentences that take long (very long ones, or many trees and pictures) have threads of their own,
+and nobody else waits for them. How sentences share a batch is the parser's business.
+
+Everything that takes time is done here, a sentence at a time: parsing, probabilities, pictures, and the bytes of the
+answer. A request that nobody waits for any more, because its client left or its time is over, is dropped before its
+next sentence.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from itertools import count
+from typing import Any, NamedTuple
+
+from arcspan.errors import ArcspanError
+from arcspan.parser import Parse, Parser
+from arcspan.serving import problems
+from arcspan.serving.metrics import Metrics
+from arcspan.serving.settings import Settings
+
+log = logging.getLogger("arcspan.serving")
+
+LONG = 250.0  # the cost from which a sentence waits with its like
+
+
+class Wanted(NamedTuple):
+    """What is asked of a sentence."""
+
+    k: int = 1
+    confidence: bool = False
+    require: tuple[Any, ...] = ()
+    forbid: tuple[Any, ...] = ()
+    pictures: int = 0  # of each tree
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The parser's options for what is asked beyond the best tree; {} where nothing is."""
+        found: dict[str, Any] = {"k": self.k if self.k > 1 else None, "confidence": self.confidence}
+        found |= {"require": self.require, "forbid": self.forbid}
+        return {name: value for name, value in found.items() if value}
+
+    def cost(self, n: int) -> float:
+        """About how long a sentence of n words takes, in words of short sentences."""
+        trees = n * (1 + 3 * (n / 100) ** 2)  # a part of the work grows with n, and a part faster
+        return 1 + trees * (4 if self.options else 1) + (n + 20) * self.k * self.pictures
+
+
+class Task(NamedTuple):
+    """A sentence of a request, from `Parser.sentences`, and what is asked of it."""
+
+    sentence: Any
+    wanted: Wanted = Wanted()
+
+    @property
+    def cost(self) -> float:
+        """About how long it takes."""
+        return self.wanted.cost(len(self.sentence.words))
+
+
+class Job:
+    """A request on its way; `future` becomes the answer's bytes, one piece per sentence.
+
+    write   makes the piece of the answer from the parses of a sentence
+    """
+
+    def __init__(self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]) -> None:
+        self.tasks = tasks
+        self.write = write
+        self.found: list[bytes] = [b""] * len(tasks)
+        self.next = 0
+        self.left = len(tasks)
+        self.size = 0
+        self.tag = 0.0  # its place in a queue
+        self.future: Future[list[bytes]] = Future()
+        self.lock = threading.Lock()  # for what several threads change: `found`, `left`, `size` and the end
+        self._ending = threading.Lock()
+
+    @property
+    def over(self) -> bool:
+        """Whether nobody waits for it any more."""
+        return self.future.done()
+
+    @property
+    def cost(self) -> float:
+        """What is still to be done."""
+        return sum(task.cost for task in self.tasks[self.next :])
+
+    def end(self, problem: Exception | None = None) -> None:
+        """Answer it with what was found or with a problem, unless it is over."""
+        with self._ending:  # by the thread that parses, or by one that refuses it
+            # A future that runs can no longer be cancelled: so a client that leaves now is answered into the void.
+            if self.over or not self.future.set_running_or_notify_cancel():
+                return
+            if problem is None:
+                self.future.set_result(self.found)
+            else:
+                self.future.set_exception(problem)
+
+
+Place = tuple[Job, int]  # a job and the position of one of its sentences
+
+
+class Queue:
+    """Jobs by the tag of their next sentence, under the lock of the scheduler."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[float, int, Job]] = []  # a heap
+        self._now = 0.0  # the tag of the sentence that last had its turn
+        self._numbers = count()
+
+    def push(self, job: Job) -> None:
+        """Queue a job's next sentence."""
+        job.tag = max(job.tag, self._now) + job.tasks[job.next].cost
+        heapq.heappush(self.jobs, (job.tag, next(self._numbers), job))
+
+    def pop(self) -> Job:
+        """The job whose sentence is next."""
+        self._now, _, job = heapq.heappop(self.jobs)
+        return job
+
+
+class Scheduler:
+    """Threads that have the parser work on what clients sent, in fair turns.
+
+    >>> scheduler = Scheduler(parser)  # doctest: +SKIP
+    >>> tasks = [Task(sentence) for sentence in parser.sentences("Logic plays.")]  # doctest: +SKIP
+    >>> scheduler.submit(tasks, lambda parses: parses[0].conllu().encode()).result()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self, parser: Parser, settings: Settings | None = None, metrics: Metrics | None = None
+    ) -> None:
+        self.parser = parser
+        self.settings = settings if settings is not None else Settings()
+        self.metrics = metrics if metrics is not None else Metrics()
+        self._short, self._long = Queue(), Queue()  # jobs with sentences that had no turn yet
+        self._jobs: set[Job] = set()  # without an answer
+        self._closing = False
+        self._changed = threading.Condition()
+        # The parser has threads of its own for a turn of many sentences.
+        queues = [self._short, *[self._long] * max(1, parser.predictor.threads - 1)]
+        self._threads = [threading.Thread(target=self._work, args=(queue,), daemon=True) for queue in queues]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def at_work(self) -> bool:
+        """Whether one of its threads still runs."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    def submit(self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]) -> Future[list[bytes]]:
+        """Take a request; its future may be cancelled. Where too many wait, the one with most work is refused."""
+        job = Job(tasks, write)
+        refused: Job | None = None
+        with self._changed:
+            if self._closing:
+                raise problems.stopping()
+            if len(self._jobs) >= self.settings.max_waiting:
+                refused = max([job, *self._queued()], key=lambda other: other.cost)
+            if refused is not job:
+                self._jobs.add(job)
+                self.metrics.waiting.set(len(self._jobs))
+                self._queue_next(job)
+        job.future.add_done_callback(lambda _: self._forget(job))
+        if refused is not None:
+            refused.end(problems.too_busy(self.settings.max_waiting))
+        if not tasks:
+            job.end()
+        return job.future
+
+    def _queued(self) -> list[Job]:
+        return [job for queue in (self._short, self._long) for _, _, job in queue.jobs if not job.over]
+
+    def give_up(self) -> None:
+        """Answer all that is left with a refusal: the server is stopping."""
+        with self._changed:
+            jobs = list(self._jobs)
+        for job in jobs:
+            job.end(problems.stopping())
+
+    def close(self, timeout: float | None = None) -> None:
+        """Finish what was taken and end the threads, or wait no longer than `timeout` seconds for that."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        end = None if timeout is None else time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(None if end is None else max(0.0, end - time.monotonic()))
+
+    def _forget(self, job: Job) -> None:
+        with self._changed:
+            self._jobs.discard(job)
+            self.metrics.waiting.set(len(self._jobs))
+            self._changed.notify_all()
+
+    def _queue_next(self, job: Job) -> None:
+        """Queue a job's next sentence, where there is one."""
+        if job.next < len(job.tasks):
+            (self._short if job.tasks[job.next].cost < LONG else self._long).push(job)
+            self._changed.notify_all()
+
+    def _work(self, queue: Queue) -> None:
+        while turn := self._next_turn(queue):
+            begun = time.perf_counter()
+            self._parse(turn)
+            self.metrics.batch_seconds.observe(time.perf_counter() - begun)
+            self.metrics.batch_sentences.observe(len(turn))
+
+    def _next_turn(self, queue: Queue) -> list[Place]:
+        """The next sentences in a queue, until the turn is full; [] when all is done for good."""
+        most = self.settings.batch_sentences if queue is self._short else 1
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: queue.jobs or (self._closing and not self._jobs))
+                turn: list[Place] = []
+                cost = 0.0
+                while queue.jobs and len(turn) < most and cost < self.settings.batch_words:
+                    job = queue.pop()
+                    if job.over:
+                        continue
+                    turn.append((job, job.next))
+                    cost += job.tasks[job.next].cost
+                    job.next += 1
+                    self._queue_next(job)
+                if turn or (self._closing and not self._jobs):
+                    return turn
+
+    def _parse(self, turn: list[Place]) -> None:
+        plain = [(job, place) for job, place in turn if not job.tasks[place].wanted.options]
+        beyond = [(job, place) for job, place in turn if job.tasks[place].wanted.options]
+        sentences = [job.tasks[place].sentence for job, place in plain]
+        try:
+            found = list(self.parser.stream(sentences, max(1, len(sentences))))
+        except Exception:
+            # One bad sentence must not spoil the others' answers: each for itself, to find it.
+            log.exception("a turn of %d sentences failed; its sentences are parsed one by one", len(plain))
+            beyond += plain
+        else:
+            for place, parses in zip(plain, found, strict=True):
+                self._deliver(place, partial(place[0].write, parses))
+        for place in beyond:
+            self._deliver(place, partial(self._parse_one, place))
+
+    def _parse_one(self, place: Place) -> bytes:
+        """One sentence by itself, with all that is asked about it."""
+        job, position = place
+        task = job.tasks[position]
+        (parses,) = self.parser.stream([task.sentence], **task.wanted.options)
+        if (task.wanted.require or task.wanted.forbid) and parses[0].error is not None:
+            raise ArcspanError(parses[0].error)  # what the client required is not possible
+        return job.write(parses)
+
+    def _deliver(self, place: Place, write: Callable[[], bytes]) -> None:
+        """Put a sentence's piece of the answer in its job; the last one makes the answer."""
+        job, position = place
+        if job.over:
+            return
+        try:
+            piece = write()
+        except ArcspanError as error:
+            return job.end(problems.bad_request(str(error)))
+        except Exception:
+            log.exception("a sentence of %d words failed", len(job.tasks[position].sentence.words))
+            return job.end(problems.internal())
+        with job.lock:
+            job.found[position] = piece
+            job.left -= 1
+            job.size += len(piece)
+        if job.size > self.settings.max_answer:
+            job.end(problems.answer_too_large(self.settings.max_answer))
+        elif not job.left:
+            job.end()

@@ -1,0 +1,55 @@
+"""Noun chunks of Docs with Universal Dependencies."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+spacy = pytest.importorskip("spacy", reason="spaCy is not installed (arcspan[spacy])")
+
+from spacy.language import Language  # noqa: E402
+from spacy.tokens import Doc, DocBin  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Language:
+    """A pipeline with the English model inside the package."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe("arcspan", config={"threads": 1})
+    return nlp
+
+
+def chunks(doc: Doc) -> list[str]:
+    return [chunk.text for chunk in doc.noun_chunks]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Mary gave the old man a red apple in the park.",
+            ["Mary", "the old man", "a red apple", "the park"],
+        ),
+        ("He is a very good doctor.", ["He", "a very good doctor"]),
+        ("John's dog barked at the three cats and a bird.", ["John's dog", "the three cats", "a bird"]),
+        ("The city council of New York met on Monday.", ["The city council", "New York", "Monday"]),
+        ("Run!", []),
+    ],
+)
+def test_the_chunks_of_a_sentence_are_its_nouns_with_what_belongs_to_them(
+    nlp: Language, text: str, expected: list[str]
+) -> None:
+    """Of the first sentence, spaCy's own rules found one chunk of four."""
+    assert chunks(nlp(text)) == expected
+
+
+def test_chunks_do_not_overlap_and_survive_the_way_through_bytes(nlp: Language) -> None:
+    doc = nlp(
+        "The old astronomer, who lived near the river bank, saw a strange light with his new telescope."
+    )
+    found = [(chunk.start, chunk.end) for chunk in doc.noun_chunks]
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(found)) and len(found) >= 4
+    (again,) = DocBin(docs=[doc]).get_docs(nlp.vocab)
+    assert chunks(again) == chunks(doc)
+    assert next(chunk.text for chunk in doc[:6].noun_chunks) == "The old astronomer"

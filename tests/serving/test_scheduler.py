@@ -1,0 +1,204 @@
+"""One thread, many requests: turns across them, fairness, cancellation, failures, a clean end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arcspan.parser import Parse, Parser
+from arcspan.serving import Settings
+from arcspan.serving.problems import Problem
+from arcspan.serving.scheduler import Scheduler, Task, Wanted
+from tests.serving.conftest import HeldParser
+
+DOG = ("The", "dog", "sees", "Ada", ".")
+
+
+def write(parses: list[Parse]) -> bytes:
+    return " ".join(parses[0].words).encode()
+
+
+def task(parser: Parser, *words: str, **wanted: Any) -> Task:
+    """A sentence as requests bring it."""
+    (sentence,) = parser.sentences(words or DOG)
+    return Task(sentence, Wanted(**wanted))
+
+
+def dogs(scheduler: Scheduler, count: int = 1) -> Future[list[bytes]]:
+    """A request of so many sentences."""
+    return scheduler.submit([task(scheduler.parser)] * count, write)
+
+
+@pytest.fixture
+def scheduler(held: HeldParser) -> Iterator[Scheduler]:
+    scheduler = Scheduler(held, Settings(max_waiting=20, batch_sentences=8, batch_words=100))
+    yield scheduler
+    held.let_all_go()
+    scheduler.close()
+
+
+@pytest.fixture
+def busy(scheduler: Scheduler, held: HeldParser) -> Scheduler:
+    """Its thread holds a turn, so that what comes next must wait together."""
+    dogs(scheduler)
+    assert held.begun.acquire(timeout=30)
+    return scheduler
+
+
+def test_what_waits_during_a_turn_is_parsed_together(busy: Scheduler, held: HeldParser) -> None:
+    futures = [dogs(busy, 2) for _ in range(3)]
+    held.let_all_go()
+    for future in futures:
+        assert future.result(30) == [b"The dog sees Ada ."] * 2
+    assert held.sizes == [1, 6]
+
+
+def test_a_small_request_overtakes_a_large_one_that_came_first(busy: Scheduler, held: HeldParser) -> None:
+    large, small = dogs(busy, 40), dogs(busy)
+    held.go.release(2)
+    assert len(small.result(30)) == 1
+    assert not large.done()
+    held.let_all_go()
+    assert len(large.result(30)) == 40
+    assert held.sizes == [1, 8, 8, 8, 8, 8, 1]
+
+
+def test_nobody_waits_for_a_sentence_that_takes_long(scheduler: Scheduler, held: HeldParser) -> None:
+    """A search cannot be interrupted: four long ones stopped everything."""
+    held.holds_from = 100
+    long = [scheduler.submit([task(held, *["Logic"] * 150)], write) for _ in range(4)]
+    assert held.begun.acquire(timeout=30)
+    assert len(dogs(scheduler, 20).result(30)) == 20
+    many = scheduler.submit([task(held, k=10, pictures=2)], write)
+    assert not any(one.done() for one in (*long, many))
+    held.let_all_go()
+    for one in (*long, many):
+        assert len(one.result(30)) == 1
+
+
+def test_a_turn_ends_at_its_number_of_words_too(busy: Scheduler, held: HeldParser) -> None:
+    future = busy.submit([task(held, *["Logic"] * 30)] * 5, write)
+    held.let_all_go()
+    future.result(30)
+    assert held.sizes == [1, 3, 2]
+
+
+def test_what_takes_longer_costs_more() -> None:
+    plain = Wanted().cost(25)
+    assert plain < Wanted(k=2).cost(25) < Wanted(k=2, pictures=2).cost(25) < Wanted(k=9, pictures=2).cost(25)
+    assert plain < Wanted(confidence=True).cost(25)
+    assert Wanted().cost(250) > 20 * plain
+
+
+def test_sentences_of_a_text_keep_their_places(
+    scheduler: Scheduler, held: HeldParser, parser: Parser
+) -> None:
+    held.let_all_go()
+    text, found = "Logic sees. Ada plays.", []
+
+    def keep(parses: list[Parse]) -> bytes:
+        found.extend(parses)
+        return b""
+
+    scheduler.submit([Task(one) for one in held.sentences(text)], keep).result(30)
+    assert found == parser(text)
+    assert found[1].text == "Ada plays."
+    assert found[1].offsets == ((12, 15), (16, 21), (21, 22))
+
+
+def test_where_too_many_wait_the_one_with_most_work_is_refused(busy: Scheduler, held: HeldParser) -> None:
+    waiting = [dogs(busy, count) for count in (1, 9, 2, *[1] * 16)]
+    small = dogs(busy)
+    for refused in (waiting[1], dogs(busy, 3)):
+        with pytest.raises(Problem) as problem:
+            refused.result(30)
+        assert problem.value.status == 429
+    waiting[0].cancel()
+    last = dogs(busy, 3)
+    held.let_all_go()
+    for future in (*waiting[2:], small, last):
+        assert future.result(30)
+
+
+def test_a_cancelled_request_is_not_parsed(busy: Scheduler, held: HeldParser) -> None:
+    unwanted, wanted = dogs(busy, 5), dogs(busy)
+    assert unwanted.cancel()
+    held.let_all_go()
+    wanted.result(30)
+    assert held.sizes == [1, 1]
+
+
+def test_an_answer_that_grows_too_large_ends_its_request(toy_bundle: Path) -> None:
+    parser = Parser(toy_bundle, threads=1)
+    scheduler = Scheduler(parser, Settings(max_answer=1_000, batch_sentences=1))
+    written: list[int] = []
+
+    def large(parses: list[Parse]) -> bytes:
+        written.append(len(parses))
+        return b" " * 400
+
+    future = scheduler.submit([task(parser)] * 9, large)
+    with pytest.raises(Problem) as problem:
+        future.result(30)
+    assert (problem.value.status, problem.value.code) == (413, "answer_too_large")
+    scheduler.close()
+    assert len(written) == 3
+
+
+def test_closing_finishes_what_was_taken_and_takes_no_more(toy_bundle: Path) -> None:
+    held = HeldParser(toy_bundle)
+    scheduler = Scheduler(held, Settings(batch_sentences=2))
+    futures = [dogs(scheduler, 3) for _ in range(3)]
+    held.let_all_go()
+    scheduler.close()
+    assert all(len(future.result(0)) == 3 for future in futures)
+    with pytest.raises(Problem) as refused:
+        dogs(scheduler)
+    assert (refused.value.status, refused.value.code) == (503, "stopping")
+
+
+def test_giving_up_answers_all_at_once_and_waits_for_no_sentence(busy: Scheduler, held: HeldParser) -> None:
+    futures = [dogs(busy, 3) for _ in range(3)]
+    busy.give_up()
+    for future in futures:
+        with pytest.raises(Problem) as problem:
+            future.result(0)
+        assert problem.value.code == "stopping"
+    busy.close(timeout=0)
+    assert busy.at_work
+    held.let_all_go()
+    busy.close()
+    assert not busy.at_work
+    assert held.sizes == [1]
+
+
+class Fragile(Parser):
+    """A parser that fails on one word."""
+
+    def stream(self, items: Any, *given: Any, **options: Any) -> Any:
+        items = list(items)
+        if any("crash" in sentence.words for sentence in items):
+            raise RuntimeError("on purpose")
+        yield from super().stream(items, *given, **options)
+
+
+def test_a_sentence_that_fails_spoils_no_other_request(
+    toy_bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    parser = Fragile(toy_bundle)
+    scheduler = Scheduler(parser)
+    futures = [
+        scheduler.submit([task(parser), task(parser, word)], write) for word in ("fine", "crash", "Ada")
+    ]
+    assert [len(futures[place].result(30)) for place in (0, 2)] == [2, 2]
+    with pytest.raises(Problem) as failed:
+        futures[1].result(30)
+    assert failed.value.status == 500
+    assert "on purpose" not in failed.value.message
+    assert "on purpose" in caplog.text
+    assert len(dogs(scheduler).result(30)) == 1
+    scheduler.close()
