@@ -19,7 +19,7 @@ def files(tmp_path: Path) -> list[str]:
 def test_four_files_give_a_table(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["evaluate", *files]) == 0
     out = capsys.readouterr().out
-    assert "LAS                        66.67" in out
+    assert ["LAS", "66.67"] in [line.split() for line in out.splitlines()]
     assert "[rules:COLLINS|tags:predicted|arcspan:" in out
 
 
@@ -32,9 +32,28 @@ def test_json_is_for_machines(files: list[str], capsys: pytest.CaptureFixture[st
 
 def test_one_kind_of_files_is_enough(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["evaluate", files[0], files[2], "--json"]) == 0
-    assert "las" not in json.loads(capsys.readouterr().out)
+    assert json.loads(capsys.readouterr().out)["las"] is None
     assert run(["evaluate", files[1], files[3], "--json"]) == 0
-    assert "f1" not in json.loads(capsys.readouterr().out)
+    assert json.loads(capsys.readouterr().out)["f1"] is None
+
+
+def test_raw_text_is_scored_by_aligned_words(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = "1\tDogsbark.\t_\tX\t_\t_\t0\troot\t_\t_\n\n"
+    _, second = Path(files[3]).read_text(encoding="utf-8").split("\n\n", 1)
+    one_word = tmp_path / "one_word.conllu"
+    one_word.write_text(row + second, encoding="utf-8")
+    assert run(["evaluate", "--raw", files[1], str(one_word)]) == 0
+    assert ["Sentences", "100.00", "100.00", "100.00", "-"] in [
+        line.split() for line in capsys.readouterr().out.splitlines()
+    ]
+    assert run(["evaluate", "--raw", files[1], str(one_word), "--json"]) == 0
+    words = json.loads(capsys.readouterr().out)["Words"]
+    assert (words["gold"], words["predicted"], words["right"]) == (9, 7, 6)
+    one_word.write_text(row.replace("Dogs", "Cats") + second, encoding="utf-8")
+    assert run(["evaluate", "--raw", files[1], str(one_word)]) == 2
+    assert "one_word.conllu:1: the text differs from" in capsys.readouterr().err
 
 
 def test_further_predictions_are_further_runs(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +70,7 @@ def test_labels_and_relations_are_listed_on_demand(
     assert run(["evaluate", *files, "--labels"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["NP", "2", "1", "100.00", "50.00", "66.67"] in lines
-    assert ["nsubj", "1", "2", "50.00", "100.00", "66.67"] in lines
+    assert ["nsubj", "1", "2", "50.00", "100.00", "66.67", "|", "2", "2", *["100.00"] * 3] in lines
 
 
 def test_evalbs_own_summary_counts_error_sentences(
@@ -93,6 +112,9 @@ def test_a_prm_file_changes_the_rules(
         ([0, 1, 2], [], "files come in pairs"),
         ([1, 3], ["--evalb"], "--evalb needs bracket files"),
         ([0, 2], ["--evalb", "--json"], "leave out --json and --labels"),
+        ([0, 1], ["--raw"], "--raw takes two CoNLL-U files"),
+        ([1, 3, 3], ["--raw"], "--raw takes two CoNLL-U files"),
+        ([1, 3], ["--raw", "--punctuation", "none"], "leave out --punctuation"),
     ],
 )
 def test_wrong_calls_are_refused_with_a_reason(

@@ -6,8 +6,10 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,7 +132,7 @@ def test_lines_are_parsed_as_they_arrive(toy_bundle: Path) -> None:
     ("name", "start"),
     [
         ("a.ptb", "(TOP (S"),
-        ("a.conllu", "# text = Logic"),
+        ("a.conllu", "# newdoc\n# sent_id = 1\n# newpar\n# text = Logic"),
         ("a.jsonl", '{"text"'),
         ("a.html", "<!doctype html>"),
     ],
@@ -197,25 +199,116 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(
     with part.open("a") as file:  # a kill may leave more than was noted
         file.write("(TOP (S half")
     code, _, error = parse(lines, "--words", "-o", out, "--resume")
-    assert code == 0 and "going on after 5 sentences" in error
+    assert code == 0 and "continuing after 5 sentences" in error
     assert out.read_text() == wanted
-    assert sorted(os.listdir(tmp_path)) == ["in.txt", "out.ptb"]
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "out.ptb", "out.ptb.done.json"]
     code, _, error = parse(lines, "--words", "-o", out, "--resume")
     assert code == 0 and "complete" in error
+    assert parse(lines, "--words", "-o", out)[0] == 0
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "out.ptb"]
 
 
-def test_a_run_goes_on_only_with_the_same_input_and_settings(
+@pytest.fixture
+def interrupted(
     parse: Parse, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> Callable[..., tuple[int, str, str]]:
+    """Three of the eight sentences are parsed; then the run is called again with --resume and other options."""
     out = tmp_path / "out.txt"
     with monkeypatch.context() as patch:
         Interrupted(patch, after=3)
         parse(lines, "--words", "-f", "brackets", "-o", out)
-    code, _, error = parse(lines, "--words", "-f", "conllu", "-o", out, "--resume")
-    assert code == 2 and "other settings (format)" in error
-    lines.write_text(lines.read_text().replace("sees", "plays", 1))
-    code, _, error = parse(lines, "--words", "-f", "brackets", "-o", out, "--resume")
-    assert code == 2 and "the input has changed" in error
+
+    def again(*options: object) -> tuple[int, str, str]:
+        return parse(lines, "--words", "-f", "brackets", "-o", out, "--resume", *options)
+
+    return again
+
+
+def test_a_run_continues_only_with_the_same_settings(interrupted: Parse) -> None:
+    assert "other settings (format)" in interrupted("-f", "conllu")[2]
+    code, _, error = interrupted("-k", 2, "--memory", "1GB")
+    assert code == 2 and "other settings (memory, k)" in error
+    assert interrupted()[0] == 0
+
+
+def test_a_run_continues_only_with_the_same_input(interrupted: Parse, lines: Path) -> None:
+    text = lines.read_text()
+    lines.write_text(text.replace("sees", "plays", 1))
+    code, _, error = interrupted()
+    assert code == 2 and "made from another input" in error
+    lines.write_text(text)
+    assert interrupted()[0] == 0
+
+
+def test_a_run_does_not_continue_with_a_shorter_input(
+    interrupted: Parse, lines: Path, tmp_path: Path
+) -> None:
+    """Issue 15, 4: the sentences that were covered were written, though they were no longer in the input."""
+    lines.write_text("".join(lines.read_text().splitlines(keepends=True)[:2]))
+    code, _, error = interrupted()
+    assert code == 2 and "made from a longer input (3 items, now 2)" in error
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_a_run_does_not_continue_with_an_output_that_somebody_changed(
+    interrupted: Parse, tmp_path: Path
+) -> None:
+    part = tmp_path / "out.txt.part"
+    part.write_text(part.read_text().replace("(NNP Ada)", "(NNP Eva)"))
+    code, _, error = interrupted()
+    assert code == 2 and "changed since" in error
+
+
+def test_an_output_is_complete_only_for_the_input_and_settings_that_made_it(
+    parse: Parse, lines: Path, tmp_path: Path
+) -> None:
+    """Issue 15, 4: an output that another input had made was called complete."""
+    out, other = tmp_path / "out.ptb", tmp_path / "other.txt"
+    other.write_text("Kurt plays .\n")
+    call = ("--words", "-o", out, "--resume")
+    assert parse(lines, *call)[0] == 0
+    text = out.read_text()
+    assert parse(lines, *call)[2] == f"{out} is complete: nothing left to do\n"
+    code, _, error = parse(other, *call)
+    assert code == 2 and "made from" in error
+    code, _, error = parse(lines, *call, "--memory", "1GB")
+    assert code == 2 and "other settings (memory)" in error
+    with lines.open("a") as file:
+        file.write("Ada plays .\n")
+    code, _, error = parse(lines, *call)
+    assert code == 2 and "made from a shorter input" in error
+    assert out.read_text() == text
+    out.write_text("something else")
+    code, _, error = parse(lines, *call)
+    assert code == 2 and "changed since" in error
+    (tmp_path / "out.ptb.done.json").unlink()
+    code, _, error = parse(lines, *call)
+    assert code == 2 and "out.ptb.done.json does not" in error
+
+
+def test_an_input_called_part_is_not_destroyed(parse: Parse, tmp_path: Path) -> None:
+    """Issue 15, 5: OUT.part was overwritten, though it was the input."""
+    for suffix in (".part", ".part.json", ".done.json"):
+        source = tmp_path / f"out.ptb{suffix}"
+        source.write_text("Ada sees Kurt .\n")
+        code, _, error = parse(source, "--words", "-o", tmp_path / "out.ptb")
+        assert code == 2 and "is also the input" in error
+        assert source.read_text() == "Ada sees Kurt .\n"
+
+
+def test_a_second_run_to_the_same_output_is_refused(parse: Parse, lines: Path, tmp_path: Path) -> None:
+    """Issue 15, 5: two runs shared OUT.part, and the wrong one won."""
+    from arcspan.cli.resuming import Resumable
+
+    out = tmp_path / "out.ptb"
+    with Resumable(str(out), {}, resume=False) as first:
+        for options in ((), ("--resume",)):
+            code, _, error = parse(lines, "--words", "-o", out, *options)
+            assert code == 2 and "another run is writing to" in error
+        first._ahead.append("")
+        first.write("the first run's\n", 1)
+    assert out.read_text() == "the first run's\n"
+    assert parse(lines, "--words", "-o", out)[0] == 0
 
 
 def test_without_resume_a_run_begins_anew(
@@ -236,7 +329,7 @@ def test_without_resume_a_run_begins_anew(
         (b"Ada sees Kurt.\n\xc3", "in.txt:2: the last character is cut off"),
         (b"Ada sees\x00 Kurt.\n", "in.txt:1: a zero byte"),
         ("Ada".encode("utf-16"), "in.txt:1: the file is in UTF-16"),
-        (gzip.compress(os.urandom(2000))[:-500], "damaged or cut off"),
+        (gzip.compress(os.urandom(2000).hex().encode())[:-500], "damaged or cut off"),
     ],
 )
 def test_a_file_that_is_not_text_is_named(parse: Parse, tmp_path: Path, content: bytes, reason: str) -> None:
@@ -303,7 +396,7 @@ def test_a_small_memory_limit_marks_long_sentences(parse: Parse, tmp_path: Path)
 
 def test_a_paragraph_without_end_is_read_in_parts() -> None:
     text = "a dog " * (LONGEST // 4)
-    items = list(items_of([text[k : k + 9999] for k in range(0, len(text), 9999)], words=False))
+    items = list(items_of([text[k : k + 9999] for k in range(0, len(text), 9999)], "text"))
     assert len(items) == 2
     assert "".join(str(item.content) for item in items) == text
     assert items[1].start == len(str(items[0].content))
@@ -314,7 +407,7 @@ def test_the_input_is_not_overwritten(parse: Parse, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text(TEXT, encoding="utf-8")
     code, out, err = parse(text, "-o", text, "-f", "brackets")
-    assert code == 2 and "is the input too" in err and not out
+    assert code == 2 and "is also the input" in err and not out
     assert text.read_text(encoding="utf-8") == TEXT
 
 
@@ -333,7 +426,7 @@ def test_another_model_of_the_same_name_does_not_go_on(
     with monkeypatch.context() as patch:
         patch.setattr("arcspan.parser.Parse.brackets", stop)
         code, _, err = parse(text, "-o", output)
-    assert code != 0 and "--resume goes on" in err
+    assert code != 0 and "--resume continues" in err
     noted = json.loads(Path(f"{output}.part.json").read_text(encoding="utf-8"))
     noted["settings"]["model"][1] = "another"
     Path(f"{output}.part.json").write_text(json.dumps(noted), encoding="utf-8")
@@ -369,3 +462,268 @@ def test_words_with_white_space_of_any_kind_make_a_pair_that_fits(parse: Parse, 
     for path in pair:
         assert parse(text, "--words", "-o", path)[0] == 0
     assert run(["treebank", "check", *map(str, pair)]) == 0
+
+
+PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+
+
+@PIPES
+@pytest.mark.parametrize("options", [(), ("--words",)])
+def test_a_pipe_is_read_as_a_file_is(parse: Parse, tmp_path: Path, options: tuple[str, ...]) -> None:
+    """Issue 15, 3: what a first look had read was lost, or opening the pipe again hung."""
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    file.write_text(TEXT)
+    os.mkfifo(pipe)
+    thread = threading.Thread(target=pipe.write_text, args=(TEXT,))
+    thread.start()
+    found = parse(pipe, *options, "-f", "brackets")
+    thread.join()
+    assert found == parse(file, *options, "-f", "brackets")
+    assert found[1]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="needs /dev/stdin")
+def test_standard_input_has_a_name_too(toy_bundle: Path) -> None:
+    """Issue 15, 3."""
+    command = [
+        sys.executable,
+        "-m",
+        "arcspan",
+        "parse",
+        "-m",
+        str(toy_bundle),
+        "/dev/stdin",
+        "-f",
+        "brackets",
+    ]
+    done = subprocess.run(command, input=TEXT, capture_output=True, text=True)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 3
+
+
+def test_a_closed_standard_output_is_said_so(toy_bundle: Path, tmp_path: Path) -> None:
+    """Issue 15, 11: `>&-` ended in an AttributeError."""
+    command = f"{sys.executable} -m arcspan parse -m {toy_bundle} 'Ada sees Kurt.' -f brackets"
+    done = subprocess.run(["bash", "-c", f"{command} >&-"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "error: standard output is closed\n")
+    silent = subprocess.run(["bash", "-c", f"{command} -o {tmp_path}/a.ptb <&- >&- 2>&-"])
+    assert silent.returncode == 0 and (tmp_path / "a.ptb").read_text().startswith("(TOP")
+
+
+BUSY = """
+import signal, sys, threading
+from arcspan.cli import main
+from arcspan.parser import Parser
+
+stream = Parser.stream
+
+def busy(self, *args, **options):
+    yield from list(stream(self, *args, **options))[:1]
+    threading.Thread(target=threading.Event().wait).start()  # a batch that takes for ever
+    print("busy", flush=True)
+    while True:  # as compiled code is, which no signal interrupts
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            pass
+
+Parser.stream = busy
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job ignores
+main()
+"""
+
+
+def test_an_interrupt_does_not_wait_for_a_batch(toy_bundle: Path, lines: Path, tmp_path: Path) -> None:
+    """Issue 15, 11: Ctrl-C waited until the batch was done."""
+    out = tmp_path / "out.ptb"
+    command = [
+        sys.executable,
+        "-c",
+        BUSY,
+        "parse",
+        "-m",
+        str(toy_bundle),
+        str(lines),
+        "--words",
+        "-o",
+        str(out),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "busy\n"
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 1
+    # The signal may come before or after the first sentence is written.
+    assert "sentences are kept" in error and "interrupted" in error
+
+
+CONLLU = """# sent_id = a
+# text = Let's go.
+1-2\tLet's\t_\t_\t_\t_\t_\t_\t_\t_
+1\tLet\tlet\tVERB\tVB\t_\t_\t_\t_\t_
+2\t's\tus\tPRON\tPRP\t_\t_\t_\t_\t_
+3\tgo\tgo\tVERB\tVB\t_\t_\t_\t_\tSpaceAfter=No
+3.1\tnow\t_\t_\t_\t_\t_\t_\t_\t_
+4\t.\t.\tPUNCT\t.\t_\t_\t_\t_\t_
+
+# a comment
+1\tAda\t_\t_\t_\t_\t_\t_\t_\t_
+2\tplays\t_\t_\t_\t_\t_\t_\t_\t_
+
+"""
+
+
+def test_a_conllu_file_is_recognised_and_its_words_comments_and_tokens_are_kept(
+    parse: Parse, tmp_path: Path
+) -> None:
+    path, out = tmp_path / "in.txt", tmp_path / "out.conllu"
+    path.write_text(CONLLU)
+    code, _, error = parse(path, "-o", out)
+    assert code == 0 and f"{path}: looks like conllu" in error
+    first, second = read_conllu(out)
+    assert first.comments == ("# sent_id = a", "# text = Let's go.")
+    assert [token.id for token in first.tokens] == ["1-2", "1", "2", "3", "4"]
+    assert first.text == first.spell() == "Let's go."
+    assert first.tree.words == ("Let", "'s", "go", ".")
+    assert second.comments == ("# a comment", "# text = Ada plays")
+    assert parse(path, "--input", "conllu", "-o", out)[2] == ""
+
+
+def test_a_bracket_file_is_recognised_and_its_words_are_parsed(
+    parse: Parse, tmp_path: Path, standard_input: Callable[[bytes], None]
+) -> None:
+    trees = "(TOP\n  (S (NP (NNP Ada)) (VP (VBZ sees) (NP (-NONE- *)) (NP (-LRB- -LRB-) (NNP Kurt)))))\n(S (UH No))\n"
+    path = tmp_path / "in.ptb"
+    path.write_text(trees)
+    code, out, error = parse(path, "-f", "json")
+    assert code == 0 and "looks like brackets" in error
+    assert [json.loads(line)["words"] for line in out.splitlines()] == [["Ada", "sees", "(", "Kurt"], ["No"]]
+    standard_input(trees.encode())
+    assert parse("-", "-f", "json") == (0, out, "<stdin>: looks like brackets: its words are parsed "
+                                        "(--input text takes it as prose)\n")  # fmt: skip
+    path.write_text(trees + "(S (NP")
+    code, _, error = parse(path, "-f", "json")
+    assert code == 2 and "in.ptb:4: " in error
+
+
+def test_prose_that_begins_with_a_bracket_is_prose(parse: Parse, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("(Ada (a dog) sees Kurt.)\n")
+    code, out, error = parse(path, "-f", "json")
+    assert (code, error) == (0, "") and json.loads(out)["words"][0] == "("
+
+
+def test_a_line_is_one_sentence_whatever_is_in_it(parse: Parse, tmp_path: Path) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("Ada plays. Kurt plays.\n\nEvery dog plays\n")
+    found = [json.loads(line) for line in parse(path, "--input", "lines", "-f", "json")[1].splitlines()]
+    words = [["Ada", "plays", ".", "Kurt", "plays", "."], ["Every", "dog", "plays"]]
+    assert [parse["words"] for parse in found] == words
+    assert [[path.read_text()[i:j] for i, j in parse["offsets"]] for parse in found] == words
+    assert [parse["text"] for parse in found] == ["Ada plays. Kurt plays.", "Every dog plays"]
+
+
+def test_conllu_numbers_sentences_and_marks_the_document_its_paragraphs_and_multiword_tokens(
+    parse: Parse, tmp_path: Path
+) -> None:
+    path = tmp_path / "in.txt"
+    path.write_text("Ada can't play. Kurt plays.\n\nEvery dog plays.\n")
+    lines = parse(path, "-f", "conllu")[1].splitlines()
+    assert [line for line in lines if line.startswith("#")] == [
+        *("# newdoc", "# sent_id = 1", "# newpar", "# text = Ada can't play."),
+        *("# sent_id = 2", "# text = Kurt plays."),
+        *("# sent_id = 3", "# newpar", "# text = Every dog plays."),
+    ]
+    assert "2-3\tcan't" + "\t_" * 8 in lines
+    lines = parse(path, "-f", "conllu", "--input", "lines", "-k", 2)[1].splitlines()
+    assert [line for line in lines if line.startswith("# sent_id")] == [
+        f"# sent_id = {n}" for n in (1, 1, 2, 2)
+    ]
+
+
+def test_the_trees_of_a_sentence_are_followed_by_a_blank_line(parse: Parse) -> None:
+    blocks = parse("Ada sees Kurt. Every dog plays.", "-k", 2, "-f", "brackets")[1].split("\n\n")
+    assert [len(block.splitlines()) for block in blocks] == [2, 2, 0]
+
+
+def test_constraints_hold_for_the_one_sentence(parse: Parse) -> None:
+    plain, bound = (
+        [
+            line.split("\t")[6]
+            for line in parse("Ada sees Kurt", "-f", "conllu", *options)[1].splitlines()
+            if "\t" in line
+        ]
+        for options in ((), ("--forbid", "root,2", "--require", "arc,1,3"))
+    )
+    assert plain == ["2", "0", "2"] and bound[1] != "0" and bound[2] == "1"
+    code, _, error = parse("Ada plays. Kurt plays.", "--require", "span,0,2")
+    assert code == 2 and "one sentence, but here are 2" in error
+    code, _, error = parse("Ada plays.", "--require", "tree,0,2")
+    assert code == 2 and "constraint" in error
+    code, out, error = parse("Ada plays.", "--require", "root,1", "--require", "root,2", "-f", "conllu")
+    assert (code, out) == (2, "") and "root" in error
+    text = "  Ada  plays."
+    found = json.loads(parse(text, "--require", "root,1", "-f", "json")[1])
+    assert [text[start:end] for start, end in found["offsets"]] == ["Ada", "plays", "."]
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (["Ada", "-o", "out.foo"], "no format is known by .foo"),
+        (["Ada", "-o", "/nonexistent/x.svg"], "error: /nonexistent: no such folder"),
+        (["Ada", "-o", "/nonexistent/x.ptb.gz"], "error: /nonexistent: no such folder"),
+        (["Ada", "--words", "--input", "lines"], "contradict"),
+        (["Ada", "--confidence", "-f", "brackets"], "--confidence needs"),
+        (["Ada", "-o", "a.png.gz"], "compressed already"),
+        (["Ada", "--mbr", "--require", "root,1"], "--mbr"),
+        (["Ada", "--style", "gum"], "no style 'gum'"),
+        (["Ada", "--style", "gum", "--require", "root,1"], "no style 'gum'"),
+    ],
+)
+def test_an_output_that_cannot_be_is_refused_before_anything_is_parsed(
+    parse: Parse, args: list[str], reason: str
+) -> None:
+    code, out, error = parse(*args)
+    assert (code, out) == (2, "") and reason in error
+
+
+def test_several_pictures_are_numbered_and_named(parse: Parse, tmp_path: Path) -> None:
+    _, _, error = parse("Ada sees Kurt. Every dog plays.", "-k", 2, "-o", tmp_path / "a.svg")
+    assert sorted(os.listdir(tmp_path)) == ["a-1-1.svg", "a-1-2.svg", "a-2-1.svg", "a-2-2.svg"]
+    assert error == f"4 pictures, one per parse: {tmp_path}/a-1-1.svg to {tmp_path}/a-2-2.svg\n"
+
+
+def test_pictures_have_layouts_probabilities_and_other_formats(parse: Parse, tmp_path: Path) -> None:
+    text = "Ada sees every tree."
+    wide, tall = (parse(text, "-f", "svg", "--layout", layout)[1] for layout in ("wide", "tall"))
+    assert wide != tall
+    assert parse(text, "-f", "svg", "--layout", "wide", "--confidence")[1] != wide
+    assert "\\begin{dependency}" in parse(text, "-f", "tikz")[1]
+    assert parse(text, "-f", "pretty", "--layout", "indented")[1] != parse(text, "-f", "pretty")[1]
+    page = parse(text, "-k", 2, "--confidence", "-f", "html")[1]
+    assert text in page and "1. score" in page and "probability" in page
+
+
+def test_a_png_is_one(parse: Parse, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert", reason="needs the extra pictures")
+    assert parse("Ada sees Kurt.", "-o", tmp_path / "a.png")[0] == 0
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_people_are_told_of_compilation_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from numba.core import event
+
+    from arcspan.cli.parse import _telling_of_compilation
+
+    for terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        with _telling_of_compilation():
+            for _ in range(2):
+                with event.trigger_event("numba:compile"):
+                    pass
+    assert capsys.readouterr().err == "compiling the search for this machine: once, some seconds\n"

@@ -60,10 +60,16 @@ def test_stats_takes_folders_and_several_pairs(tmp_path: Path, capsys: Captured)
     assert rows == ["bank/train", "bank/dev", f"{tmp_path.name}/a"]
 
 
-def test_stats_needs_files_in_pairs(tmp_path: Path, capsys: Captured) -> None:
-    assert call("stats", write(tmp_path)[0]) == 2
-    assert "files come in pairs" in capsys.readouterr().err
-    assert call("stats", tmp_path / "x.ptb", tmp_path) == 2
+def test_stats_takes_a_single_file_of_either_kind(tmp_path: Path, capsys: Captured) -> None:
+    brackets, conll = write(tmp_path)
+    assert call("stats", conll, brackets) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[1:] == ["3", "10", "3.3", "6", "100.0", "-", "0", "7", "9"]
+    assert lines[2].split()[1:] == ["3", "10", "3.3", "6", "-", "-", "5", "0", "9"]
+    assert not any("incompatible" in line for line in lines)
+
+
+def test_stats_names_a_folder_without_treebanks(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "empty").mkdir()
     assert call("stats", tmp_path / "empty") == 2
     assert "no train, dev or test" in capsys.readouterr().err
@@ -121,6 +127,16 @@ def test_check_goes_on_after_files_fall_apart(tmp_path: Path, capsys: Captured) 
     ]
 
 
+def test_check_takes_a_single_file(tmp_path: Path, capsys: Captured) -> None:
+    brackets, conll = write(
+        tmp_path, TREES.replace("(NP (NN sic", "(TOP (NN sic"), WORDS.replace("\tadvmod\t", "\t_\t")
+    )
+    assert call("check", brackets) == 2
+    assert capsys.readouterr().out == f"{brackets}:2: a wrapper (TOP) inside the tree\n"
+    assert call("check", conll) == 2
+    assert capsys.readouterr().out == f"{conll}:8: word 6, 'here', has no relation to its head\n"
+
+
 def test_check_lists_what_it_looks_for(capsys: Captured) -> None:
     assert call("check", "--kinds") == 0
     assert "incompatible" in capsys.readouterr().out
@@ -163,9 +179,9 @@ def test_a_bad_file_is_one_clear_message_and_exit_code_2(
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
     outputs = {"filter": ["b.ptb", "b.conllu"], "learn-rules": ["rules.json"]}.get(verb, [])
     files = ["a.ptb", "a.conllu", *outputs]
-    # A folder in the first place of `stats` is a folder of pairs, which this one is not.
-    if verb == "stats" and brackets is None:
-        message = "a.ptb: no train, dev or test"
+    # A folder is a folder of treebanks to `stats`, which this one is not.
+    if verb == "stats" and None in (brackets, conll):
+        message = message.replace("Is a directory", "no train, dev or test")
     assert call(verb, *(tmp_path / name for name in files)) == 2
     captured = capsys.readouterr()
     told = captured.out if verb == "check" and captured.out else captured.err
@@ -182,6 +198,35 @@ def test_filter_writes_the_compatible_sentences_as_they_were(tmp_path: Path, cap
     assert (target[0].read_text(), target[1].read_text()) == (TREES, WORDS)
     assert call("filter", *files, *target, "--max-length", 3, "--min-length", 2) == 0
     assert [sentence.sent_id for sentence in read_conllu(target[1])] == ["two"]
+
+
+def test_filter_takes_a_single_file(tmp_path: Path, capsys: Captured) -> None:
+    brackets, conll = write(tmp_path, MISFIT_TREE + TREES, MISFIT_WORDS + WORDS)
+    assert call("filter", brackets, tmp_path / "b.ptb", "--max-length", 3) == 0
+    assert (tmp_path / "b.ptb").read_text() == MISFIT_TREE + "".join(TREES.splitlines(keepends=True)[1:])
+    assert call("filter", conll, tmp_path / "b.conllu", "--min-length", 3, "--max-length", 3) == 0
+    assert [sentence.sent_id for sentence in read_conllu(tmp_path / "b.conllu")] == ["misfit", "two"]
+    assert call("filter", brackets, conll, tmp_path / "b.ptb") == 2
+    assert "Two files are needed" in capsys.readouterr().err
+
+
+def test_filter_leaves_out_documents_by_their_comments_in_both_files(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    words = WORDS.replace("# sent_id = one", "# newdoc id = a\n# genre = essay\n# sent_id = one")
+    words = words.replace("# sent_id = three", "# newdoc id = b\n# genre = news\n# sent_id = three")
+    files = write(tmp_path, TREES, words)
+    target = tmp_path / "b.ptb", tmp_path / "b.conllu"
+    assert call("filter", *files, *target, "--without", "genre=essay,esay") == 0
+    told = capsys.readouterr().err
+    assert "2 sentences of other documents left out" in told and "no document has genre = esay" in told
+    assert target[0].read_text() == TREES.splitlines(keepends=True)[2]
+    assert [sentence.sent_id for sentence in read_conllu(target[1])] == ["three"]
+    (tmp_path / "ids.tsv").write_text("a\tsome licence\n")
+    assert call("filter", *files, *target, "--only", f"newdoc id=@{tmp_path / 'ids.tsv'}") == 0
+    assert [pair.words[0] for pair in read_pairs(*target)] == ["Logic", "("]
+    assert call("filter", files[0], target[0], "--without", "genre=essay") == 2
+    assert call("filter", *files, *target, "--without", "genre") == 2
 
 
 def test_filter_skips_on_request_without_losing_step(tmp_path: Path, capsys: Captured) -> None:
@@ -216,6 +261,12 @@ def test_convert_makes_dependencies_by_a_head_table(tmp_path: Path, capsys: Capt
     assert [tree.heads for tree in read_conll(tmp_path / "out.conll")] == [tree.heads for tree in converted]
 
 
+def test_convert_looks_at_function_tags(tmp_path: Path, capsys: Captured) -> None:
+    tree = "(S (NP-TMP (NN Today)) (NP-SBJ (-NONE- *)) (NP-SBJ (PRP he)) (VP (VBZ sleeps)))\n"
+    assert call("convert", write(tmp_path, tree)[0], tmp_path / "out.conllu", "--rules", "ptb") == 0
+    assert next(read_conll(tmp_path / "out.conllu")).relations == ("VMOD", "SUB", "ROOT")
+
+
 def test_rules_learnt_from_a_pair_give_its_dependencies_back(tmp_path: Path, capsys: Captured) -> None:
     brackets, conll = write(tmp_path)
     rules, out = tmp_path / "rules.json", tmp_path / "out.conllu"
@@ -238,3 +289,16 @@ def test_convert_names_rules_that_are_none(tmp_path: Path, capsys: Captured) -> 
     assert "no-such-rules" in capsys.readouterr().err
     assert call("convert", brackets, "--rules", brackets) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_rewrite_changes_both_files_and_copies_the_rest(tmp_path: Path, capsys: Captured) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text("[[tags]]\ntag = 'NNP'\nto = 'NN'\n[[constituents]]\nlabel = 'ADVP'\nremove = true\n")
+    files, target = write(tmp_path), (tmp_path / "b.ptb", tmp_path / "b.conllu")
+    assert call("rewrite", rules, *files, *target) == 0
+    assert target[0].read_text() == TREES.replace("(NNP", "(NN").replace("(ADVP (RB here))", "(RB here)")
+    assert target[1].read_text() == WORDS.replace("\tNNP\t", "\tNN\t")
+    assert "1  ADVP -> (removed)" in capsys.readouterr().err
+    assert call("rewrite", rules, files[1], target[1]) == 0
+    assert target[1].read_text() == WORDS.replace("\tNNP\t", "\tNN\t")
+    assert call("rewrite", rules, files[0], files[0]) == 2

@@ -1,4 +1,4 @@
-"""The command line `arcspan`: one module a command, imported only when that command runs.
+"""The command line `arcspan`: one module per command, imported only when that command runs.
 
 Exit codes: 0 done; 2 the input or the call is wrong (one line that names the place and the reason);
 1 anything else.
@@ -7,6 +7,7 @@ Exit codes: 0 done; 2 the input or the call is wrong (one line that names the pl
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -20,6 +21,7 @@ from arcspan.errors import ArcspanError
 # command -> the one line that `arcspan --help` shows; the module of the same name holds `command`.
 COMMANDS = {
     "parse": "Parse text or words into both trees.",
+    "search": "Find constituents or words in files of trees.",
     "train": "Train a parser on a paired treebank.",
     "export": "Turn a training checkpoint into a model bundle.",
     "evaluate": "Score predicted trees against gold trees.",
@@ -61,15 +63,18 @@ def arcspan(ctx: click.Context, quiet: bool) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
-    sys.exit(run(args))
+    code = run(args)
+    if code:
+        # After Ctrl-C or an error nobody waits for the threads that are still busy with a batch.
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def run(args: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    if sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
-        # Trees have words of every script: UTF-8, whatever the terminal was taken for.
-        with contextlib.suppress(AttributeError, OSError, ValueError):
-            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+    _mend_standard_streams()
     try:
         code = arcspan.main(args, prog_name="arcspan", standalone_mode=False)
         sys.stdout.flush()
@@ -89,6 +94,10 @@ def run(args: list[str] | None = None) -> int:
         return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted", 1)
+    except OSError as error:  # a full disk, a closed standard output
+        if error.errno == errno.EBADF:
+            return _complain("standard output is closed", 1)
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else f"{error.strerror}", 1)
     except MemoryError:
         return _complain("out of memory", 1)
     except Exception as error:
@@ -96,6 +105,25 @@ def run(args: list[str] | None = None) -> int:
             traceback.print_exc()
         hint = "set ARCSPAN_TRACEBACK=1 to see where"
         return _complain(f"{type(error).__name__}: {error} ({hint})", 1)
+
+
+def _mend_standard_streams() -> None:
+    """Streams that were closed (`>&-`) lead nowhere, and standard output is in UTF-8, whatever the terminal is.
+
+    A closed descriptor would be given to the next file that is opened, which would then get what others print.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # gets the lowest free number; writing to it is an error
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    elif (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
 
 
 def _complain(message: str, code: int) -> int:

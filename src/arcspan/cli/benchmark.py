@@ -7,12 +7,12 @@ numbers across tables.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
+import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 from arcspan import decoding
 from arcspan.cli.progress import note, progress
 from arcspan.errors import MissingExtraError
+from arcspan.evaluation.tables import columns as aligned
 
 Batch = tuple[Any, ...]  # span, arc, lengths, headed
 
@@ -68,14 +69,14 @@ class Race:
                     racing.remove(contestant)
 
     def rate(self, name: str) -> float | None:
-        """Sentences a second in the best turn; None for who did not run."""
+        """Sentences per second in the best turn; None for a contestant that did not run."""
         if name not in self.times:
             return None
         return sum(len(batch[2]) for batch in self.batches) / min(self.times[name])
 
 
 def _as_tensors(batch: Batch, device: str) -> Batch:
-    torch = decoding.batched.torch
+    torch = decoding.batched.torch  # type: ignore[attr-defined]
     return tuple(torch.from_numpy(part).to(device) for part in batch)
 
 
@@ -149,18 +150,6 @@ def _status(name: str) -> int:
         return int(next(line for line in file if line.startswith(name)).split()[1]) * 1024
 
 
-def table(title: str, columns: list[str], rows: dict[str, list[str]]) -> str:
-    """Aligned text."""
-    names = max(len(name) for name in rows)
-    widths = [max(len(column), *(len(row[c]) for row in rows.values())) for c, column in enumerate(columns)]
-    lines = [title, " " * names + "".join(f"  {c:>{w}}" for c, w in zip(columns, widths, strict=True))]
-    lines += [
-        f"{n:<{names}}" + "".join(f"  {v:>{w}}" for v, w in zip(r, widths, strict=True))
-        for n, r in rows.items()
-    ]
-    return "\n".join(lines)
-
-
 def _number(value: float | None) -> str:
     if value is None:
         return "-"
@@ -185,20 +174,6 @@ def _whole_numbers(context: click.Context, parameter: click.Parameter, value: st
     return found
 
 
-@contextlib.contextmanager
-def _torch_threads(with_torch: bool, threads: int) -> Iterator[None]:
-    if not with_torch:
-        yield
-        return
-    torch = decoding.batched.torch
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
 @click.group()
 def command() -> None:
     """Measure the search on this machine."""
@@ -206,25 +181,26 @@ def command() -> None:
 
 @command.command()
 @click.option(
-    "--lengths", default="10,20,40,80,120,200", callback=_whole_numbers, help="Lengths of the main table."
-)
-@click.option(
-    "--growth", default="20,40,80,120,200,300,376", callback=_whole_numbers, help="Of the growth table."
+    "--lengths",
+    default="10,20,40,80,120,200,300,376",
+    callback=_whole_numbers,
+    help="Lengths of sentences searched alone.",
 )
 @click.option("--batch", "sizes", default="1,16", callback=_whole_numbers, help="Batch sizes of the mixture.")
 @click.option(
     "--sentences", default=64, show_default=True, type=click.IntRange(1), help="Sentences of the mixture."
 )
 @click.option("--seconds", default=0.5, show_default=True, help="Time for each cell of a table.")
-@click.option("--threads", default=1, show_default=True, type=click.IntRange(1), help="Threads for everyone.")
 @click.option(
-    "--rivals/--no-rivals", "with_rivals", default=True, help="The O(n^5) search and torch as well."
+    "--threads", default=1, show_default=True, type=click.IntRange(1), help="Threads of every search."
+)
+@click.option(
+    "--rivals/--no-rivals", "with_rivals", default=True, help="Also measure the O(n^5) search and torch."
 )
 @click.option("--device", default="cpu", show_default=True, help="Where torch's scores are: cuda, mps, ...")
 @click.option("--json", "as_json", is_flag=True, help="All numbers as one JSON object.")
 def decode(
     lengths: list[int],
-    growth: list[int],
     sizes: list[int],
     sentences: int,
     seconds: float,
@@ -233,23 +209,20 @@ def decode(
     device: str,
     as_json: bool,
 ) -> None:
-    """Every search, kernels against torch against the O(n^5) search, in sentences a second and chart memory."""
+    """Every search, kernels against torch against the O(n^5) search: sentences per second and memory."""
     with_torch = with_rivals and _has_torch()
+    if with_torch:
+        decoding.batched.torch.set_num_threads(threads)  # type: ignore[attr-defined]
     racers = kernels(threads) + (rivals(threads, with_torch) if with_rivals else [])
     drawn = mixture(sentences)
-    parts: list[str] = []
-    numbers: dict[str, Any] = {"threads": threads}
-    steps = len(sizes) + len(lengths) + 1 + len(growth)
-    with _torch_threads(with_torch, threads), progress(steps, unit="table column") as bar:
-        text, numbers["mixture"] = _mixture_table(racers, drawn, sizes, seconds, device, bar)
-        parts.append(text)
-        text, numbers["lengths"] = _length_tables(racers, lengths, seconds, device, bar)
-        parts.append(text)
-        text, numbers["threading"] = _thread_table(drawn, seconds, bar)
-        parts.append(text)
-        text, numbers["growth"] = _growth_table(growth, seconds, bar)
-        parts.append(text)
-    click.echo(json.dumps(numbers, indent=1) if as_json else "\n\n".join(parts))
+    with progress(len(sizes) + len(lengths) + 1, unit="table column") as bar:
+        found = {
+            "mixture": _mixture_table(racers, drawn, sizes, seconds, device, bar),
+            "lengths": _length_tables(racers, lengths, seconds, device, bar),
+            "threading": _thread_table(drawn, seconds, bar),
+        }
+    numbers = {"threads": threads} | {name: numbers for name, (_, numbers) in found.items()}
+    click.echo(json.dumps(numbers, indent=1) if as_json else "\n\n".join(text for text, _ in found.values()))
 
 
 def _has_torch() -> bool:
@@ -258,6 +231,10 @@ def _has_torch() -> bool:
     except MissingExtraError:
         note("torch is not installed: no `batched` in the tables")
         return False
+
+
+def _table(title: str, columns: list[str], rows: dict[str, list[str]]) -> str:
+    return f"{title}\n" + aligned([["", *columns], *([name, *row] for name, row in rows.items())])
 
 
 def _mixture_table(
@@ -270,41 +247,35 @@ def _mixture_table(
         numbers[size] = {c.name: race.rate(c.name) for c in racers}
         bar.update()
     rows = {c.name: [_number(numbers[size][c.name]) for size in sizes] for c in racers}
-    title = f"PTB-like mixture, mean length {np.mean(drawn):.1f}: sentences a second by batch size"
-    return table(title, [f"B={size}" for size in sizes], rows), numbers
+    title = f"PTB-like mixture, mean length {np.mean(drawn):.1f}: sentences per second by batch size"
+    return _table(title, [f"B={size}" for size in sizes], rows), numbers
 
 
 def _length_tables(
     racers: list[Contestant], lengths: list[int], seconds: float, device: str, bar: Any
 ) -> tuple[str, dict[int, dict[str, Any]]]:
     numbers: dict[int, dict[str, Any]] = {}
-    last: dict[str, tuple[int, float]] = {}
-    for n in sorted(lengths):
-        # Who would need more than half a minute for one sentence stays at home.
-        slow = {
-            c.name
-            for c in racers
-            if c.name in last and last[c.name][1] * (n / last[c.name][0]) ** c.power > 30
-        }
-        race = Race(racers, make_batches([n] * max(1, min(16, 2_000_000 // n**3)), 16), seconds, device)
+    slow: set[str] = set()  # those that would need more than half a minute for the next length
+    for n, longer in itertools.pairwise([*sorted(lengths), max(lengths)]):
+        race = Race(racers, make_batches([n], 1), seconds, device)
         race.run(slow)
-        alone = make_batches([n], 1)[0]
         numbers[n] = {}
         for c in racers:
-            rate, peak = race.rate(c.name), None
-            if rate is not None:
-                last[c.name] = (n, 1 / rate)
-                peak = peak_memory(
-                    functools.partial(c.search, _as_tensors(alone, device) if c.tensors else alone)
-                )
-            numbers[n][c.name] = {"sentences_per_second": rate, "peak_bytes": peak}
+            took = peak = None
+            if c.name not in slow:
+                took = min(race.times[c.name])
+                alone = _as_tensors(race.batches[0], device) if c.tensors else race.batches[0]
+                peak = peak_memory(functools.partial(c.search, alone))
+                if took * (longer / n) ** c.power > 30:
+                    slow.add(c.name)
+            numbers[n][c.name] = {"milliseconds": took and 1e3 * took, "peak_bytes": peak}
         bar.update()
     columns = [f"n={n}" for n in numbers]
-    rates = {c.name: [_number(numbers[n][c.name]["sentences_per_second"]) for n in numbers] for c in racers}
+    times = {c.name: [_number(numbers[n][c.name]["milliseconds"]) for n in numbers] for c in racers}
     peaks = {c.name: [_megabytes(numbers[n][c.name]["peak_bytes"], n) for n in numbers] for c in racers}
-    title = "Memory at the peak beside the scores, one sentence: MiB (float32 cubes of (n+1)^3)"
-    text = table("One length, batches of 16 at most: sentences a second", columns, rates)
-    return text + "\n\n" + table(title, columns, peaks), numbers
+    title = "Memory at the peak beside the scores: MiB (float32 cubes of (n+1)^3)"
+    text = _table("One sentence of n words: milliseconds", columns, times)
+    return text + "\n\n" + _table(title, columns, peaks), numbers
 
 
 def _thread_table(
@@ -325,23 +296,5 @@ def _thread_table(
         for name, rates in named.items()
     }
     bar.update()
-    title = "The mixture in batches of B: sentences a second by number of threads"
-    return table(title, [str(t) for t in counts], rows), numbers
-
-
-def _growth_table(growth: list[int], seconds: float, bar: Any) -> tuple[str, dict[int, dict[str, Any]]]:
-    numbers: dict[int, dict[str, Any]] = {}
-    rows: dict[str, list[str]] = {}
-    for n in sorted(growth):
-        batches = make_batches([n], 1)
-        race = Race(kernels(1)[2:], batches, seconds)
-        race.run()
-        rows[f"n={n}"], numbers[n] = [], {}
-        for c in race.contestants:
-            took = min(race.times[c.name])
-            peak = peak_memory(functools.partial(c.search, batches[0]))
-            rows[f"n={n}"] += [f"{1e3 * took:,.3g}", f"{1e12 * took / n**4:.3g}", _megabytes(peak, n)]
-            numbers[n][c.name] = {"seconds": took, "peak_bytes": peak}
-        bar.update()
-    heading = ["ms", "ps / n^4", "MiB (cubes)", "2nd: ms", "ps / n^4", "MiB (cubes)"]
-    return table("Growth of eisner_satta, one sentence, one thread", heading, rows), numbers
+    title = "The mixture in batches of B: sentences per second by number of threads"
+    return _table(title, [str(t) for t in counts], rows), numbers

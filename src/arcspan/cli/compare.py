@@ -8,7 +8,7 @@ import click
 
 from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options, system_names
 
-HELP = f"""Is system A better than system B, or were the sentences kind to it?
+HELP = f"""Is system A better than system B, or is the difference due to chance?
 
     \b
     arcspan compare GOLD.ptb GOLD.conllu A.ptb A.conllu B.ptb B.conllu
@@ -23,7 +23,7 @@ HELP = f"""Is system A better than system B, or were the sentences kind to it?
 @scoring_options
 @click.option("-n", "--name", "names", multiple=True, help="Name of a system, once for A and once for B.")
 @click.option(
-    "--samples", type=click.IntRange(min=1), default=10_000, show_default=True, help="Random draws a test."
+    "--samples", type=click.IntRange(min=1), default=10_000, show_default=True, help="Random draws per test."
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random draws."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from arcspan.cli.progress import note
 from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options
@@ -16,9 +17,13 @@ HELP = f"""Score predicted trees against gold trees.
     arcspan evaluate GOLD.ptb GOLD.conllu PRED.ptb PRED.conllu
     arcspan evaluate GOLD.ptb PRED.ptb
     arcspan evaluate GOLD.conllu PRED.conllu
+    arcspan evaluate --raw GOLD.conllu PRED.conllu
 {FILES_HELP}
     Further predictions after the first are further runs of the same system: their mean and standard deviation
     are shown.
+
+    With --raw, the words and sentences of the prediction may differ from the gold ones, as they do when a system
+    starts from raw text: the scores are those of the CoNLL 2018 shared task.
 """
 
 
@@ -29,8 +34,27 @@ HELP = f"""Score predicted trees against gold trees.
 @click.option(
     "--evalb", is_flag=True, help="Print the summary that EVALB prints for the bracket files, nothing else."
 )
-def command(files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, **how: Any) -> None:
+@click.option(
+    "--raw",
+    is_flag=True,
+    help="Align the words of two CoNLL-U files with the same text and score tokens, sentences, words, tags, lemmas "
+    "and dependencies as CoNLL 2018 did.",
+)
+@click.pass_context
+def command(
+    context: click.Context,
+    /,
+    files: tuple[str, ...],
+    as_json: bool,
+    labels: bool,
+    evalb: bool,
+    raw: bool,
+    **how: Any,
+) -> None:
     """Score predicted trees against gold trees."""
+    if raw:
+        _evaluate_raw(context, files, as_json)
+        return
     from arcspan.evaluation.brackets import evaluate_brackets
     from arcspan.evaluation.files import evaluate_files
     from arcspan.evaluation.runs import Runs
@@ -60,4 +84,21 @@ def command(files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, **
             if report.labels:
                 click.echo("\n" + tally_table("label", report.labels))
             if report.relations:
-                click.echo("\n" + tally_table("relation", report.relations))
+                click.echo("\n" + tally_table("relation", report.relations, report.main_relations))
+
+
+def _evaluate_raw(context: click.Context, files: tuple[str, ...], as_json: bool) -> None:
+    from arcspan.evaluation.conll18 import evaluate_raw
+    from arcspan.evaluation.files import kind_of
+
+    given = ParameterSource.COMMANDLINE
+    for option in context.command.params:
+        if (
+            option.name not in ("files", "raw", "as_json")
+            and context.get_parameter_source(option.name or "") is given
+        ):
+            raise ArcspanError(f"--raw has rules of its own; leave out {option.opts[0]}")
+    if len(files) != 2 or any(kind_of(path) != "conll" for path in files):
+        raise ArcspanError("--raw takes two CoNLL-U files, the gold one and the predicted one")
+    report = evaluate_raw(*files)
+    click.echo(report.to_json() if as_json else report)

@@ -18,7 +18,7 @@ from arcspan.errors import MissingExtraError
     type=click.Choice(["fp16", "fp32"]),
     default="fp16",
     show_default=True,
-    help="How weights are kept.",
+    help="How weights are stored.",
 )
 @click.option("--name", help="Name of the model; default: the bundle's folder.")
 @click.option(
@@ -26,14 +26,14 @@ from arcspan.errors import MissingExtraError
     nargs=2,
     multiple=True,
     metavar="BRACKETS CONLL",
-    help="Fit the temperatures of probabilities on this held-out treebank (once for each).",
+    help="Fit the temperatures of probabilities on this held-out treebank. Repeatable.",
 )
 @click.option(
     "--labelling",
     nargs=2,
     multiple=True,
     metavar="BRACKETS CONLL",
-    help="Count rules of labels and relations in this training treebank (once for each); "
+    help="Count rules of labels and relations in this training treebank (repeatable); "
     "their weight is tuned on the treebanks of --calibrate.",
 )
 def command(
@@ -49,7 +49,7 @@ def command(
     The bundle runs with the base install: arcspan parse --model BUNDLE ...
     """
     if labelling and not calibrate:
-        raise click.UsageError("--labelling is tuned on held-out sentences: name them with --calibrate")
+        raise click.UsageError("--labelling is tuned on held-out sentences: give them with --calibrate")
     if not all(find_spec(needed) for needed in ("torch", "onnx", "onnxscript")):
         raise MissingExtraError("export", "train")
     from arcspan.training.export import export
@@ -61,7 +61,7 @@ def command(
 
 
 def _fit(bundle: str, held_out: tuple[tuple[str, str], ...], training: tuple[tuple[str, str], ...]) -> None:
-    """Fit on held-out sentences what no training does; labels first, since their choice is then what is sure."""
+    """Fit on held-out sentences what training does not; labels first, since temperatures depend on their choice."""
     from arcspan.training.calibration import calibrate
     from arcspan.training.labelling import add_labelling
     from arcspan.treebanks import read_pairs

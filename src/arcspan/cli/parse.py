@@ -1,43 +1,41 @@
-"""`arcspan parse`: text or words to both trees."""
+"""`arcspan parse`: text, words or the sentences of treebank files to both trees."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
+import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from arcspan.cli.progress import complain, note, progress
+from arcspan._version import __version__
+from arcspan.cli.progress import complain, note, quiet
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from arcspan.cli.reading import Item
-    from arcspan.parser import Parse, Parser
 
-FORMATS = ("pretty", "brackets", "conllu", "json", "svg", "html")
-_BY_SUFFIX = {
-    ".ptb": "brackets",
-    ".mrg": "brackets",
-    ".brackets": "brackets",
-    ".conllu": "conllu",
-    ".conll": "conllu",
-    ".json": "json",
-    ".jsonl": "json",
-    ".svg": "svg",
-    ".html": "html",
-    ".htm": "html",
+INPUTS = ("text", "lines", "words", "conllu", "brackets")
+FORMATS = {
+    "pretty": (".txt",),
+    "brackets": (".ptb", ".mrg", ".brackets"),
+    "conllu": (".conllu", ".conll"),
+    "json": (".json", ".jsonl"),
+    "svg": (".svg",),
+    "tikz": (".tex", ".tikz"),
+    "png": (".png",),
+    "pdf": (".pdf",),
+    "html": (".html", ".htm"),
 }
+_STREAMED = ("pretty", "brackets", "conllu", "json")
 _NAME = re.compile(r"[^\s]*\.(txt|text|md|tok|words|csv|tsv|gz|xz|bz2|zip|pdf|docx?|html?)", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
-READ_AHEAD = 256  # items
 
 
 def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
@@ -47,42 +45,91 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
 
 
+def _constraints(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> list[list[int | str]]:
+    """`span,2,6,NP` as the list that `Parser.parse` takes."""
+    return [
+        [int(part) if part.isdecimal() else part for part in re.split(r"\s*,\s*", value.strip())]
+        for value in values
+    ]
+
+
 @click.command("parse")
 @click.argument("source", metavar="[TEXT | FILE | -]", required=False)
 @click.option(
-    "--words", is_flag=True, help="One sentence a line, its words separated by blanks: split nothing."
+    "-i",
+    "--input",
+    "kind",
+    type=click.Choice(INPUTS),
+    help="What the input is. text: split into sentences and words; lines: one sentence per line, split into words; "
+    "words: one sentence per line, its words separated by blanks; conllu and brackets: the words of the sentences "
+    "of such a file. Default: conllu or brackets for a file that looks like it, otherwise text.",
 )
+@click.option("--words", is_flag=True, help="The same as --input words.")
 @click.option(
-    "--text", "is_text", is_flag=True, help="The argument is text, even where a file has that name."
+    "--text", "is_text", is_flag=True, help="Take the argument as text, even if a file has that name."
 )
 @click.option(
     "-f",
     "--format",
     "form",
     type=click.Choice((*FORMATS, "parquet")),
-    help="What to write. Default: as OUT's suffix says, else pretty; parquet with --engine ray only.",
+    help="What to write. Default: by the suffix of OUT, otherwise pretty; parquet needs --engine ray.",
 )
-@click.option("-m", "--model", type=click.Path(), help="A model bundle. Default: the English model inside.")
+@click.option(
+    "-m", "--model", type=click.Path(), help="A model bundle. Default: the English model of the package."
+)
+@click.option(
+    "--style", metavar="NAME", help="Of a model of several treebanks: the one whose conventions are followed."
+)
 @click.option(
     "-k", type=click.IntRange(1), metavar="N", help="The N best parses of each sentence, best first."
 )
 @click.option(
-    "--confidence", is_flag=True, help="With --format json: the probability of every constituent and arc."
+    "--require",
+    multiple=True,
+    metavar="PART",
+    callback=_constraints,
+    help="A part that both trees of the one sentence must have: 'span,2,6' (words 3 to 6), 'span,2,6,NP', "
+    "'arc,HEAD,WORD', 'head,2,6,WORD' or 'root,WORD'. Repeatable.",
 )
 @click.option(
-    "--mbr", is_flag=True, help="The parse with most spans and arcs expected right, not the best one."
+    "--forbid", multiple=True, metavar="PART", callback=_constraints, help="A part that they must not have."
 )
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="OUT", help="Write to this file, whole or not at all."
+    "--confidence",
+    is_flag=True,
+    help="Also the probability of every constituent and arc (json, html, svg, png, pdf) or of the whole (pretty).",
 )
-@click.option("--resume", is_flag=True, help="Go on with OUT where an interrupted run stopped.")
-@click.option("--threads", type=click.IntRange(1), help="How many threads work. Default: one a processor.")
+@click.option(
+    "--mbr",
+    is_flag=True,
+    help="The parse with the most spans and arcs expected to be right, instead of the best one.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(("auto", "wide", "tall", "indented")),
+    default="auto",
+    show_default=True,
+    help="How trees are drawn: words side by side, below each other, or as an indented list.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(),
+    metavar="OUT",
+    help="Write to this file, which appears when it is complete. Pictures (svg, tikz, png, pdf) of several sentences "
+    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ...",
+)
+@click.option("--resume", is_flag=True, help="Continue an interrupted run that wrote to OUT.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor.")
 @click.option(
     "--memory",
     default="2GB",
     show_default=True,
     callback=_bytes,
-    help="What charts may take; longer sentences are parsed in pieces.",
+    help="Memory for charts; sentences that need more are parsed in pieces.",
 )
 @click.option(
     "--engine",
@@ -92,81 +139,143 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     help="ray: several processes or machines parse a folder of text or Parquet files into the folder OUT.",
 )
 @click.option(
-    "--workers", type=click.IntRange(1), help="How many workers Ray starts. Default: one a processor."
+    "--workers", type=click.IntRange(1), help="Number of workers that Ray starts. Default: one per processor."
 )
 @click.option("--column", default="text", show_default=True, help="The column of Parquet files to parse.")
 def command(
     source: str | None,
+    kind: str | None,
     words: bool,
     is_text: bool,
     form: str | None,
     model: str | None,
-    k: int | None,
-    confidence: bool,
-    mbr: bool,
-    output: str | None,
-    resume: bool,
     threads: int | None,
     memory: int,
+    output: str | None,
+    resume: bool,
+    mbr: bool,
     engine: str,
     workers: int | None,
     column: str,
+    **asked: Any,
 ) -> int:
-    """Parse text, a file of text, or standard input (-) into both trees.
+    """Parse text, a file, or standard input (-) into both trees.
 
-    Sentences end where the text says so, and at blank lines. Formats: pretty (both trees drawn), brackets (one
-    tree a line), conllu, json (one object a line), svg, html. Files may be compressed (.gz, .xz).
+    Text is split into sentences and words; a blank line ends a sentence. Formats: pretty (both trees drawn),
+    brackets (one tree per line; with -k a blank line after each sentence), conllu, json (one object per line), svg,
+    tikz, png, pdf, html. Files may be compressed (.gz, .xz).
     """
+    if words and kind not in (None, "words"):
+        raise click.UsageError(f"--words and --input {kind} contradict each other")
+    kind = "words" if words else kind
     if engine == "ray":
         from arcspan.cli.shards import parse_shards
 
         if resume or is_text or threads:
             raise click.UsageError(
-                "--engine ray takes no --text, no --threads (say --workers), and no --resume: it always goes on"
+                "--engine ray does not take --text, --threads (use --workers) or --resume (it always continues)"
             )
-        if k or confidence or mbr:
-            raise click.UsageError("--engine ray takes no -k, --confidence and --mbr")
+        if mbr or any(asked[name] for name in ("k", "style", "confidence", "require", "forbid")):
+            raise click.UsageError(
+                "--engine ray does not take -k, --style, --confidence, --mbr, --require or --forbid"
+            )
         return parse_shards(
-            source,
-            output,
-            form=form,
-            words=words,
-            column=column,
-            workers=workers,
-            model=model,
-            memory=memory,
+            source, output, form=form, kind=kind, column=column, workers=workers, model=model, memory=memory
         )
-    if k and mbr:
-        raise click.UsageError("--mbr finds one parse: it takes no -k")
-    if form == "parquet":
-        raise click.UsageError("--format parquet needs --engine ray")
-    form = form or _BY_SUFFIX.get(
-        Path((output or "").removesuffix(".gz").removesuffix(".xz")).suffix, "pretty"
-    )
-    if confidence and form != "json":
-        raise click.UsageError("--confidence needs --format json")
-    if resume and (output is None or form in ("svg", "html") or output.endswith((".gz", ".xz"))):
-        raise click.UsageError(
-            "--resume goes on with a plain file: it needs -o OUT, and no svg, html, gz or xz"
-        )
+    if mbr and (asked["k"] or asked["require"] or asked["forbid"]):
+        raise click.UsageError("--mbr finds one parse and does not take -k, --require or --forbid")
+    output = output or "-"
+    packed = output.endswith((".gz", ".xz"))
+    form = form or _form_of(output[:-3] if packed else output)
+    _check(form, output, packed, resume, asked["confidence"])
     path = _path_of(source, is_text)
-    refuse_to_overwrite(output, path)
-    if resume and output is not None and Path(output).is_file() and not Path(f"{output}.part").exists():
-        note(f"{output} is complete: nothing to go on with")
-        return 0
+    from arcspan.cli.resuming import SUFFIXES, Resumable, identity
+
+    for suffix in ("", *SUFFIXES):
+        refuse_to_overwrite(output + suffix, path)
+    from arcspan.cli.writing import Writing
     from arcspan.parser import load
 
     parser = load(model, threads=threads, memory_limit=memory, decode="mbr" if mbr else "best")
-    settings = {"format": form, "words": words, "model": _identity(parser), "memory": memory}
-    settings |= {"k": k, "confidence": confidence, "mbr": mbr}
-    return _Run(parser, form, path, source or "", words, k, confidence).write(output, settings, resume)
+    kind, items = _items(source or "", path, kind)
+    slow = path is not None and (path == "-" or not os.path.isfile(path))
+    writing = Writing(parser, form, slow=slow, **asked)
+    is_plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
+    with _telling_of_compilation():
+        if is_plain and not packed and form in _STREAMED:
+            made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
+            settings = {**made, "memory": memory, "mbr": mbr, **asked}
+            writing.write_resumable(items, Resumable(output, settings, resume=resume))
+        else:
+            writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            writing.write(items, output)
+    if not writing.sentences:
+        note("no sentence in the input")
+    if writing.failures:
+        complain(f"{writing.failures} of {writing.sentences} sentences could not be parsed")
+    return 1 if writing.failures else 0
 
 
-def _identity(parser: Parser) -> list[str]:
-    """What tells a model from all others: its name, and a checksum over those of its files."""
-    sums = parser.path / "checksums.json"
-    digest = hashlib.sha256(sums.read_bytes()).hexdigest() if sums.is_file() else ""
-    return [str(parser.config.get("name")), digest]
+def _form_of(output: str) -> str:
+    """The format that a name stands for; pretty for standard output, devices, and names without a suffix."""
+    suffix = Path(output).suffix
+    for form, suffixes in FORMATS.items():
+        if suffix in suffixes:
+            return form
+    if suffix and (os.path.isfile(output) or not os.path.exists(output)):
+        known = " ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+        raise click.UsageError(f"{output}: no format is known by {suffix}: use --format, or one of {known}")
+    return "pretty"
+
+
+def _check(form: str, output: str, packed: bool, resume: bool, confidence: bool) -> None:
+    """UsageError for an output that cannot be."""
+    if form == "parquet":
+        raise click.UsageError("--format parquet needs --engine ray")
+    if confidence and form in ("brackets", "conllu", "tikz"):
+        raise click.UsageError("--confidence needs --format json, html, svg, png, pdf or pretty")
+    if packed and form in ("png", "pdf"):
+        raise click.UsageError(f"{form} is compressed already: leave out {output[-3:]}")
+    if resume and (output == "-" or packed or form not in _STREAMED):
+        raise click.UsageError(f"--resume needs a plain file: -o OUT in {', '.join(_STREAMED)}, not gz or xz")
+    if output != "-" and not Path(output).parent.is_dir():
+        raise ArcspanError(f"{Path(output).parent}: no such folder")
+
+
+def _items(text: str, path: str | None, kind: str | None) -> tuple[str, Iterator[Item]]:
+    """The kind of the input, as given or recognised, and what is in it."""
+    from arcspan.cli.reading import items_of, lines_of, recognised
+    from arcspan.treebanks.streams import name_of
+
+    lines: Iterator[str] = io.StringIO(text) if path is None else lines_of(path)
+    if kind is None and path is not None:
+        kind, lines = recognised(lines)
+        if kind != "text":
+            note(f"{name_of(path)}: looks like {kind}: its words are parsed (--input text takes it as prose)")
+    return kind or "text", items_of(lines, kind or "text", path or "-")
+
+
+@contextlib.contextmanager
+def _telling_of_compilation() -> Iterator[None]:
+    """Tell people on a terminal when the search is compiled, which is what their first sentence waits for."""
+    if quiet() or not sys.stderr.isatty():
+        yield
+        return
+    from numba.core import event
+
+    class Compiling(event.Listener):  # type: ignore[misc]
+        told = False
+
+        def on_start(self, event: Any) -> None:
+            if not self.told:
+                self.told = True
+                click.echo("compiling the search for this machine: once, some seconds", err=True)
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Compiling()):
+        yield
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:
@@ -174,7 +283,7 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
     if source is None:
         if is_text or sys.stdin is None or sys.stdin.isatty():
             raise click.UsageError(
-                'name a text, a file, or - for standard input: arcspan parse "Logic plays a role."'
+                'give a text, a file, or - for standard input: arcspan parse "Logic plays a role."'
             )
         return "-"
     if any("\ud800" <= character <= "\udfff" for character in source):
@@ -185,7 +294,7 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
         return "-"
     if "\x00" not in source:
         if os.path.isdir(source):
-            raise ArcspanError(f"{source}: is a folder; name a file")
+            raise ArcspanError(f"{source}: is a folder, not a file")
         if os.path.exists(source):
             return source
     if _NAME.fullmatch(source) or (
@@ -193,198 +302,3 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
     ):
         raise ArcspanError(f"{source}: no such file (for a text that looks like a name, add --text)")
     return None
-
-
-class _Run:
-    """One call of the command: items in, texts out."""
-
-    def __init__(
-        self,
-        parser: Parser,
-        form: str,
-        path: str | None,
-        text: str,
-        words: bool,
-        k: int | None = None,
-        confidence: bool = False,
-    ) -> None:
-        self.parser, self.form, self.path, self.text, self.words = parser, form, path, text, words
-        self.k, self.confidence = k, confidence
-        self.colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        self.sentences = self.failures = 0
-
-    def write(self, output: str | None, settings: dict[str, Any], resume: bool) -> int:
-        """Parse everything; returns the exit code."""
-        self.colour = self.colour and output is None
-        if self.form == "html":
-            self._write_page(output)
-        elif self.form == "svg":
-            self._write_pictures(output)
-        elif output is None or output == "-":
-            for _, text, _ in self._texts(self._items()):
-                sys.stdout.write(text)
-                sys.stdout.flush()
-        elif output.endswith((".gz", ".xz")) or (os.path.exists(output) and not os.path.isfile(output)):
-            from arcspan.treebanks.streams import open_output
-
-            with open_output(output) as file:
-                for _, text, _ in self._texts(self._items(), bar=True):
-                    file.write(text)
-        else:
-            self._write_file(output, settings, resume)
-        if not self.sentences:
-            note("no sentence in the input")
-        if self.failures:
-            complain(f"{self.failures} of {self.sentences} sentences could not be parsed")
-        return 1 if self.failures else 0
-
-    def _write_file(self, output: str, settings: dict[str, Any], resume: bool) -> None:
-        from arcspan.cli.resuming import Resumable
-
-        out = Resumable(output, settings, resume=resume)
-        self.sentences = out.sentences
-        try:
-            with out:
-                if out.sentences:
-                    note(f"going on after {out.sentences} sentences")
-                for _, text, count in self._texts(out.remaining(self._items()), bar=True):
-                    out.write(text, count)
-        except BaseException:
-            note(f"{out.sentences} sentences are kept in {out.part}: --resume goes on from there")
-            raise
-
-    def _write_page(self, output: str | None) -> None:
-        from arcspan.rendering import to_html
-
-        pairs = [
-            (parse.constituency, parse.dependencies)
-            for _, parses in self._parses(self._items(), bar=output is not None)
-            for parse in parses
-        ]
-        _put(to_html(pairs), output)
-
-    def _write_pictures(self, output: str | None) -> None:
-        """One picture a file: OUT for a single sentence, OUT-1, OUT-2 ... for several."""
-        output = None if output == "-" else output
-        first: str | None = None
-        number = 0
-        for _, parses in self._parses(self._items(), bar=output is not None):
-            for parse in parses:
-                number += 1
-                picture = parse.to_svg()
-                if output is None:
-                    _put(picture, None)
-                elif number == 1:
-                    first = picture
-                else:
-                    if number == 2:
-                        _put(first or "", _numbered(output, 1))
-                    _put(picture, _numbered(output, number))
-        if output is not None and number == 1:
-            _put(first or "", output)
-
-    def _items(self) -> Iterator[Item]:
-        from arcspan.cli.reading import items_of, lines_of
-
-        lines: Iterable[str] = (
-            lines_of(self.path) if self.path is not None else self.text.splitlines(keepends=True)
-        )
-        return items_of(lines, self.words)
-
-    def _texts(self, items: Iterator[Item], bar: bool = False) -> Iterator[tuple[Item, str, int]]:
-        """What is to be written for each item, and how many sentences that is."""
-        write = self._writer()
-        for item, parses in self._parses(items, bar):
-            yield item, "".join(write(item, parse) for parse in parses), _sentences(parses)
-
-    def _parses(self, items: Iterator[Item], bar: bool = False) -> Iterator[tuple[Item, list[Parse]]]:
-        shown: Any = progress(unit="sentence") if bar else contextlib.nullcontext()
-        with shown as display:
-            for item, parses in self._stream(items):
-                for parse in parses:
-                    self.sentences += _sentences([parse])
-                    if parse.error is not None:
-                        self.failures += 1
-                        complain(f"sentence {self.sentences}: {parse.error}")
-                if bar:
-                    display.update(_sentences(parses))
-                yield item, parses
-
-    def _stream(self, items: Iterator[Item]) -> Iterator[tuple[Item, list[Parse]]]:
-        if self.path == "-":
-            # Standard input may be slow: parse what is there.
-            from arcspan.cli.reading import as_they_come
-
-            for arrived in as_they_come(items, READ_AHEAD):
-                found = self.parser.stream([item.content for item in arrived], READ_AHEAD, k=self.k)
-                yield from zip(arrived, found, strict=True)
-            return
-        under_way: list[Item] = []
-
-        def contents() -> Iterator[str | list[str]]:
-            for item in items:
-                under_way.append(item)
-                yield item.content
-
-        for parses in self.parser.stream(contents(), READ_AHEAD, k=self.k):
-            yield under_way.pop(0), parses
-
-    def _writer(self) -> Callable[[Item, Parse], str]:
-        if self.form == "brackets":
-            return lambda item, parse: parse.brackets() + "\n"
-        if self.form == "conllu":
-            return lambda item, parse: parse.conllu()
-        if self.form == "json":
-            return self._json
-        return self._drawn
-
-    def _drawn(self, item: Item, parse: Parse) -> str:
-        rank = "" if parse.rank is None else f"{parse.rank}. score {parse.score:.4f}\n"
-        return rank + parse.draw(colour=self.colour) + "\n\n"
-
-    def _json(self, item: Item, parse: Parse) -> str:
-        found = parse.to_dict()
-        if self.confidence:
-            sure = parse.confidence
-            found["confidence"] = None if sure is None else sure.to_dict()
-        if found["offsets"] is not None:
-            # Offsets count from the beginning of the input, not of the paragraph.
-            found["offsets"] = [[start + item.start, end + item.start] for start, end in found["offsets"]]
-        return json.dumps(found, ensure_ascii=False) + "\n"
-
-
-def _sentences(parses: Iterable[Parse]) -> int:
-    """How many sentences these parses are of."""
-    return sum(parse.rank in (None, 1) for parse in parses)
-
-
-def write_items(parser: Parser, items: Iterator[Item], form: str, output: str) -> tuple[int, int]:
-    """Parse items into a file, whole or not at all; returns how many sentences, and how many of them failed."""
-    from arcspan.treebanks.streams import open_output
-
-    run = _Run(parser, form, None, "", False)
-    with open_output(output) as file:
-        for _, text, _ in run._texts(items):
-            file.write(text)
-    return run.sentences, run.failures
-
-
-def _put(text: str, output: str | None) -> None:
-    if output is None or output == "-":
-        click.echo(text)
-        return
-    from arcspan.treebanks.streams import open_output
-
-    with open_output(output) as file:
-        file.write(text)
-
-
-def _numbered(output: str, number: int) -> str:
-    """The name of one picture of several.
-
-    >>> _numbered("a/b.svg", 2), _numbered("b.svg.gz", 1)
-    ('a/b-2.svg', 'b-1.svg.gz')
-    """
-    path = Path(output)
-    suffixes = "".join(path.suffixes[-2:]) if path.suffix in (".gz", ".xz") else path.suffix
-    return str(path.with_name(f"{path.name.removesuffix(suffixes)}-{number}{suffixes}"))

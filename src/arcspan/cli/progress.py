@@ -8,6 +8,12 @@ from typing import Any
 import click
 
 
+def quiet() -> bool:
+    """Whether the command line was called with --quiet."""
+    context = click.get_current_context(silent=True)
+    return bool(context and (context.find_root().obj or {}).get("quiet"))
+
+
 def progress(total: int | None = None, *, unit: str = "it", label: str = "") -> Any:
     """A tqdm bar; silent under --quiet, off a terminal, and for the first second.
 
@@ -16,9 +22,7 @@ def progress(total: int | None = None, *, unit: str = "it", label: str = "") -> 
     """
     from tqdm import tqdm
 
-    context = click.get_current_context(silent=True)
-    quiet = bool(context and (context.find_root().obj or {}).get("quiet"))
-    disable = quiet or not sys.stderr.isatty()
+    disable = quiet() or not sys.stderr.isatty()
     return tqdm(total=total, unit=f" {unit}", desc=label or None, delay=1, disable=disable, file=sys.stderr)
 
 
@@ -29,6 +33,5 @@ def complain(message: str) -> None:
 
 def note(message: str) -> None:
     """A line for people on standard error, unless --quiet."""
-    context = click.get_current_context(silent=True)
-    if not (context and (context.find_root().obj or {}).get("quiet")):
+    if not quiet():
         click.echo(message, err=True)

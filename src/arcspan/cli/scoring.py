@@ -12,11 +12,11 @@ from arcspan.errors import ArcspanError
 
 if TYPE_CHECKING:
     from arcspan.evaluation.files import TreeFiles
-    from arcspan.evaluation.report import Scoring
+    from arcspan.evaluation.scoring import Scoring
 
 FILES_HELP = """
-    Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both, a bracket file and a CoNLL file each
-    time. They may be compressed (.gz, .xz). Predictions may come from any parser.
+    Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both: then each bracket file comes with its CoNLL
+    file. They may be compressed (.gz, .xz). Predictions may come from any parser.
 """
 
 
@@ -26,10 +26,10 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False)),
         click.option(
             "--punctuation",
-            type=click.Choice(["ptb", "unicode", "upos", "none"]),
+            type=click.Choice(["ptb", "ctb", "unicode", "upos", "none"]),
             default="ptb",
             show_default=True,
-            help="Which words do not count for UAS and LAS: those with a Penn Treebank punctuation tag, of "
+            help="Which words do not count for UAS and LAS: those with a Penn or Chinese Treebank punctuation tag, of "
             "Unicode punctuation only, with the universal tag PUNCT, or none.",
         ),
         click.option(
@@ -54,8 +54,8 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def make_scoring(punctuation: str, prm: str | None, no_subtypes: bool, tags: str) -> Scoring:
     """How to score, from the options."""
-    from arcspan.evaluation.report import Scoring
     from arcspan.evaluation.rules import as_rules
+    from arcspan.evaluation.scoring import Scoring
 
     return Scoring(
         punctuation=punctuation,  # type: ignore[arg-type]

@@ -44,12 +44,19 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
     "--model", metavar="PATH", help="A model bundle; the English model inside the package if none is named."
 )
 @click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads that parse; one a processor if not given."
+    "--threads", type=click.IntRange(min=1), help="Threads that parse; one per processor if not given."
 )
 @click.option(
     "--token-file",
     metavar="FILE",
     help="Ask clients for the token in this file; the environment's ARCSPAN_TOKEN does the same.",
+)
+@click.option(
+    "--origin",
+    "origins",
+    multiple=True,
+    metavar="URL",
+    help="A site whose pages may use the API (CORS), such as https://example.org; may be repeated.",
 )
 @_limit_options
 @click.option("--access-log", is_flag=True, help="Write a line for each request; never its text.")
@@ -59,6 +66,7 @@ def command(
     model: str | None,
     threads: int | None,
     token_file: str | None,
+    origins: tuple[str, ...],
     access_log: bool,
     **given: float,
 ) -> None:
@@ -72,7 +80,7 @@ def command(
     from arcspan.parser import load
     from arcspan.serving import bind, create_app, serve
 
-    settings = Settings(token=_token(token_file), **given)  # type: ignore[arg-type]
+    settings = Settings(token=_token(token_file), origins=origins, **given)  # type: ignore[arg-type]
     listener = bind(host, port)
     parser = load(model, threads=threads)
     _warm_up(parser)
@@ -81,12 +89,15 @@ def command(
     if settings.token is None and not _is_loopback(listener.getsockname()[0]):
         note("anybody who reaches this address may use the server: --token-file asks for a token")
     name = parser.config.get("name") or parser.path
+    app = create_app(parser, settings)
     serve(
-        create_app(parser, settings),
+        app,
         listener,
         access_log=access_log,
         started=lambda: note(f"serving {name} at {where} (Ctrl-C stops)"),
     )
+    if app.scheduler.at_work:
+        os._exit(0)  # a search cannot be interrupted, and nobody waits for what it finds
 
 
 def _warm_up(parser: Parser) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from arcspan.cli.progress import note, progress
+from arcspan.cli.progress import complain, note, progress
 
 if TYPE_CHECKING:
     from arcspan.integrations.shards import Done, Shard
@@ -23,7 +22,7 @@ def parse_shards(
     output: str | None,
     *,
     form: str | None,
-    words: bool,
+    kind: str | None,
     column: str,
     workers: int | None,
     model: str | None,
@@ -32,10 +31,11 @@ def parse_shards(
     """Parse every shard of `source` that has no parse in the folder `output` yet; returns the exit code."""
     if source is None or source == "-":
         raise click.UsageError(
-            "--engine ray reads files: name one, a folder, or a pattern such as 'in/*.txt'"
+            "--engine ray reads files: give one, a folder, or a pattern such as 'in/*.txt'"
         )
     if output is None or output == "-":
-        raise click.UsageError("--engine ray writes a file for each it reads: name a folder with -o")
+        raise click.UsageError("--engine ray writes one file for each that it reads: give a folder with -o")
+    from arcspan.cli.resuming import identity
     from arcspan.integrations.ray import run_shards
     from arcspan.integrations.shards import find_shards, prepare, remaining, sweep
     from arcspan.parser import load
@@ -44,28 +44,23 @@ def parse_shards(
     if form not in SUFFIXES:
         raise click.UsageError(f"--engine ray writes {', '.join(SUFFIXES)}, not {form}")
     shards = find_shards(source, output, SUFFIXES[form])
-    parser = load(model, threads=1, memory_limit=memory)  # a bad bundle is told before any worker starts
-    settings = {
-        "format": form,
-        "words": words,
-        "column": column,
-        "memory": memory,
-        "model": json.loads((parser.path / "checksums.json").read_text(encoding="utf-8")),
-    }
-    prepare(shards, output, settings)
+    parser = load(model, threads=1, memory_limit=memory)  # a bad bundle is reported before any worker starts
+    settings = {"format": form, "input": kind, "column": column, "memory": memory}
+    prepare(shards, output, settings | {"model": identity(parser)})
     sweep(shards)
     left = remaining(shards)
     if len(left) < len(shards):
         note(f"{len(shards) - len(left)} of {len(shards)} shards are done already")
-    work = partial(parse_shard, form=form, words=words, column=column)
+    work = partial(parse_shard, form=form, kind=kind, column=column)
+    path = model and os.path.abspath(model)  # workers run in another folder
     sentences = failures = wrong = 0
     with progress(len(left), unit="shard") as bar:
-        for done in run_shards(work, left, workers=workers, path=_absolute(model), memory_limit=memory):
+        for done in run_shards(work, left, workers=workers, path=path, memory_limit=memory):
             bar.update(1)
             sentences, failures = sentences + done.sentences, failures + done.failures
             if done.error is not None:
                 wrong += 1
-                click.echo(click.style("error: ", fg="red") + done.error, err=True)
+                complain(click.style("error: ", fg="red") + done.error)
     sweep(left)
     note(f"parsed: {sentences} sentences, shards: {len(left) - wrong}")
     if failures:
@@ -73,15 +68,16 @@ def parse_shards(
     return 2 if wrong else 1 if failures else 0
 
 
-def parse_shard(parser: Parser, shard: Shard, *, form: str, words: bool, column: str) -> Done:
+def parse_shard(parser: Parser, shard: Shard, *, form: str, kind: str | None, column: str) -> Done:
     """Parse one file into another, as `arcspan parse` without an engine does."""
-    from arcspan.cli.parse import write_items
-    from arcspan.cli.reading import Item, items_of, lines_of
+    from arcspan.cli.reading import Item, items_of, lines_of, recognised
+    from arcspan.cli.writing import write_items
     from arcspan.integrations.shards import Done
 
     source, target = shard
     if not source.endswith(".parquet"):
-        items = items_of(lines_of(source), words)
+        found, lines = (kind, lines_of(source)) if kind else recognised(lines_of(source))
+        items = items_of(lines, found, source)
         if form != "parquet":
             return Done(shard, *write_items(parser, items, form, target))
         from arcspan.integrations.parquet import parse_contents
@@ -99,8 +95,3 @@ def _holds_parquet(source: str) -> bool:
     if os.path.isdir(source):
         return any(name.endswith(".parquet") for _, _, names in os.walk(source) for name in names)
     return source.endswith(".parquet")
-
-
-def _absolute(model: str | None) -> str | None:
-    """Workers stand in another folder."""
-    return None if model is None else os.path.abspath(model)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import click
 
-from arcspan.cli.progress import note
-from arcspan.errors import MissingExtraError
+from arcspan.cli.progress import note, quiet
+from arcspan.errors import ArcspanError, MissingExtraError
 
 
 @click.command(name="train")
@@ -20,18 +21,27 @@ from arcspan.errors import MissingExtraError
     multiple=True,
     help="Override a field, e.g. training.epochs=3. Repeatable.",
 )
+@click.option(
+    "--segmenter", is_flag=True, help="Train only what splits raw text, from the configuration's [segmenter]."
+)
 @click.option("--check", is_flag=True, help="Read and check configuration and data, then stop.")
 @click.option("--recipes", is_flag=True, help="List the recipes that come with arcspan, then stop.")
 @click.option(
     "--fields", is_flag=True, help="Show every field of a configuration with its default, then stop."
 )
 def command(
-    config: str | None, resume: bool, overrides: tuple[str, ...], check: bool, recipes: bool, fields: bool
+    config: str | None,
+    resume: bool,
+    overrides: tuple[str, ...],
+    segmenter: bool,
+    check: bool,
+    recipes: bool,
+    fields: bool,
 ) -> None:
     """Train a parser as CONFIG says: a TOML file, or the name of an included recipe.
 
-    The run's folder (`output`) gets checkpoints, log.jsonl and result.json. A run that was stopped, or killed,
-    goes on with --resume. Several processes: accelerate launch --num_processes 2 -m arcspan train CONFIG.
+    The run's folder (`output`) gets checkpoints, log.jsonl and result.json. A run that was stopped or killed
+    continues with --resume. Several processes: accelerate launch --num_processes 2 -m arcspan train CONFIG.
     """
     if not all(find_spec(name) for name in ("torch", "transformers", "accelerate", "safetensors")):
         raise MissingExtraError("training", "train")
@@ -46,13 +56,20 @@ def command(
         return
     if config is None:
         raise click.UsageError(
-            "name a configuration: arcspan train CONFIG.toml (arcspan train --fields shows one)"
+            "give a configuration: arcspan train CONFIG.toml (arcspan train --fields shows one)"
         )
-    settings = configuration.read_config(config, list(overrides))
-    from arcspan.training.trainer import Data, train
+    if not Path(config).exists() and config not in configuration.recipes():
+        known = ", ".join(configuration.recipes())
+        raise ArcspanError(f"{config}: neither a file nor one of the recipes: {known}")
+    settings = configuration.read_config(config, list(overrides), segmenter_only=segmenter)
+    from arcspan.training.run import read_data, train
+    from arcspan.training.segmenter import run_segmenter
 
-    quiet = bool((click.get_current_context().find_root().obj or {}).get("quiet"))
     if check:
-        Data.read(settings, note)
+        if not segmenter:
+            read_data(settings, note)
         return
-    train(settings, resume=resume, say=note, bars=False if quiet else None)
+    if not segmenter:
+        train(settings, resume=resume, say=note, bars=False if quiet() else None)
+    if settings.segmenter.train:
+        run_segmenter(settings, note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,7 @@ _MISMATCH = click.option(
     show_default=True,
     help="What to do where the two files differ: stop, or leave the sentence out and count it.",
 )
+_IN_AND_OUT = "BRACKETS CONLL BRACKETS_OUT CONLL_OUT | FILE OUT"
 _STRIP = click.option(
     "--strip", is_flag=True, help="Strip function tags and empty elements from the trees first."
 )
@@ -35,30 +37,31 @@ def command() -> None:
     """Statistics, checks, conversion and import of treebanks.
 
     Files may be plain, .gz or .xz, and "-" is standard input or output. A pair is a bracket file and a CoNLL
-    file with the same sentences in the same order.
+    file with the same sentences in the same order. Where one layer is enough, one file is.
     """
 
 
 @command.command(short_help="Sizes, projectivity, compatibility, inventories.")
-@click.argument("files", nargs=-1, required=True, metavar="[BRACKETS CONLL | FOLDER]...")
+@click.argument("files", nargs=-1, required=True, metavar="[BRACKETS CONLL | FILE | FOLDER]...")
 @_MISMATCH
 @_STRIP
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
     "--top", default=5, show_default=True, help="How many causes and places of incompatibility to show."
 )
-def stats(files: tuple[str, ...], mismatch: str, strip: bool, as_json: bool, top: int) -> None:
-    """Sizes, projectivity, compatibility and its causes, and label inventories of one or more pairs.
+def stats(files: tuple[str, ...], mismatch: Any, strip: bool, as_json: bool, top: int) -> None:
+    """Sizes, projectivity, compatibility and its causes, and label inventories of pairs or single files.
 
-    A FOLDER stands for the pairs train, dev and test (.ptb and .conllu) in it.
+    A bracket file with a CoNLL file after it is a pair. A FOLDER stands for train, dev and test in it, as .ptb,
+    .conllu or both.
     """
     from arcspan.treebanks import ReadingReport, read_pairs
     from arcspan.treebanks.statistics import stats as count
 
     rows: list[tuple[str, Statistics, ReadingReport]] = []
-    for name, brackets, conll in _pairs_of(files):
+    for name, brackets, conll in _files_of(files):
         report = ReadingReport()
-        pairs = read_pairs(brackets, conll, mismatch=_choice(mismatch), report=report, **_options(strip))
+        pairs = read_pairs(brackets, conll, mismatch=mismatch, report=report, **_options(strip))
         rows.append((name, count(_watched(pairs, name)), report))
     if as_json:
         found = {
@@ -72,9 +75,8 @@ def stats(files: tuple[str, ...], mismatch: str, strip: bool, as_json: bool, top
         _tell_skipped(report.skipped, report.problems)
 
 
-@command.command(short_help="Lint a pair: every problem with its place.")
-@click.argument("brackets")
-@click.argument("conll")
+@command.command(short_help="Lint a pair or a file: every problem with its place.")
+@click.argument("files", nargs=-1, required=True, metavar="[BRACKETS CONLL | FILE]")
 @_STRIP
 @click.option(
     "--ignore", multiple=True, metavar="KIND", help="Leave out a kind of problem; repeat for several."
@@ -87,8 +89,8 @@ def stats(files: tuple[str, ...], mismatch: str, strip: bool, as_json: bool, top
     callback=lambda *a: _show_kinds(*a),
     help="List the kinds of problems and exit.",
 )
-def check(brackets: str, conll: str, strip: bool, ignore: tuple[str, ...]) -> int:
-    """Lint a pair: print each problem as `file:line: what`; exit code 2 if there is any.
+def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
+    """Lint a pair or a file: print each problem as `file:line: what`; exit code 2 if there is any.
 
     `--kinds` lists what is looked for.
     """
@@ -101,6 +103,7 @@ def check(brackets: str, conll: str, strip: bool, ignore: tuple[str, ...]) -> in
     if unknown:
         raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(KINDS)}", param_hint="--ignore")
     kinds: Counter[str] = Counter()
+    brackets, conll = _one_treebank(files)
     for finding in find(brackets, conll, ignore=ignore, watch=_watched, **_options(strip)):
         kinds[finding.kind] += 1
         click.echo(str(finding))
@@ -118,42 +121,123 @@ def _show_kinds(context: click.Context, _: click.Parameter, asked: bool) -> None
         context.exit()
 
 
-@command.command("filter", short_help="Write the compatible sentences of a pair.")
-@click.argument("brackets")
-@click.argument("conll")
-@click.argument("brackets_out")
-@click.argument("conll_out")
+@command.command("filter", short_help="Write the sentences that pass.")
+@click.argument("files", nargs=-1, required=True, metavar=_IN_AND_OUT)
 @_MISMATCH
 @click.option("--max-length", type=click.IntRange(min=1), help="Leave out longer sentences too.")
 @click.option("--min-length", type=click.IntRange(min=1), default=1, help="Leave out shorter sentences too.")
+@click.option("--incompatible", is_flag=True, help="Keep incompatible sentences too.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="Leave out documents with this comment beside their `# newdoc`, such as genre=essay,letter; "
+    "'newdoc id=@FILE' takes the values from a file, one per line. Repeat for several.",
+)
+@click.option("--only", multiple=True, metavar="NAME=VALUE,...", help="Keep only such documents.")
 def filter_(
-    brackets: str,
-    conll: str,
-    brackets_out: str,
-    conll_out: str,
-    mismatch: str,
+    files: tuple[str, ...],
+    mismatch: Any,
     max_length: int | None,
     min_length: int,
+    incompatible: bool,
+    without: tuple[str, ...],
+    only: tuple[str, ...],
 ) -> None:
-    """Write the compatible sentences of a pair, comments and all columns included, to another pair."""
+    """Write the compatible sentences of a pair, comments and all columns included, to another pair.
+
+    Of a single file, every sentence is written that the other options do not leave out.
+    """
+    from arcspan.treebanks.documents import DocumentFilter, read_values
     from arcspan.treebanks.filtering import filter_pairs
 
-    for output in (brackets_out, conll_out):
-        refuse_to_overwrite(output, brackets, conll)
+    (brackets, conll), (brackets_out, conll_out) = _in_and_out(files)
+    keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
+    if (without or only) and conll is None:
+        raise click.UsageError("Documents are told by comments of a CoNLL file, and there is none.")
     report = filter_pairs(
         brackets,
         conll,
         brackets_out,
         conll_out,
-        mismatch=_choice(mismatch),
+        mismatch=mismatch,
         lengths=(min_length, max_length),
+        incompatible=incompatible,
+        keep=keep if without or only else None,
         watch=_watched,
     )
     note(
         f"{report.written} of {report.read} sentences written; left out: {report.incompatible} incompatible, "
         f"{report.wrong_length} by length"
     )
+    if without or only:
+        note(f"{report.other_documents} sentences of other documents left out")
+        for value in keep.unused():
+            note(f"no document has {value}")
     _tell_skipped(report.skipped, report.problems)
+
+
+@command.command(short_help="Rename or remove constituents, tags and relations by rules.")
+@click.argument("rules")
+@click.argument("files", nargs=-1, required=True, metavar=_IN_AND_OUT)
+def rewrite(rules: str, files: tuple[str, ...]) -> None:
+    """Rewrite a pair or a file by a file of RULES (TOML), so that its conventions are those of another treebank."""
+    from arcspan.treebanks.rewriting import read_rules, rewrite_files
+
+    inputs, outputs = _in_and_out(files)
+    changes = rewrite_files(read_rules(rules), *inputs, *outputs, watch=_watched)
+    for change, count in changes.most_common():
+        note(f"{count:8,}  {change}")
+
+
+@command.command(short_help="Give sentences with one layer the other, by a parser.")
+@click.argument("file")
+@click.argument("brackets_out")
+@click.argument("conll_out")
+@click.option(
+    "-m", "--model", type=click.Path(), help="A model bundle. Default: the English model of the package."
+)
+@click.option(
+    "--style", metavar="NAME", help="Whose conventions to follow, for a model of several treebanks."
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Leave out sentences whose new tree is less probable, given the other one.",
+)
+@click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor.")
+def complete(
+    file: str,
+    brackets_out: str,
+    conll_out: str,
+    model: str | None,
+    style: str | None,
+    least: float,
+    threads: int | None,
+) -> None:
+    """Make pairs of a FILE of constituents or dependencies: a parser finds the other tree, held to the given one.
+
+    Every arc, or every constituent, of FILE is kept; sentences that no pair of trees fits are counted and left out.
+    """
+    from arcspan.cli.completing import complete_files
+    from arcspan.parser import load
+
+    brackets, conll = _one_treebank((file,))
+    counts = complete_files(
+        load(model, threads=threads),
+        brackets,
+        conll,
+        (brackets_out, conll_out),
+        least=least,
+        style=style,
+        watch=_watched,
+    )
+    written = counts.pop("written", 0)
+    note(f"{written} of {written + counts.total()} sentences written")
+    for why, count in counts.most_common():
+        note(f"{count:8,}  left out: {why}")
 
 
 @command.command(short_help="Dependencies from constituents by head rules.")
@@ -166,18 +250,19 @@ def filter_(
 def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
     """Make dependency trees from constituency trees by head rules.
 
-    Function tags and empty elements are stripped first. CONLL_OUT is standard output by default.
+    Function tags, where there are any, decide on relations; empty elements are left out. CONLL_OUT is standard
+    output by default.
     """
     from arcspan.errors import FileError, TreeError
-    from arcspan.treebanks import read_brackets, write_conllu, write_conllx
-    from arcspan.trees import DependencyTree, load_rules
+    from arcspan.treebanks import load_rules, read_brackets, write_conllu, write_conllx
+    from arcspan.trees import DependencyTree
     from arcspan.trees import convert as convert_tree
 
     refuse_to_overwrite(conll_out, brackets)
     loaded = load_rules(rules)
 
     def converted() -> Iterator[DependencyTree]:
-        for number, tree in enumerate(read_brackets(brackets, **_options(strip=True)), 1):
+        for number, tree in enumerate(read_brackets(brackets, empties="strip"), 1):
             try:
                 yield convert_tree(tree, loaded)
             except TreeError as error:
@@ -193,12 +278,12 @@ def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
 @click.argument("rules_out")
 @_MISMATCH
 @_STRIP
-def learn_rules(brackets: str, conll: str, rules_out: str, mismatch: str, strip: bool) -> None:
+def learn_rules(brackets: str, conll: str, rules_out: str, mismatch: Any, strip: bool) -> None:
     """Learn from a pair how its constituents become dependencies; RULES_OUT is readable JSON.
 
     `arcspan treebank convert --rules RULES_OUT` applies them.
     """
-    from arcspan.treebanks import ReadingReport, read_pairs
+    from arcspan.treebanks import ReadingReport, read_pairs, save_rules
     from arcspan.trees import learn_rules as learn
 
     if not rules_out.endswith(".json"):
@@ -206,8 +291,8 @@ def learn_rules(brackets: str, conll: str, rules_out: str, mismatch: str, strip:
             "the name must end in .json, by which `convert` knows learnt rules", param_hint="RULES_OUT"
         )
     report = ReadingReport()
-    pairs = read_pairs(brackets, conll, mismatch=_choice(mismatch), report=report, **_options(strip))
-    learn(_watched(pairs, brackets)).save(rules_out)
+    pairs = read_pairs(brackets, conll, mismatch=mismatch, report=report, **_options(strip))
+    save_rules(learn(_watched(pairs, brackets)), rules_out)
     note(f"rules learnt from {report.read} sentences")
     _tell_skipped(report.skipped, report.problems)
 
@@ -220,36 +305,27 @@ def import_() -> None:
     """
 
 
-_RULES = click.option("--rules", metavar="ptb|ctb|FILE", help="Head rules that make the dependencies.")
-_DEPENDENCIES = click.option(
-    "--dependencies",
-    metavar="FOLDER",
-    help="Take them from train|dev|test.conllu here, made of the same trees by another converter.",
-)
+def _import_penn(name: str, default: str, help_text: str) -> None:
+    """A command for a treebank of constituents, whose dependencies are made or given."""
+
+    @import_.command(name, help=help_text)
+    @click.argument("source")
+    @click.argument("target")
+    @click.option("--rules", metavar="ptb|ctb|FILE", default=default, show_default=True, help="Head rules.")
+    @click.option(
+        "--dependencies",
+        metavar="FOLDER",
+        help="Take them from train|dev|test.conllu here, made of the same trees by another converter.",
+    )
+    def run(source: str, target: str, rules: str, dependencies: str | None) -> None:
+        from arcspan.treebanks import importers
+
+        load = getattr(importers, f"import_{name}")
+        _tell_imported(load(source, target, rules=rules, dependencies=dependencies))
 
 
-@import_.command()
-@click.argument("source")
-@click.argument("target")
-@_RULES
-@_DEPENDENCIES
-def ptb(source: str, target: str, rules: str | None, dependencies: str | None) -> None:
-    """Penn Treebank: sections 02-21, 22 and 23 of the WSJ's .mrg files below SOURCE."""
-    from arcspan.treebanks.importers import import_ptb
-
-    _tell_imported(import_ptb(source, target, rules=rules or "ptb", dependencies=dependencies))
-
-
-@import_.command()
-@click.argument("source")
-@click.argument("target")
-@_RULES
-@_DEPENDENCIES
-def ctb(source: str, target: str, rules: str | None, dependencies: str | None) -> None:
-    """Chinese Treebank 5.1: the .fid files below SOURCE, split as in Zhang & Clark (2008)."""
-    from arcspan.treebanks.importers import import_ctb
-
-    _tell_imported(import_ctb(source, target, rules=rules or "ctb", dependencies=dependencies))
+_import_penn("ptb", "ptb", "Penn Treebank: sections 02-21, 22 and 23 of the WSJ's .mrg files below SOURCE.")
+_import_penn("ctb", "ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split as in Zhang & Clark (2008).")
 
 
 @import_.command()
@@ -273,32 +349,70 @@ def _tell_imported(imported: Imported) -> None:
         click.echo(f"{split:6}{count:8,} sentences")
 
 
-def _pairs_of(files: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    """(name, bracket file, CoNLL file) of every pair on the command line; a folder holds up to three."""
-    waiting: str | None = None
-    for file in files:
-        if waiting is not None:
-            yield _name_of(waiting), waiting, file
-            waiting = None
-        elif Path(file).is_dir():
-            yield from _pairs_in(Path(file))
+def _files_of(files: tuple[str, ...]) -> Iterator[tuple[str, str | None, str | None]]:
+    """(name, bracket file, CoNLL file) of every treebank on the command line; a folder holds up to three."""
+    waiting = list(files)
+    while waiting:
+        file = waiting.pop(0)
+        if Path(file).is_dir():
+            yield from _files_in(Path(file))
+        elif _is_conll(file):
+            yield _name_of(file), None, file
         else:
-            waiting = file
-    if waiting is not None:
-        raise click.UsageError(f"{waiting} has no CoNLL file beside it: files come in pairs, BRACKETS CONLL.")
+            has_partner = waiting and not Path(waiting[0]).is_dir() and _is_conll(waiting[0])
+            yield _name_of(file), file, waiting.pop(0) if has_partner else None
 
 
-def _pairs_in(folder: Path) -> Iterator[tuple[str, str, str]]:
+def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
+    """The bracket file and the CoNLL file, one of which may be missing."""
+    if len(files) == 2:
+        return files[0], files[1]
+    if len(files) > 2:
+        raise click.UsageError("One file is needed, or two: BRACKETS CONLL.")
+    return (None, files[0]) if _is_conll(files[0]) else (files[0], None)
+
+
+_Files = tuple[str | None, str | None]
+
+
+def _in_and_out(files: tuple[str, ...]) -> tuple[_Files, _Files]:
+    """The bracket file and the CoNLL file to read, and those to write; None for a layer that is not there."""
+    if len(files) not in (2, 4):
+        raise click.UsageError(f"Two files are needed, or four: {_IN_AND_OUT}.")
+    half = len(files) // 2
+    brackets, conll = _one_treebank(files[:half])
+    for output in files[half:]:
+        refuse_to_overwrite(output, brackets, conll)
+    return (brackets, conll), (brackets and files[half], conll and files[-1])
+
+
+def _is_conll(file: str) -> bool:
+    """Whether a file holds columns; a stream, which can be read only once, is taken for brackets."""
+    from arcspan.evaluation.files import kind_of
+
+    is_stream = file == "-" or (os.path.exists(file) and not os.path.isfile(file))
+    return not is_stream and kind_of(file) == "conll"
+
+
+def _files_in(folder: Path) -> Iterator[tuple[str, str | None, str | None]]:
     found = False
     for split in ("train", "dev", "test"):
-        for packed in ("", ".xz", ".gz"):
-            brackets, conll = folder / f"{split}.ptb{packed}", folder / f"{split}.conllu{packed}"
-            if brackets.is_file() and conll.is_file():
-                found = True
-                yield f"{folder.resolve().name}/{split}", str(brackets), str(conll)
-                break
+        names = [
+            next(
+                (
+                    str(path)
+                    for packed in ("", ".xz", ".gz")
+                    if (path := folder / f"{split}{kind}{packed}").is_file()
+                ),
+                None,
+            )
+            for kind in (".ptb", ".conllu")
+        ]
+        if any(names):
+            found = True
+            yield f"{folder.resolve().name}/{split}", names[0], names[1]
     if not found:
-        raise click.UsageError(f"{folder}: no train, dev or test with .ptb and .conllu in this folder.")
+        raise click.UsageError(f"{folder}: no train, dev or test as .ptb or .conllu in this folder.")
 
 
 def _name_of(path: str) -> str:
@@ -306,10 +420,6 @@ def _name_of(path: str) -> str:
     where = Path(path)
     stem = where.name.split(".")[0] or where.name
     return f"{where.parent.name}/{stem}" if where.parent.name else stem
-
-
-def _choice(mismatch: str) -> Any:
-    return mismatch
 
 
 def _options(strip: bool) -> dict[str, Any]:
@@ -357,8 +467,8 @@ def _print_table(rows: list[tuple[str, Statistics]]) -> None:
             f"{s.words:,}",
             f"{s.mean_length:.1f}",
             str(s.longest),
-            f"{s.projective_percent:.1f}",
-            f"{s.compatible_percent:.1f}",
+            f"{s.projective_percent:.1f}" if s.relations else "-",
+            f"{s.compatible_percent:.1f}" if s.relations and s.labels else "-",
             *(str(len(inventory)) for inventory in (s.labels, s.relations, s.tags)),
         ]
         shown = [f"{cell:>{max(9, len(column))}}" for cell, column in zip(cells, _COLUMNS, strict=True)]
@@ -370,8 +480,9 @@ def _print_details(name: str, statistics: Statistics, top: int) -> None:
 
     click.echo()
     click.echo(click.style(name, bold=True))
-    incompatible = statistics.sentences - statistics.compatible
-    click.echo(f"  incompatible: {incompatible:,} of {statistics.sentences:,} sentences")
+    if statistics.labels and statistics.relations:
+        incompatible = statistics.sentences - statistics.compatible
+        click.echo(f"  incompatible: {incompatible:,} of {statistics.sentences:,} sentences")
     for kind, count in statistics.causes.most_common(top):
         click.echo(f"    {count:7,}  {CAUSES.get(kind, kind)}")
         places = [(label, n) for (cause, label), n in statistics.places.most_common() if cause == kind][:top]
@@ -383,4 +494,5 @@ def _print_details(name: str, statistics: Statistics, top: int) -> None:
         ("tags", statistics.tags),
     ):
         shown = " ".join(f"{item or '(none)'}:{count}" for item, count in inventory.most_common())
-        click.echo(f"  {title} ({len(inventory)}): {shown}")
+        if inventory:
+            click.echo(f"  {title} ({len(inventory)}): {shown}")
