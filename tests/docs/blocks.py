@@ -150,7 +150,8 @@ def _names(block: Block) -> tuple[set[str], set[str]]:
     code = block.code
     if code.lstrip().startswith(">>>"):
         code = "\n".join(example.source for example in doctest.DocTestParser().get_examples(code))
-    given, used = set(), set()
+    given: set[str] = set()
+    used: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Name):
             (used if isinstance(node.ctx, ast.Load) else given).add(node.id)

@@ -41,6 +41,11 @@ def test_examples_are_fenced_to_the_end_of_their_output(docstrings: ModuleType) 
     assert docstrings.to_markdown("Adds.\n>>> 1 + 1\n2").endswith("2\n```")
 
 
+def test_marks_for_doctest_are_not_shown(docstrings: ModuleType) -> None:
+    found = docstrings.to_markdown("Adds.\n\n>>> load()  # doctest: +SKIP\none\n<BLANKLINE>\ntwo")
+    assert ">>> load()\none\n\ntwo\n```" in found
+
+
 def test_prose_is_left_alone(docstrings: ModuleType) -> None:
     text = "The tree (i, j) of a sentence.\n\nA second paragraph,\nof two lines."
     assert docstrings.to_markdown(text) == text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from arcspan.treebanks import read_pairs
 from arcspan.trees import LexicalTree
 from studies.paper.findings import Claim
 from studies.paper.plan import Plan
-from studies.paper.results import Results
+from studies.paper.results import Results  # type: ignore[attr-defined]
 from studies.paper.status import status_text
 from studies.paper.steps import Study, training_pairs
 from studies.paper.study import do, finish, main
@@ -338,3 +340,17 @@ def test_verdicts_follow_the_rule() -> None:
 def test_a_table_without_rows_is_empty(tmp_path: Path) -> None:
     results = Results(Plan.read(write_plan(tmp_path / "study")))
     assert with_paper(results, "table2", SYSTEMS, ("las", "f1")) == ""
+
+
+@pytest.mark.parametrize("command", ["significance", "speed", "report", "status"])
+def test_a_command_that_knows_no_rows_refuses_only(command: str) -> None:
+    said = CliRunner().invoke(main, [command, "--only", "craft/"])
+    assert said.exit_code == 2
+    assert "No such option" in said.output
+
+
+def test_the_conversion_benchmark_has_help() -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "convert.py"
+    said = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, check=False)
+    assert said.returncode == 0
+    assert "TREEBANKS" in said.stdout

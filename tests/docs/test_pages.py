@@ -1,0 +1,32 @@
+"""Pages that are made from the program, or must keep up with it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+MODEL = DOCS.parent / "src" / "arcspan" / "models" / "en" / "config.json"
+
+
+def test_the_command_line_page_is_what_the_commands_say() -> None:
+    spec = importlib.util.spec_from_file_location("command_line", DOCS / "command_line.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run docs/command_line.py"
+
+
+def test_the_glossary_explains_every_name_that_the_english_model_uses() -> None:
+    if not MODEL.is_file():
+        pytest.skip("the package has no English model inside")
+    inventories = json.loads(MODEL.read_text(encoding="utf-8"))["inventories"]
+    rows = re.findall(r"^\| (.*?) \|", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    explained = {name for row in rows for name in re.findall(r"`([^` ]+)`", row)} | {"``"}
+    used = {label for chain in inventories["labels"] for label in chain}
+    used |= {*inventories["relations"], *inventories["tags"], *inventories["upos"]}
+    assert used <= explained, f"not in the glossary: {sorted(used - explained)}"

@@ -1,0 +1,42 @@
+"""Run every module of this folder for a share of the time, and print what each has counted."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import random
+import sys
+import time
+import traceback
+from pathlib import Path
+
+
+def main() -> int:
+    known = sorted(path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py"))
+    options = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
+    options.add_argument("names", nargs="*", metavar="NAME", help=f"what to run, of: {', '.join(known)}")
+    options.add_argument("--minutes", type=float, default=10.0, help="for all together (default: 10)")
+    options.add_argument("--seed", type=int, help="to repeat a run (default: another one each time)")
+    given = options.parse_args()
+    if unknown := set(given.names) - set(known):
+        options.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(known)}")
+    seed = random.SystemRandom().randrange(2**31) if given.seed is None else given.seed
+    names = given.names or known
+    failures = 0
+    for name in names:
+        begin = time.monotonic()
+        try:
+            counts = importlib.import_module(f"tests.fuzz.test_{name}").run(
+                seed, 60 * given.minutes / len(names)
+            )
+            shown = ", ".join(f"{count:,} {what}" for what, count in counts.most_common())
+        except Exception:
+            traceback.print_exc()
+            failures += 1
+            shown = "FAILED"
+        print(f"{name} (seed {seed}, {time.monotonic() - begin:.0f} s): {shown}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""Damaged and forged model bundles: an error that says what is wrong, or a parser whose trees are trees."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from arcspan.errors import ArcspanError, BundleError
+from arcspan.parser import Parser
+
+TOY = Path(__file__).parents[1] / "bundles" / "toy"
+WORDS = ["Ada", "sees", "every", "tree", "."]
+VALUES = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**63,
+    0.5,
+    math.nan,
+    math.inf,
+    "",
+    "x",
+    "../x",
+    "NP",
+    [],
+    [None],
+    ["x"],
+    {},
+    {"x": 1},
+]
+
+
+def damage(folder: Path, rng: random.Random) -> str:
+    """Spoil one file of a bundle; returns what was done."""
+    file = rng.choice(sorted(folder.iterdir()))
+    kind = rng.choice(("flip", "cut", "append", "delete", "empty"))
+    data = bytearray(file.read_bytes())
+    if kind == "delete":
+        file.unlink()
+        return f"{kind} {file.name}"
+    if kind == "flip":
+        for _ in range(rng.randrange(1, 20)):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    elif kind == "cut":
+        del data[rng.randrange(len(data)) :]
+    elif kind == "append":
+        data += rng.randbytes(rng.randrange(1, 100))
+    else:
+        data.clear()
+    file.write_bytes(data)
+    return f"{kind} {file.name}"
+
+
+def forge(folder: Path, rng: random.Random) -> str:
+    """Change values of the configuration, and make the checksums right again."""
+    path = folder / rng.choice(("config.json",) * 9 + ("checksums.json",))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    done = []
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
+        holder, key = rng.choice(list(_places(content)))
+        kind = rng.choice(("replace", "delete", "cut", "double"))
+        value = holder[key]
+        if kind == "delete":
+            del holder[key]
+        elif kind == "cut" and isinstance(value, list):
+            del value[rng.randrange(len(value) + 1) :]
+        elif kind == "double" and isinstance(value, list):
+            value += value
+        else:
+            holder[key] = rng.choice(VALUES)
+        done.append(f"{kind} {key!r} {holder[key]!r}"[:80] if kind == "replace" else f"{kind} {key!r}")
+        if not list(_places(content)):
+            break
+    path.write_text(json.dumps(content), encoding="utf-8")
+    if path.name == "config.json":
+        sums = json.loads((folder / "checksums.json").read_text(encoding="utf-8"))
+        sums["config.json"] = hashlib.sha256(path.read_bytes()).hexdigest()
+        (folder / "checksums.json").write_text(json.dumps(sums), encoding="utf-8")
+    return f"{path.name}: {'; '.join(done)}"
+
+
+def _places(content: Any) -> Iterator[tuple[Any, Any]]:
+    """Every key of every object and every index of every list."""
+    if isinstance(content, dict | list):
+        for key in list(content) if isinstance(content, dict) else range(len(content)):
+            yield content, key
+            yield from _places(content[key])
+
+
+def attempt(folder: Path) -> str:
+    """Load and parse; what came of it."""
+    try:
+        parser = Parser(folder, threads=1)
+    except BundleError:
+        return "refused"
+    try:
+        parse = parser.parse(WORDS)
+    except ArcspanError:  # only a sentence shows that a vocabulary is larger than its graph's
+        return "refused at a sentence"
+    assert parse.words == tuple(WORDS) and len(parse.dependencies.heads) == len(WORDS)
+    assert math.isfinite(parse.score)
+    assert parse.brackets() and parse.conllu()
+    return "harmless"
+
+
+def run(seed: int, seconds: float) -> Counter[str]:
+    rng, counts = random.Random(seed), Counter[str]()
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as work:
+        while time.monotonic() < end or not counts:
+            folder = Path(work) / "bundle"
+            shutil.copytree(TOY, folder)
+            how = rng.choice((damage, forge))
+            what = how(folder, rng)
+            try:
+                counts[f"{'damaged' if how is damage else 'forged'} {attempt(folder)}"] += 1
+            except Exception as error:
+                raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
+            shutil.rmtree(folder)
+    return counts
+
+
+def test_damaged_bundles_for_some_seconds() -> None:
+    assert sum(run(seed=1, seconds=3).values())

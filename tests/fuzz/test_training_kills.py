@@ -1,0 +1,92 @@
+"""Kills of training at any moment: what is resumed ends with the bytes, and the losses, of a run never killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from tests.toy import toy_pairs
+
+
+def run(seed: int, seconds: float, kills: int = 20) -> Counter[str]:
+    # In a process of its own, which forks before torch has any threads: nothing is imported twice.
+    command = [sys.executable, "-m", __name__, str(seed), str(seconds), str(kills)]
+    environment = {**os.environ, "ARCSPAN_TENSORBOARD": "0"}
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+    return Counter(json.loads(done.stdout))
+
+
+def train_in_a_fork(config: Any, alarm: float) -> int:
+    """The wait status of a process that trains, and dies after so many seconds (0: lives) wherever it is."""
+    child = os.fork()
+    if child == 0:
+        from arcspan.training import train
+
+        signal.setitimer(signal.ITIMER_REAL, alarm)  # whose signal nobody handles
+        train(config, resume=True, say=lambda line: None, bars=False)
+        os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def result(folder: Path) -> dict[str, Any]:
+    """What must not depend on kills: the bytes of the last state and the best model, and the losses of the log."""
+    found: dict[str, Any] = {}
+    for name in ("last", "best"):
+        place = folder / json.loads((folder / f"{name}.json").read_text())["folder"]
+        found |= {f"{name}/{file.name}": file.read_bytes() for file in place.iterdir()}
+        assert [place] == list(place.parent.iterdir()), "folders that no pointer names are left"
+    lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
+    timed = ("time", "seconds", "words_per_second", "structure_share")
+    found["log"] = [{name: line[name] for name in line if name not in timed} for line in lines]
+    return found
+
+
+def main(seed: int, seconds: float, kills: int) -> Counter[str]:
+    import accelerate  # noqa: F401
+
+    from arcspan.training import read_config
+    from tests.training.test_training import configure
+
+    rng, counts = random.Random(seed), Counter[str]()
+    end = time.monotonic() + seconds
+    pairs = toy_pairs(12, seed=seed)
+
+    def config(folder: Path) -> Any:
+        folder.mkdir()
+        # Saved after each update and after each epoch.
+        return read_config(configure(folder, pairs, training__epochs=2, encoder__word_dropout=0.3))
+
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        begin = time.monotonic()
+        assert train_in_a_fork(config(work / "quiet"), 0) == 0
+        took = time.monotonic() - begin
+        expected = result(work / "quiet" / "run")
+        while time.monotonic() < end or counts["kills"] < kills:
+            folder = work / f"killed-{counts['runs']}"
+            again = config(folder)
+            for _ in range(rng.randrange(2, 6)):
+                status = train_in_a_fork(again, rng.uniform(0.05, 1) * took)
+                assert status in (0, signal.SIGALRM), f"a resumed run failed: {status} (seed {seed})"
+                counts["kills" if status else "runs that were done before"] += 1
+            assert train_in_a_fork(again, 0) == 0
+            assert result(folder / "run") == expected, f"another result after kills (seed {seed})"
+            counts["runs"] += 1
+    return counts
+
+
+def test_training_killed_at_random_times_ends_with_the_same_bytes_and_losses() -> None:
+    assert run(seed=1, seconds=0, kills=4)["kills"] >= 4
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]))))
