@@ -9,7 +9,7 @@ are left out of the scores. All dev sentences count, also those whose two trees 
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 import unicodedata
 from pathlib import Path
@@ -23,9 +23,13 @@ def is_punctuation(word: str) -> bool:
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    folder, names = Path(sys.argv[1]), sys.argv[2:] or ["craft", "sequoia", "icepahc"]
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("treebanks", type=Path)
+    options.add_argument("names", nargs="*", default=["craft", "sequoia", "icepahc"])
+    given = options.parse_args()
+    folder, names = given.treebanks, given.names
     print("treebank   sentences  words    UAS    LAS  contexts  learning (s)  converting (ms a sentence)")
     for name in names:
         train, dev = (

@@ -1,16 +1,17 @@
-"""`arcspan serve` under load, on loopback only: lost and mixed-up answers, latency, memory, bad clients, SIGTERM.
+"""`arcspan serve` under load and attack, on loopback only: lost and mixed-up answers, latency, memory, SIGTERM.
 
     python benchmarks/serve_load.py --model BUNDLE          # 2,000 requests, 32 at once
     python benchmarks/serve_load.py --requests 200 --at-once 8 --json
 
-Starts a server of its own, compares every answer with what a parser in this process says of the same words, and
-ends with exit code 1 where a check fails:
+Starts a server of its own with 256 file descriptors, compares every answer with what a parser in this process says of
+the same words, and ends with exit code 1 where a check fails:
 
-answers    every request is answered 200 with the trees of its own words
+answers    every honest request, and every question for /health, is answered 200, with the trees of its own words
 latency    the 95th percentile is under 10 times the median
-memory     the server's resident memory grows by less than 10% (and 32 MB) over the second half of the requests
-bad        meanwhile clients hang, send half a body, send 50 MB: all others are answered as before
-SIGTERM    in the middle of a second, smaller load: every request on a connection that was made is answered, exit code 0
+memory     the most resident memory in the second half of the requests is less than 10% (or 32 MB) above the first's
+attacks    meanwhile others attack (`ATTACKS`): each gets the answers that it should
+SIGTERM    in the middle of a second, smaller load and of the attacks: every honest request on a connection that was
+           made is answered, and the process ends with exit code 0 within its grace period (and half a second to see it)
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -46,7 +48,32 @@ TAILS = [
     "although nobody asked",
 ]
 HEADERS = {"Content-Type": "application/json"}
-HALF = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{"
+GRACE = 5.0
+FILES = 256  # file descriptors of the server
+HALF_OPEN = 300  # connections that send half a head or half a body, or nothing
+HALVES = (
+    b"",
+    b"POST /parse HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+    b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{",
+)
+# name -> body, clients that send it again and again, the statuses that they may get
+ATTACKS: dict[str, tuple[bytes, int, set[int]]] = {
+    "112,500 pictures": (json.dumps({"words": ["Logic"] * 13, "svg": ["wide"] * 112_500}).encode(), 4, {400}),
+    "50 MB": (b" " * 50_000_000, 1, {413}),
+    "longest sentences": (json.dumps({"words": [["Logic", "plays"] * 150] * 200}).encode(), 2, {503}),
+    "all that may be asked": (
+        json.dumps(
+            {
+                "text": "Logic plays a maximal role here. " * 900,
+                "k": 10,
+                "confidence": True,
+                "svg": ["wide", "tall"],
+            }
+        ).encode(),
+        2,
+        {413, 503},
+    ),
+}
 
 
 @dataclass
@@ -56,6 +83,7 @@ class Outcome:
     seconds: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     memory: list[int] = field(default_factory=list)
+    ended: float = 0.0
 
 
 def sentence(number: int) -> list[str]:
@@ -71,15 +99,10 @@ def sentence(number: int) -> list[str]:
 @contextlib.contextmanager
 def serving(model: str | None) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A server in another process, and its port."""
-    command = [
-        sys.executable,
-        "-m",
-        "arcspan",
-        "serve",
-        "--port",
-        "0",
-        *(["--model", model] if model else []),
-    ]
+    command = [sys.executable, "-m", "arcspan", "serve", "--port", "0", "--grace", str(GRACE)]
+    command += ["--time-limit", "10", *(["--model", model] if model else [])]
+    few = f"import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES}, {FILES})); "
+    command = [sys.executable, "-c", few + "os.execv(sys.argv[1], sys.argv[1:])", *command]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -147,37 +170,63 @@ def check(number: int, status: int, content: dict[str, Any], expected: dict[int,
 
 
 @contextlib.contextmanager
-def bad_clients(port: int) -> Iterator[list[int]]:
-    """Twenty clients that say nothing, twenty that send half a body, and one that sends 50 MB again and again."""
-    sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
-    for half in sockets[20:]:
-        half.sendall(HALF)
-    over, refusals = threading.Event(), []
+def attack(port: int) -> Iterator[dict[str, Counter[int]]]:
+    """All attacks at once until the caller is done; what each was answered."""
+    over = threading.Event()
+    answers: dict[str, Counter[int]] = {name: Counter() for name in (*ATTACKS, "/health")}
 
-    def flood() -> None:
+    def flood(name: str, body: bytes) -> None:
         while not over.is_set():
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            with contextlib.suppress(OSError):
-                connection.request("POST", "/parse", b" " * 50_000_000, HEADERS)
-                refusals.append(connection.getresponse().status)
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                connection.request("POST", "/parse", body, HEADERS)
+                answers[name][connection.getresponse().status] += 1
             connection.close()
             over.wait(0.2)
 
-    flooding = threading.Thread(target=flood)
-    flooding.start()
-    try:
-        yield refusals
-    finally:
-        over.set()
-        flooding.join()
+    def half_open() -> None:
+        sockets: list[socket.socket] = []
+        while not over.wait(0.02):
+            with contextlib.suppress(OSError):
+                sockets.append(socket.create_connection(("127.0.0.1", port)))
+                sockets[-1].sendall(random.choice(HALVES))
+            while len(sockets) > HALF_OPEN:
+                sockets.pop(0).close()
         for one in sockets:
             one.close()
+
+    def ask_health() -> None:
+        while not over.wait(0.1):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            try:
+                connection.request("GET", "/health")
+                answers["/health"][connection.getresponse().status] += 1
+            except ConnectionRefusedError:
+                return  # it has stopped
+            except (OSError, http.client.HTTPException):
+                answers["/health"][0] += 1
+            connection.close()
+
+    threads = [threading.Thread(target=half_open), threading.Thread(target=ask_health)]
+    for name, (body, clients, _) in ATTACKS.items():
+        threads += [threading.Thread(target=flood, args=(name, body)) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield answers
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
 
 
 def stop_under_load(
     process: subprocess.Popen[str], port: int, at_once: int, expected: dict[int, str]
 ) -> Outcome:
-    """SIGTERM when 100 requests are answered; clients go on until no connection can be made."""
+    """SIGTERM when 100 requests are answered; clients go on until no connection can be made.
+
+    The outcome has the time from SIGTERM to the end of the process.
+    """
     outcome, answered = Outcome(), threading.Semaphore(0)
     numbers = list(expected)
 
@@ -207,6 +256,9 @@ def stop_under_load(
         for _ in range(100):
             answered.acquire()
         process.send_signal(signal.SIGTERM)
+        told = time.perf_counter()
+        process.wait(120)
+        outcome.ended = time.perf_counter() - told
         for one in running:
             one.result()
     return outcome
@@ -226,43 +278,48 @@ def main() -> int:
         number: parse.brackets() + parse.conllu() for number, parse in zip(numbers, parses, strict=True)
     }
     with serving(given.model) as (process, port):
-        begun = time.perf_counter()
-        with bad_clients(port) as refusals:
+        with attack(port) as answers:
+            begun = time.perf_counter()
             outcome = run_load(port, numbers, given.at_once, expected, process)
-        seconds = time.perf_counter() - begun
-        last = stop_under_load(process, port, given.at_once, expected)
+            seconds = time.perf_counter() - begun
+            met = {name: dict(one) for name, one in answers.items()}
+            last = stop_under_load(process, port, given.at_once, expected)
         code = process.wait(60)
 
     median = statistics.median(outcome.seconds)
     p95 = statistics.quantiles(outcome.seconds, n=20)[18]
-    middle, end = outcome.memory[len(outcome.memory) // 2], outcome.memory[-1]
-    figures = {
+    half = len(outcome.memory) // 2
+    middle, end = max(outcome.memory[:half]), max(outcome.memory[half:])
+    figures: dict[str, Any] = {
         "requests": len(outcome.seconds),
         "at once": given.at_once,
         "requests a second": round(len(outcome.seconds) / seconds, 1),
         "median ms": round(1000 * median, 1),
         "p95 ms": round(1000 * p95, 1),
         "slowest ms": round(1000 * max(outcome.seconds), 1),
-        "memory MB, half way": round(middle / 1e6, 1),
-        "memory MB, at the end": round(end / 1e6, 1),
-        "50 MB bodies refused": len(refusals),
+        "memory MB, most of first half": round(middle / 1e6, 1),
+        "memory MB, most of second half": round(end / 1e6, 1),
+        "statuses of /health": met.pop("/health"),
+        **{f"attack: {name}": one for name, one in met.items()},
         "answered around SIGTERM": len(last.seconds),
+        "seconds to the end": round(last.ended, 1),
         "exit code": code,
     }
     failures = {
         "answers": outcome.wrong[:5] or len(outcome.seconds) != given.requests,
         "latency": p95 >= 10 * median,
         "memory": end - middle > max(0.1 * middle, 32e6),
-        "bad clients": not refusals or set(refusals) != {413},
-        "SIGTERM": last.wrong[:5] or code != 0,
+        "/health": set(figures["statuses of /health"]) != {200},
+        "attacks": [name for name, one in met.items() if not set(one) <= ATTACKS[name][2]],
+        "SIGTERM": last.wrong[:5] or code != 0 or last.ended > GRACE + 0.5,
     }
     if given.json:
         print(json.dumps({**figures, "failed": {name: what for name, what in failures.items() if what}}))
     else:
         for name, value in figures.items():
-            print(f"{name:24}{value:>12}")
+            print(f"{name:32}{value!s:>12}")
         for name, what in failures.items():
-            print(f"{name:24}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}")
+            print(f"{name:32}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}")
     return 1 if any(failures.values()) else 0
 
 

@@ -17,6 +17,7 @@ import itertools
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,7 @@ import numpy as np
 import onnxruntime
 
 from arcspan.parser import Parser
-from arcspan.runtime import predictor as predicting
+from arcspan.prediction.predictor import Budget
 from arcspan.treebanks import read_conll
 
 
@@ -40,18 +41,18 @@ class Encoder:
     def arrays(self, sentences: list[tuple[str, ...]]) -> list[dict[str, np.ndarray]]:
         """The arrays of the parser's own batches."""
         predictor = self.predictor
-        items = predictor._prepare(sentences, None, predictor.submit([]))
+        items = predictor._prepare(sentences, None, None, predictor.submit([]))
         nothing = np.zeros(0, dtype=np.int64)
         batches = []
         for places in predictor._batches(items):
-            arrays = predictor.arrays(predictor.sessions[0], [items[place] for place in places])
-            if predictor.sessions[0].has_headed:
+            arrays = predictor.arrays(predictor.scorers[0], [items[place] for place in places])
+            if "headed" in predictor.outputs:
                 arrays["pair_i"] = arrays["pair_j"] = nothing
             batches.append(arrays)
         return batches
 
     def run(self, batches: list[dict[str, np.ndarray]]) -> None:
-        graph: Any = self.predictor.sessions[0].load()[0]
+        graph: Any = self.predictor.scorers[0].load()[0]
         list(self.pool.map(lambda arrays: graph.run(["hidden"], arrays, self.options), batches))
 
 
@@ -67,15 +68,16 @@ def main() -> None:
     options.add_argument("--sentences", type=int, default=2000)
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--chunk", type=int, default=500)
-    options.add_argument("--cells", type=int, default=predicting.BATCH_CELLS)
+    options.add_argument("--cells", type=int, default=Budget().cells)
     given = options.parse_args()
-    predicting.BATCH_CELLS = given.cells
     share = given.sentences // len(given.treebanks)
     sentences = [tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)]
     random.Random(1).shuffle(sentences)
     wall: dict[tuple[str, int], float] = {}
     cpu: dict[tuple[str, int], float] = {}
     parsers = {threads: Parser(given.model, threads=threads) for threads in sorted({1, given.threads})}
+    for parser in parsers.values():
+        parser.predictor.budget = replace(parser.predictor.budget, cells=given.cells)
     encoders = {threads: Encoder(parser) for threads, parser in parsers.items()}
     for parser in parsers.values():
         parse(parser, sentences[:50])

@@ -36,7 +36,7 @@ def to_markdown(docstring: str) -> str:
             out.append("```")
             state = ""
         if state == "example":
-            out.append(line)
+            out.append("" if line == "<BLANKLINE>" else re.sub(r"\s*# doctest: .*", "", line))
         elif entry:
             if state != "list":
                 out.append("")

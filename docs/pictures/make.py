@@ -16,7 +16,7 @@ from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 HERE = Path(__file__).resolve().parent
 BRACKETS = "(S (NP (NN Logic)) (VP (VBZ plays) (NP (DT a) (JJ maximal) (NN role)) (ADVP (RB here))) (. .))"
 HEADS = [2, 0, 5, 5, 2, 2, 2]
-RELATIONS = ["nsubj", "root", "det", "amod", "dobj", "advmod", "punct"]
+RELATIONS = ["nsubj", "root", "det", "amod", "obj", "advmod", "punct"]
 
 # "with a fork" belongs to the fish in one tree and to the eating in the other.
 FORK = "(S (NP (PRP We)) (VP (VBP eat) (NP (NP (NN fish)) (PP (IN with) (NP (DT a) (NN fork))))))"
@@ -43,7 +43,7 @@ def pictures() -> dict[str, str]:
         "incompatible.svg": to_svg(fork, DependencyTree(FORK_HEADS, FORK_RELATIONS, fork.words)),
         "headed.svg": to_svg(headed, DependencyTree([3, 3, 0], ["det", "amod", "root"], headed.words)),
         "hooked.svg": to_svg(
-            hooked, DependencyTree([0, 4, 4, 1], ["root", "det", "amod", "dobj"], hooked.words)
+            hooked, DependencyTree([0, 4, 4, 1], ["root", "det", "amod", "obj"], hooked.words)
         ),
     }
 

@@ -21,9 +21,10 @@ import numpy as np
 from arcspan import parser
 from arcspan.evaluation.calibration import expected_calibration_error, log_loss, reliability
 from arcspan.files import atomic_write
-from arcspan.runtime.confidence import Calibration
-from arcspan.runtime.evidence import Evidence
-from arcspan.runtime.predictor import Predictor
+from arcspan.prediction.confidence import Calibration
+from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.sentence_scores import SentenceScores
+from arcspan.runtime.loading import load_predictor
 from arcspan.training.calibration import Gold, calibrate, fit, observe, rounded, sample
 from arcspan.treebanks import Pair, read_pairs
 
@@ -37,14 +38,14 @@ def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibra
     known = predictor.inventories
     for pair in pairs:
         gold = Gold(pair)
-        evidence = Evidence(predictor, pair.dependencies.words, pair.constituency.tags)
-        best = evidence.best()
+        scores = SentenceScores(predictor, pair.dependencies.words, pair.constituency.tags)
+        best = scores.best()
         assert best.nodes is not None and best.heads is not None and best.relations is not None
         chains = {(i, j): known.labels[label] for i, j, _, label in best.nodes.tolist() if label}
         heads = best.heads == gold.heads
         relations = [known.relations[relation] for relation in best.relations.tolist()]
         for mine, calibration in zip(found, calibrations, strict=True):
-            sure = evidence.confidence(best, calibration)
+            sure = scores.confidence(best, calibration)
             mine["arcs"] += zip(sure.arcs, heads.tolist(), strict=True)
             mine["spans"] += [(p, place in gold.chains) for place, p in sure.spans.items()]
             mine["labels"] += [
@@ -59,7 +60,7 @@ def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibra
                 )
                 if good
             ]
-            mine["sentences"].append((sure.sentence, gold.is_met(best, predictor)))
+            mine["sentences"].append((sure.sentence, gold.is_met(best, known)))
     return found
 
 
@@ -128,7 +129,7 @@ def main() -> None:
         folder = Path(given.treebanks) / name
         return list(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"))
 
-    predictor = Predictor(given.bundle, threads=1)
+    predictor = load_predictor(given.bundle, Budget(threads=1))[0]
     pairs = [pair for pair in sample(dev(given.treebank), given.limit) if len(pair.dependencies) <= 150]
     observed = [one for one in (observe(predictor, pair) for pair in pairs) if one is not None]
     assert len(observed) == len(pairs)

@@ -20,8 +20,9 @@ from typing import Any
 from arcspan import parser
 from arcspan.evaluation import Report, compare, evaluate
 from arcspan.files import atomic_write
-from arcspan.runtime.labelling import Labelling, RuleTable
-from arcspan.runtime.predictor import Predictor
+from arcspan.prediction.label_rules import Labelling, RuleTable
+from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.runtime.loading import load_predictor
 from arcspan.training.calibration import sample
 from arcspan.training.labelling import Ready, add_labelling, count_rules, make_table, prepare, score, tune
 from arcspan.treebanks import Pair, read_pairs
@@ -45,7 +46,7 @@ def study(predictor: Predictor, table: RuleTable, ready: list[Ready]) -> dict[st
     begin = time.process_time()
     for one in ready:
         found = one.prediction
-        fixed.choose(found.nodes, found.heads, one.labels, one.relations, found.tags)
+        fixed.choose(found.nodes, found.heads, one.labels, one.relations, found.words.get("tag"))
     seconds = time.process_time() - begin
 
     def against_plain(report: Report) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def main() -> None:
         folder = Path(given.treebanks) / name
         return list(read_pairs(folder / f"{part}.ptb.xz", folder / f"{part}.conllu.xz"))
 
-    predictor = Predictor(given.bundle, threads=1, labelling=False)
+    predictor = load_predictor(given.bundle, Budget(threads=1), labelling=False)[0]
     train = [pair for name in TREEBANKS for pair in read(name, "train")]
     rules = count_rules(train)
     table = make_table(predictor, rules)

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import platform
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,6 @@ import numpy as np
 from arcspan import __version__
 from arcspan.evaluation import COLLINS, Breakdown, Report, Tally
 from arcspan.evaluation.breakdown import CURVES
-from arcspan.evaluation.report import COLUMNS, figures
 from arcspan.files import atomic_write
 from studies.paper.plan import Plan, Row
 
@@ -79,8 +77,8 @@ def describe(found: Breakdown) -> dict[str, Any]:
     report = found.report
     return {
         "figures": report.figures(),
-        "signatures": {name: report.signature(name) for name in report.figures()},
-        "totals": report.totals,
+        "signatures": report.signatures(),
+        "totals": dict(report.totals),
         "scoring": {"punctuation": report.punctuation, "subtypes": report.subtypes, "tags": report.tags},
         "relations": {name: list(tally) for name, tally in report.relations.items()},
         "labels": {name: list(tally) for name, tally in report.labels.items()},
@@ -88,14 +86,22 @@ def describe(found: Breakdown) -> dict[str, Any]:
     }
 
 
-def report_of(counts: np.ndarray, scoring: dict[str, Any], known: Iterable[str]) -> Report:
-    """A report from counts a sentence, as significance tests read it; `known` names the figures it has."""
-    totals = dict(zip(COLUMNS, counts.sum(axis=0).tolist(), strict=True))
-    known = set(known)
-    values: dict[str, Any] = {
-        name: float(value) if name in known else math.nan for name, value in figures(totals).items()
+def report_of(counts: Mapping[str, np.ndarray], scoring: dict[str, Any]) -> Report:
+    """A report from the counts of each sentence, as significance tests read it."""
+    return Report(counts=counts, relations={}, main_relations={}, labels={}, rules=COLLINS, **scoring)
+
+
+def _with_sentences(counts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Counts with those that older results lack: there every sentence has the kinds of trees that any has."""
+    con = any(counts[name].any() for name in ("valid", "error", "skipped"))
+    dep = bool(counts["arcs"].any())
+    kinds = {
+        "con_sentences": con,
+        "dep_sentences": dep,
+        "both_sentences": con and dep,
+        "predicted_pairs": con and dep,
     }
-    return Report(**values, counts=counts, relations={}, labels={}, rules=COLLINS, **scoring)
+    return {**{name: counts["sentences"] * is_there for name, is_there in kinds.items()}, **counts}
 
 
 @dataclass(frozen=True)
@@ -154,7 +160,7 @@ class Results:
         """Write a row's counts, then its figures, whose presence says that both are there."""
         path = self.counts_path(row)
         path.parent.mkdir(parents=True, exist_ok=True)
-        counts = found.report.counts
+        counts = np.stack(list(found.report.counts.values()), axis=1)
         with atomic_write(path, "wb") as file:
             np.savez_compressed(file, counts=counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
         head = {
@@ -167,11 +173,12 @@ class Results:
         }
         write_json(self.row_path(row), {**head, **provenance, **describe(found)})
 
-    def counts(self, row: Row) -> np.ndarray:
-        """What was counted in each sentence [sentences, len(COLUMNS)]."""
+    def counts(self, row: Row) -> dict[str, np.ndarray]:
+        """What was counted in each sentence: arrays [sentences] by the names of the row's totals."""
+        data = self.row(row)
+        assert data is not None
         with np.load(self.counts_path(row), allow_pickle=False) as file:
-            counts: np.ndarray = file["counts"].astype(np.int64)
-        return counts
+            return _with_sentences(dict(zip(data["totals"], file["counts"].T.astype(np.int64), strict=True)))
 
     def rows(self, treebank: str, name: str) -> list[Row]:
         """The plan's rows of this name that have results."""
@@ -201,8 +208,9 @@ class Results:
         """The report on several seeds: their counts added up sentence by sentence."""
         first = self.row(rows[0])
         assert first is not None
-        counts = sum((self.counts(row) for row in rows[1:]), self.counts(rows[0]))
-        return report_of(counts, first["scoring"], first["figures"])
+        seeds = [self.counts(row) for row in rows]
+        counts = {name: sum(one[name] for one in seeds) for name in seeds[0]}
+        return report_of(counts, first["scoring"])
 
     def significance_path(self, treebank: str, a: str, b: str) -> Path:
         """Where the tests of a against b are."""
@@ -226,5 +234,5 @@ class Results:
         data = self.row(row)
         assert data is not None
         curves = {curve: {place: Tally(*tally) for place, tally in data[curve].items()} for curve in CURVES}
-        report = report_of(self.counts(row), data["scoring"], data["figures"])
+        report = report_of(self.counts(row), data["scoring"])
         return Breakdown(report, curves, Counter(), Counter(), Counter())

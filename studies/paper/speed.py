@@ -16,12 +16,14 @@ import torch
 
 from arcspan import decoding
 from arcspan.cli.benchmark import Contestant, Race, kernels, make_batches, mixture, rivals
-from arcspan.neural.model import Model, Scores, unpack
-from arcspan.neural.model import search as search_scores
-from arcspan.training.predict import predict
-from arcspan.training.trainer import load_parts
+from arcspan.neural.model import Model
+from arcspan.prediction.predictor import Predictor
+from arcspan.prediction.scores import Scores
+from arcspan.prediction.scores import search as search_scores
+from arcspan.training.checkpoint import load_parts
+from arcspan.training.scoring import BUDGET
 
-Search = Callable[[Scores, np.ndarray, bool], decoding.Decoded]
+Search = Callable[[Scores, np.ndarray], decoding.Decoded]
 
 
 def decoding_rates(sentences: int, batch: int, seconds: float) -> dict[str, float | None]:
@@ -66,29 +68,25 @@ def parsing_rates(folders: dict[str, Path], words: Sequence[Sequence[str]], roun
 
 
 def _parse(model: Model, inputs: Any, words: Sequence[Sequence[str]], search: Search | None) -> None:
-    usual = model.search
-    try:
-        if search is not None:
-            model.search = search  # type: ignore
-        predict(model, inputs, words)
-    finally:
-        model.search = usual  # type: ignore
+    predictor = Predictor([model], inputs, model.inventories, BUDGET)
+    if search is not None:
+        predictor.search = search  # type: ignore
+    predictor.predict(words)
 
 
-def _naive(scores: Scores, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
+def _naive(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
     assert scores.span is not None and scores.arc is not None
-    return decoding.naive(scores.span.numpy(), scores.arc.numpy(), lengths)
+    return decoding.naive(scores.span, scores.arc, lengths)
 
 
-def _apart(scores: Scores, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
+def _apart(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
     return search_scores(scores, lengths, apart=True)
 
 
-def _batched(scores: Scores, lengths: np.ndarray, apart: bool = False) -> decoding.Decoded:
-    headed = None if scores.headed is None else unpack(scores.headed)
-    found: decoding.Decoded = decoding.batched.eisner_satta(
-        scores.span, scores.arc, torch.from_numpy(lengths), headed
-    )
+def _batched(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
+    headed = None if scores.headed is None else torch.from_numpy(scores.headed)
+    span, arc, where = (torch.from_numpy(part) for part in (scores.span, scores.arc, lengths))
+    found: decoding.Decoded = decoding.batched.eisner_satta(span, arc, where, headed)
     return found
 
 

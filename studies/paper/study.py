@@ -44,15 +44,17 @@ def options(command: Any) -> Any:
             default=HERE / "plan.toml",
             help="Plan file.",
         ),
-        click.option(
-            "--only",
-            multiple=True,
-            metavar="PREFIX",
-            help="Rows whose name TREEBANK/ROW-SEED starts so. Repeatable.",
-        ),
     ):
         command = option(command)
     return command
+
+
+some_rows = click.option(
+    "--only",
+    multiple=True,
+    metavar="PREFIX",
+    help="Rows whose name TREEBANK/ROW-SEED starts so. Repeatable.",
+)
 
 
 def make(plan: Path, runs: Path, treebanks: str | None) -> Study:
@@ -93,6 +95,7 @@ def main() -> None:
 
 @main.command()
 @options
+@some_rows
 def run(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
     """Everything, in the plan's order."""
     study = make(plan, runs, treebanks)
@@ -113,6 +116,7 @@ def finish(study: Study) -> None:
 def _step(name: str, text: str) -> None:
     @main.command(name, help=text)
     @options
+    @some_rows
     def command(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
         complain(do(make(plan, runs, treebanks), (name,), only))
 
@@ -124,21 +128,21 @@ _step("evaluate", "Score the trees that are there.")
 
 @main.command()
 @options
-def significance(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
+def significance(plan: Path, runs: Path, treebanks: str | None) -> None:
     """Tests between the rows that the plan pairs up, and sizes of treebanks."""
     finish(make(plan, runs, treebanks))
 
 
 @main.command()
 @options
-def speed(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
+def speed(plan: Path, runs: Path, treebanks: str | None) -> None:
     """Table 7; best on an idle machine."""
     make(plan, runs, treebanks).measure_speed()
 
 
 @main.command()
 @options
-def report(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
+def report(plan: Path, runs: Path, treebanks: str | None) -> None:
     """Tables, Figure 4 and the page, from the results alone."""
     for path in write_report(make(plan, runs, treebanks).results):
         click.echo(path)
@@ -146,7 +150,7 @@ def report(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...])
 
 @main.command()
 @options
-def status(plan: Path, runs: Path, treebanks: str | None, only: tuple[str, ...]) -> None:
+def status(plan: Path, runs: Path, treebanks: str | None) -> None:
     """What is done and what is left, with a guess at the time."""
     click.echo(status_text(make(plan, runs, treebanks)))
 
