@@ -42,6 +42,13 @@ def test_a_sentence_has_the_words_of_the_treebanks(english: Segmenter, text: str
     assert [list(sentence.words) for sentence in english.split(text)] == [expected.split()]
 
 
+@pytest.mark.parametrize("space", ["  ", " " * 9, "\t", " \t ", "\u00a0 "])
+def test_white_space_in_a_row_ends_no_sentence(english: Segmenter, space: str) -> None:
+    text = f"  Logic plays{space}a maximal{space}role here.{space}It does."
+    expected = [("Logic", "plays", "a", "maximal", "role", "here", "."), ("It", "does", ".")]
+    assert [sentence.words for sentence in english.split(text)] == expected
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -50,6 +57,11 @@ def test_a_sentence_has_the_words_of_the_treebanks(english: Segmenter, text: str
         ("A SHORT HEADING\nThe text below it begins here. And it goes on.", 3),
         (
             "The lines of this paragraph were wrapped by a\nprogram that did not care where a sentence ends,\nas here.",
+            1,
+        ),
+        (
+            "    The lines of this paragraph were wrapped by a\n    program that indents them all, wherever in the\n"
+            "    sentence it happens to be.",
             1,
         ),
         ("From: Ann Lee\nTo: Bob Ray\nSubject: Lunch", 3),

@@ -85,7 +85,8 @@ class Alphabet:
 def _meant(kinds: np.ndarray, breaks: np.ndarray) -> np.ndarray:
     """For each line break, whether the first word of the next line would have fitted on the line before it."""
     lengths = np.diff(breaks, prepend=-1, append=len(kinds)) - 1
-    spaces = np.append(np.flatnonzero(kinds <= BLANK), len(kinds))
-    first_words = spaces[np.searchsorted(spaces, breaks, side="right")] - breaks - 1
+    space = np.append(kinds <= BLANK, True)
+    begins, ends = np.flatnonzero(np.diff(space, prepend=True)).reshape(-1, 2).T  # of every word
+    first_words = np.append(ends - begins, 0)[np.searchsorted(begins, breaks)]
     meant: np.ndarray = lengths[:-1] + 1 + first_words <= lengths.max()
     return meant

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ GRAPH, SETTINGS = "segmenter.onnx", "segmenter.json"
 FORMAT = 1
 WINDOW = 512  # characters that a run decides on at most
 STEP = 32  # what a shorter window is rounded up to
+_ROW = re.compile(r"\s{2,}")
 EXPAND = SENTENCE + 1  # the last row of the network's answer; those before it have the marks' numbers
 
 
@@ -71,8 +73,9 @@ class Segmenter(BaseSegmenter):
         if not block or block.isspace():
             return []
         inputs = features(block, self._alphabet, self._rules)
-        scores = self.scores(inputs)
-        space = inputs[1] <= BLANK
+        space, seen = inputs[1] <= BLANK, _seen(block, inputs[1])
+        scores = np.zeros((EXPAND + 1, len(block)), np.float32)
+        scores[:, seen] = self.scores(inputs[:, seen])
         marks = self._marks(block, space, scores)
         return read_marks(block, marks, space, scores[EXPAND] > 0, self._expansions)
 
@@ -105,6 +108,20 @@ class Segmenter(BaseSegmenter):
 def features(block: str, alphabet: Alphabet, rules: RuleSegmenter) -> np.ndarray:
     """What the network sees of a block: letters, kinds, and what ends where by the rules; [3, characters]."""
     return np.concatenate([alphabet.encode(block), rules.marks(block)[None]])
+
+
+def _seen(block: str, kinds: np.ndarray) -> np.ndarray:
+    """For each character whether the network sees it: of white space in a row one, a line break where there is one.
+
+    Sentences of treebanks have single spaces inside, so two would look like the end of one.
+    """
+    seen = np.ones(len(block), bool)
+    for row in _ROW.finditer(block):
+        start, end = row.span()
+        breaks = np.flatnonzero(kinds[start:end] < BLANK)
+        seen[start:end] = False
+        seen[start + (breaks[0] if len(breaks) else 0)] = True
+    return seen
 
 
 def segmenter_for(folder: str | os.PathLike[str], language: str | None) -> BaseSegmenter:
