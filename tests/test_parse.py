@@ -14,7 +14,7 @@ from arcspan.parse import Node, Parse, Token
 from arcspan.parser import Parser
 from arcspan.trees import ConstituencyTree, DependencyTree
 
-TEXT = "Ada sees the  dog. The old cat can't see Ada."
+TEXT = "Ada sees the  dog.The old cat can't see Ada.\n\nAda can't."
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_a_parse_is_a_sequence_of_tokens(parse: Parse) -> None:
     assert [token.text for token in parse] == list(parse.words)
     assert parse[3].text == "dog" and parse[-1].text == "." and len(parse) == 5
     assert parse[1:3] == [parse[1], parse[2]]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="no word 5: the sentence has 5"):
         parse[5]
 
 
@@ -89,6 +89,8 @@ def test_everything_that_is_written_can_be_read_again(parser: Parser) -> None:
         assert again.to_dict() == parse.to_dict()
         assert (again.constituency, again.dependencies) == (parse.constituency, parse.dependencies)
         assert again.lexical == parse.lexical
+        assert again == parse and hash(again) == hash(parse) and again.conllu() == parse.conllu()
+    assert [parse.paragraph for parse in parser(TEXT)] == [True, False, True]
 
 
 def test_a_parse_of_one_tree_says_what_it_does_not_have(parse: Parse) -> None:

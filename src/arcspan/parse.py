@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 
 Offsets = tuple[int, int]
+_SIMPLE = ("paragraph", "score", "approximate", "error", "rank")  # what `to_dict` gives as it is
 
 
 class Unknown(Protocol):
@@ -104,9 +105,21 @@ class Parse:
         cls,
         constituency: ConstituencyTree | None = None,
         dependencies: DependencyTree | None = None,
-        **options: Any,
+        *,
+        text: str | None = None,
+        offsets: tuple[Offsets, ...] | None = None,
+        multiword: tuple[tuple[int, int, str], ...] = (),
+        paragraph: bool = False,
+        glued: bool = False,
+        score: float = 0.0,
+        approximate: bool = False,
+        error: str | None = None,
+        rank: int | None = None,
     ) -> Parse:
-        """A parse of trees that are there already; `options` are attributes, such as `text` and `offsets`."""
+        """A parse of trees that are there already; the options are attributes.
+
+        `glued`: no white space follows the sentence in its text.
+        """
         tree = dependencies or constituency
         if tree is None or (constituency and dependencies and constituency.words != dependencies.words):
             raise ArcspanError("a parse is made of a tree, or of two trees over the same words")
@@ -120,7 +133,19 @@ class Parse:
         if dependencies is not None:
             names = ("heads", "relations", "tags", "upos", "lemmas", "features")
             said = said._replace(**{name: getattr(dependencies, name) for name in names})
-        return cls(tree.words, said, **options)
+        return cls(
+            tree.words,
+            said,
+            text=text,
+            offsets=offsets,
+            multiword=multiword,
+            paragraph=paragraph,
+            glued=glued,
+            score=score,
+            approximate=approximate,
+            error=error,
+            rank=rank,
+        )
 
     @classmethod
     def from_brackets(cls, text: str) -> Parse:
@@ -160,7 +185,8 @@ class Parse:
                 text=None if offsets is None else data["text"],
                 offsets=None if offsets is None else tuple((start, end) for start, end in offsets),
                 multiword=tuple((first, last, form) for first, last, form in data.get("multiword", ())),
-                **{name: data[name] for name in ("score", "approximate", "error", "rank") if name in data},
+                glued=not data.get("space_after", True),
+                **{name: data[name] for name in _SIMPLE if name in data},
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ArcspanError(
@@ -292,7 +318,10 @@ class Parse:
 
     def __getitem__(self, place: int | slice) -> Token | list[Token]:
         """A word by its place from 0, as in `words`, or several."""
-        places = range(1, len(self.words) + 1)[place]
+        try:
+            places = range(1, len(self.words) + 1)[place]
+        except IndexError:
+            raise IndexError(f"no word {place}: the sentence has {len(self.words)}, from 0") from None
         return Token(self, places) if isinstance(places, int) else [Token(self, m) for m in places]
 
     def nodes(self, label: str | None = None) -> list[Node]:
@@ -371,6 +400,8 @@ class Parse:
             "words": list(self.words),
             "offsets": None if self.offsets is None else [list(pair) for pair in self.offsets],
             "multiword": [list(token) for token in self.multiword],
+            "paragraph": self.paragraph,
+            "space_after": not self.__dict__["_glued"],
             "tags": list(self.tags),
             "upos": list(self.upos),
             "lemmas": list(self.lemmas),
@@ -486,15 +517,16 @@ class Parse:
         )
 
     def _value(self) -> tuple[Any, ...]:
-        return self.words, self.offsets, self.text, self._said, self.approximate, self.error
+        own = self.words, self.offsets, self.text, self.multiword, self.approximate, self.error
+        return (*own, *self.trees, self.tags, self.upos, self.lemmas, self.features)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Parse):
             return NotImplemented
-        return self._value() == other._value()
+        return self is other or (self.words == other.words and self._value() == other._value())
 
     def __hash__(self) -> int:
-        return hash((self.words, self._said.heads, self._said.nodes))
+        return hash((self.words, self._said.heads))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Parse does not change")
@@ -517,7 +549,7 @@ def _located(sentence: ConlluSentence) -> dict[str, Any]:
     text, position = sentence.text, 0
     offsets: list[Offsets] = []
     multiword = []
-    covered, own = 0, (0, 0)
+    covered, own, glued = 0, (0, 0), False
     for token in sentence.tokens:
         first, dash, last = token.id.partition("-")
         if token.is_word and int(first) <= covered:
@@ -529,13 +561,13 @@ def _located(sentence: ConlluSentence) -> dict[str, Any]:
         if not text.startswith(token.form, position):
             return {}
         own = position, position + len(token.form)
-        position = own[1]
+        position, glued = own[1], not token.space_after
         if dash:
             covered = int(last)
             multiword.append((int(first), covered, token.form))
         else:
             offsets.append(own)
-    return {"text": text, "offsets": tuple(offsets), "multiword": tuple(multiword)}
+    return {"text": text, "offsets": tuple(offsets), "multiword": tuple(multiword), "glued": glued}
 
 
 class Shown(list["Parse"]):
