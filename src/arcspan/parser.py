@@ -6,7 +6,6 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -18,7 +17,7 @@ from arcspan.prediction.outputs import Inventories, Style
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Pending
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
-from arcspan.runtime.bundle import MODELS
+from arcspan.runtime.bundle import MODELS, find_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.segmenting import BaseSegmenter, Sentence, segmenter_for
 
@@ -40,7 +39,11 @@ def load(
     guidelines: bool | None = None,
     device: str = "cpu",
 ) -> Parser:
-    """The parser of a model bundle; without a path, the English one inside the package."""
+    """The parser of a model: "en" is the one inside the package and the default.
+
+    `path` is a bundle's folder, or the name of an installed model (packages bring them as entry points of the
+    group `arcspan.models`).
+    """
     return Parser(
         path,
         threads=threads,
@@ -55,7 +58,7 @@ def load(
 class Parser:
     """Parses text and words with a model bundle.
 
-    path          the bundle's folder; None for the English model inside the package
+    path          the bundle's folder, or the name of a model; None for the English one inside the package, "en"
     threads       how many batches are worked on at once; None for one a processor. Results do not depend on it
     memory_limit  bytes that charts and their scores may take, all threads together; a sentence that needs
                   more is parsed in pieces, and its `Parse` is marked `approximate`
@@ -85,7 +88,7 @@ class Parser:
         guidelines: bool | None = None,
         device: str = "cpu",
     ) -> None:
-        self.path = Path(path) if path is not None else MODELS / "en"
+        self.path = MODELS / "en" if path is None else find_bundle(path)
         if path is None and not self.path.is_dir():
             raise BundleError(
                 "this installation has no English model inside: name a model bundle (arcspan export makes one)"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from arcspan.errors import BundleError
+from arcspan.errors import ArcspanError, BundleError
 from arcspan.evaluation.calibration import expected_calibration_error
 from arcspan.parser import Parser
 from arcspan.prediction.confidence import Calibration
@@ -63,6 +64,14 @@ def test_fitted_temperatures_are_kept_and_make_arcs_better_calibrated(
     assert kept["structure_temperature"] == found.structure_temperature != 1
     assert kept["sentences"] == len(unseen)
     assert error() < before
+
+
+def test_a_style_that_the_model_does_not_have_is_refused(bundle: Path, unseen: list[Pair]) -> None:
+    before = read_bundle(bundle)
+    for fitted in (calibrate, partial(add_labelling, train=unseen)):
+        with pytest.raises(ArcspanError, match="no style 'masc': it has only one"):
+            fitted(bundle, **{"pairs" if fitted is calibrate else "dev": unseen}, style="masc")
+    assert read_bundle(bundle) == before
 
 
 def test_the_temperature_that_made_the_answers_is_found() -> None:

@@ -36,6 +36,9 @@ from arcspan.errors import MissingExtraError
     help="Count rules of labels and relations in this training treebank (repeatable); "
     "their weight is tuned on the treebanks of --calibrate.",
 )
+@click.option(
+    "--style", help="Style in which the treebanks of --calibrate are parsed; default: the model's own."
+)
 def command(
     checkpoint: str,
     bundle: str,
@@ -43,6 +46,7 @@ def command(
     name: str | None,
     calibrate: tuple[tuple[str, str], ...],
     labelling: tuple[tuple[str, str], ...],
+    style: str | None,
 ) -> None:
     """Turn the best model of the run in CHECKPOINT into the model bundle BUNDLE.
 
@@ -56,11 +60,16 @@ def command(
 
     export(checkpoint, bundle, precision=precision, name=name)
     if calibrate:
-        _fit(bundle, calibrate, labelling)
+        _fit(bundle, calibrate, labelling, style)
     note(f"wrote {bundle}")
 
 
-def _fit(bundle: str, held_out: tuple[tuple[str, str], ...], training: tuple[tuple[str, str], ...]) -> None:
+def _fit(
+    bundle: str,
+    held_out: tuple[tuple[str, str], ...],
+    training: tuple[tuple[str, str], ...],
+    style: str | None,
+) -> None:
     """Fit on held-out sentences what training does not; labels first, since temperatures depend on their choice."""
     from arcspan.training.calibration import calibrate
     from arcspan.training.labelling import add_labelling
@@ -69,7 +78,7 @@ def _fit(bundle: str, held_out: tuple[tuple[str, str], ...], training: tuple[tup
     dev = [pair for files in held_out for pair in read_pairs(*files)]
     if training:
         train = (pair for files in training for pair in read_pairs(*files))
-        found = add_labelling(bundle, train, dev)
+        found = add_labelling(bundle, train, dev, style=style)
         note(f"labels and relations together: weight {found['weight']:g}, {'on' if found['on'] else 'off'}")
-    fitted = calibrate(bundle, dev)
+    fitted = calibrate(bundle, dev, style=style)
     note("temperatures: " + ", ".join(f"{name} {value:g}" for name, value in fitted.to_json().items()))

@@ -78,7 +78,7 @@ def _constraints(
     help="What to write. Default: by the suffix of OUT, otherwise pretty; parquet needs --engine ray.",
 )
 @click.option(
-    "-m", "--model", type=click.Path(), help="A model bundle. Default: the English model of the package."
+    "-m", "--model", type=click.Path(), help="A model: its name, or a bundle's folder. Default: en, inside the package."
 )
 @click.option(
     "--style", metavar="NAME", help="Of a model of several treebanks: the one whose conventions are followed."

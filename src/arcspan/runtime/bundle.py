@@ -25,6 +25,33 @@ FORMAT = 1
 MODELS = Path(__file__).parents[1] / "models"  # inside the package
 
 
+ENTRY_POINTS = "arcspan.models"  # of packages that bring a model: `de = "my_package.de"` has a bundle's files
+
+
+def find_bundle(name: str | os.PathLike[str]) -> Path:
+    """The folder of a bundle: its path, or the name of a model inside arcspan or of one that was installed."""
+    path = Path(name)
+    if path.is_dir() or not isinstance(name, str) or path.name != name:
+        return path
+    if (MODELS / name).is_dir():
+        return MODELS / name
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
+    installed = {one.name: one.value for one in entry_points(group=ENTRY_POINTS)}
+    if name not in installed:
+        inside = [one.name for one in MODELS.glob("*/") if (one / "config.json").is_file()]
+        known = ", ".join(sorted({*inside, *installed})) or "none"
+        raise BundleError(
+            f"{name}: no such folder, and no model of that name is installed (installed: {known}): "
+            "name a model bundle (arcspan export makes one)"
+        )
+    spec = find_spec(installed[name])
+    if spec is None or not spec.submodule_search_locations:
+        raise BundleError(f"{name}: the installed model names a package {installed[name]} that is not there")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
 def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[str, str]) -> None:
     """Complete a bundle in `work`, which holds its graphs, and move it to `target`.
 

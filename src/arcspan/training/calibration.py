@@ -188,11 +188,26 @@ def sample(pairs: Sequence[Pair], limit: int) -> list[Pair]:
     return kept
 
 
+def in_style(predictor: Predictor, style: str | None) -> Predictor:
+    """The predictor with another default style, by name; None for its own."""
+    if style is not None:
+        if style not in predictor.styles:
+            known = ", ".join(predictor.styles) or "only one, without a name"
+            raise ArcspanError(f"this model has no style {style!r}: it has {known}")
+        predictor.style = predictor.styles[style]
+    return predictor
+
+
 def calibrate(
-    bundle: str | os.PathLike[str], pairs: Sequence[Pair], *, limit: int = 1000, write: bool = True
+    bundle: str | os.PathLike[str],
+    pairs: Sequence[Pair],
+    *,
+    style: str | None = None,
+    limit: int = 1000,
+    write: bool = True,
 ) -> Calibration:
-    """Fit a bundle's temperatures on held-out pairs, and keep them in its configuration."""
-    predictor, _ = load_predictor(bundle)
+    """Fit a bundle's temperatures on held-out pairs of a style, and keep them in its configuration."""
+    predictor = in_style(load_predictor(bundle)[0], style)
     observed = [one for one in (observe(predictor, pair) for pair in sample(pairs, limit)) if one is not None]
     if not observed:
         raise ArcspanError("no sentence to calibrate on")

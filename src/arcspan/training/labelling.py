@@ -25,7 +25,7 @@ from arcspan.prediction.predictor import Predictor
 from arcspan.prediction.sentence_scores import SentenceScores
 from arcspan.runtime.bundle import update_bundle
 from arcspan.runtime.loading import load_predictor
-from arcspan.training.calibration import sample
+from arcspan.training.calibration import in_style, sample
 from arcspan.treebanks import Pair
 from arcspan.trees import ConstituencyTree, learn_rules
 
@@ -128,13 +128,18 @@ def make_table(predictor: Predictor, rules: Mapping[str, Mapping[str, int]]) -> 
 
 
 def add_labelling(
-    bundle: str | os.PathLike[str], train: Iterable[Pair], dev: Sequence[Pair], *, limit: int = 2000
+    bundle: str | os.PathLike[str],
+    train: Iterable[Pair],
+    dev: Sequence[Pair],
+    *,
+    style: str | None = None,
+    limit: int = 2000,
 ) -> dict[str, Any]:
-    """Count rules in training pairs, tune their weight on held-out pairs, and keep both in the bundle.
+    """Count rules in training pairs, tune their weight on held-out pairs of a style, and keep both in the bundle.
 
     Returns what the bundle's configuration says of it: on where it helps on the held-out pairs.
     """
-    predictor, _ = load_predictor(bundle, labelling=False)
+    predictor = in_style(load_predictor(bundle, labelling=False)[0], style)
     rules = count_rules(train, tags=bool(predictor.inventories.tags))
     ready = prepare(predictor, sample(dev, limit))
     if not ready:

@@ -1,0 +1,83 @@
+"""The English model, from treebanks to the bundle inside the package: stop and start at will.
+
+    export ARCSPAN_TREEBANKS=FOLDER ARCSPAN_ENCODERS=FOLDER
+    python studies/english/make.py [--until STEP] [--bundle FOLDER]
+
+A step whose result is there is not done again, and a training that was stopped goes on from its last checkpoint. What
+each step took is in steps.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+RUNS = ROOT / "runs"
+TIMES = HERE / "steps.json"
+
+
+class Step(NamedTuple):
+    """A command, and the file that is there once it is done."""
+
+    name: str
+    command: list[str]
+    result: Path
+
+
+def steps(bundle: Path, treebanks: Path) -> list[Step]:
+    """Everything, in order."""
+    run = RUNS / "english"
+    arcspan, python = [sys.executable, "-m", "arcspan"], [sys.executable]
+
+    def pair(treebank: str, part: str) -> list[str]:
+        return [str(treebanks / treebank / f"{part}.{kind}.xz") for kind in ("ptb", "conllu")]
+
+    segmenter = ["--segmenter", str(ROOT / "studies/segmenter/english.toml"), "--set", f"output={run}"]
+    export = [str(run), str(bundle), "--name", "arcspan-en", "--precision", "int8"]
+    fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev"), "--labelling", *pair("gum", "train")]
+    return [
+        Step("silver", [*arcspan, "train", str(HERE / "silver.toml")], RUNS / "english-silver/result.json"),
+        Step("gold", [*arcspan, "train", str(HERE / "gold.toml")], run / "result.json"),
+        Step("segmenter", [*arcspan, "train", *segmenter], run / "segmenter/segmenter.onnx"),
+        Step("bundle", [*arcspan, "export", *export, *fitted], bundle / "config.json"),
+        Step("scores", [*python, str(HERE / "score.py"), str(bundle)], HERE / "results.json"),
+        Step("sentences", [*python, str(HERE / "sentences.py"), str(bundle)], HERE / "sentences.json"),
+    ]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--bundle", type=Path, default=RUNS / "english-bundle")
+    options.add_argument("--until", metavar="STEP", help="the last step to do")
+    options.add_argument("--again", action="append", default=[], metavar="STEP", help="do this step again")
+    options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
+    given = options.parse_args()
+    if given.treebanks is None:
+        options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
+    times = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
+    for step in steps(given.bundle, Path(given.treebanks)):
+        if step.result.exists() and step.name not in given.again:
+            print(f"{step.name}: done before ({step.result})")
+        else:
+            print(f"{step.name}: {' '.join(step.command)}", flush=True)
+            resumed = step.command[2:4] == ["arcspan", "train"] and "--segmenter" not in step.command
+            begun = time.time()
+            subprocess.run([*step.command, *(["--resume"] if resumed else [])], check=True)
+            times[step.name] = round(times.get(step.name, 0) + (time.time() - begun) / 60, 1)
+            TIMES.write_text(json.dumps(times, indent=1) + "\n", encoding="utf-8")
+        if step.name == given.until:
+            break
+
+
+if __name__ == "__main__":
+    main()
