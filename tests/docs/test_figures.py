@@ -12,9 +12,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRY = {"sentences": 1575, "las": 86.123, "uas": 88.0, "f1": 85.5, "tag_accuracy": 95.5, "lcm_both": 40.0}
+WORDS = {"sentences": 9, "f1": 90.0}
 RESULTS: dict[str, Any] = {
     "model": {"name": "en", "system": "joint2o", "precision": "fp16"},
-    "treebanks": {"gum dev": {**ENTRY, "genres": {"news": {**ENTRY, "sentences": 64}}}},
+    "treebanks": {
+        "gum dev": {
+            **ENTRY,
+            "genres": {"news": {**ENTRY, "sentences": 64}},
+            "raw": {"LAS": 84.26, "Words": 99.5},
+        },
+        "masc dev": WORDS,
+    },
 }
 
 
@@ -36,9 +44,12 @@ def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps(RESULTS), encoding="utf-8")
     readme, card = figures.pages(path).values()
-    assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 95.5 |" in readme
-    assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | - | 95.5 | 40.0 | - | - |" in card
-    assert "| news | 64 | 86.1 |" in card
+    assert "| treebank | sentences | LAS | LAS from raw text | F1 | both trees right |" in readme
+    assert "| gum dev | 1,575 | 86.1 | 84.3 | 85.5 | 40.0 |" in readme
+    assert "| masc dev | 9 | - | - | 90.0 | - |" in readme
+    assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 40.0 | 95.5 |" in card
+    assert "| treebank | Words | LAS |\n|---|---:|---:|\n| gum dev | 99.5 | 84.3 |" in card
+    assert "| news | 64 | 86.1 | 88.0 |" in card
     assert figures.filled(readme, "") == figures.pages(tmp_path / "none.json")[ROOT / "README.md"]
 
 
@@ -49,7 +60,7 @@ def test_the_model_card_is_about_the_model_inside() -> None:
     config = json.loads(path.read_text(encoding="utf-8"))
     card = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
     systems = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
-    weights = {"fp16": "half precision", "fp32": "single precision"}
+    weights = {"fp16": "half precision", "fp32": "single precision", "int8": "whole numbers of 8 bits"}
     assert f"| system | {systems[config['system']]}:" in card
     assert f"| licence | {config['licence']} " in card
     assert f"weights in {weights[config['precision']]}" in card

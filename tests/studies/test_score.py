@@ -8,7 +8,6 @@ from types import ModuleType
 
 import pytest
 
-from arcspan.evaluation import evaluate
 from arcspan.treebanks import Pair
 from arcspan.trees import DependencyTree
 from tests.toy import toy_pairs
@@ -31,34 +30,31 @@ def with_relation(pair: Pair, old: str, new: str) -> Pair:
     return Pair(c, DependencyTree(d.heads, relations, d.words, d.tags, d.upos))
 
 
-def test_each_genre_is_scored_by_itself(score: ModuleType) -> None:
-    gold = toy_pairs(6)
-    predicted = [*gold[:3], *(with_relation(pair, "nsubj", "obj") for pair in gold[3:])]
-    found = score.by_genre(["news", "news", "news", "bio", "bio", "bio"], gold, predicted)
-    assert list(found) == ["bio", "news"]
-    assert found["news"]["las"] == found["news"]["f1"] == found["news"]["tag_accuracy"] == 100
-    assert found["bio"]["las"] < found["bio"]["uas"] == 100
-    assert found["bio"]["sentences"] == 3
+def figures(
+    score: ModuleType, gold: list[Pair], predicted: list[Pair], layers: str = "cd"
+) -> dict[str, float]:
+    found: dict[str, float] = score.figures(score.Part("toy", "dev", None, layers), gold, predicted)
+    return found
 
 
-def test_relation_subtypes_and_punctuation_do_not_count(score: ModuleType) -> None:
+def test_subtypes_and_punctuation_count_where_the_name_says_so(score: ModuleType) -> None:
     gold = toy_pairs(6)
     predicted = [with_relation(with_relation(pair, "nsubj", "nsubj:pass"), "punct", "dep") for pair in gold]
-    assert score.by_genre(["news"] * 6, gold, predicted)["news"]["las"] == 100
+    found = figures(score, gold, predicted)
+    assert found["las_words"] == found["uas"] == found["f1"] == 100
+    assert found["las_subtypes"] < found["las"] < 100
+    assert found["sentences"] == 6 and found["words"] == sum(len(pair.words) for pair in gold)
 
 
-def test_a_genre_is_the_second_part_of_a_sentences_name(score: ModuleType, tmp_path: Path) -> None:
-    line = "1\tYes\t_\tINTJ\tUH\t_\t0\troot\t_\t_\n"
-    path = tmp_path / "gum.conllu"
-    path.write_text(
-        f"# sent_id = GUM_whow_parachute-1\n{line}\n# sent_id = GUM_bio_byron-7\n{line}\n", encoding="utf-8"
-    )
-    assert score.genres(str(path)) == ["whow", "bio"]
-
-
-def test_a_summary_says_how_much_was_scored(score: ModuleType) -> None:
+def test_a_treebank_of_one_layer_has_the_figures_of_that_layer(score: ModuleType) -> None:
     gold = toy_pairs(6)
-    found = score.summary(evaluate(gold, gold))
-    assert found["sentences"] == 6
-    assert found["words"] == sum(len(pair.constituency.words) for pair in gold)
-    assert found["evalb_errors"] == 0
+    arcs = figures(score, [Pair(None, pair.dependencies) for pair in gold], gold, "d")
+    assert arcs["las"] == 100 and "f1" not in arcs
+    spans = figures(score, [Pair(pair.constituency, None) for pair in gold], gold, "c")
+    assert spans["f1"] == 100 and "las" not in spans and "las_words" not in spans
+
+
+def test_the_name_of_a_sentence_tells_its_genre(score: ModuleType) -> None:
+    genres = {part.treebank: part.genre for part in score.PARTS if part.genre}
+    assert genres["gum"]("GUM_whow_parachute-1") == "whow"
+    assert genres["ewt"]("weblog-blogspot.com_nominations-0001") == "weblog"
