@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from arcspan.errors import TreeError
-from arcspan.neural.losses import Gold, StructureLoss, parts_of, sum_parts
+from arcspan.neural.losses import Gold, Nodes, StructureLoss, parts_of, sum_parts, with_intermediate
 from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts, pairs
 from arcspan.prediction.scores import Scores, search
+from arcspan.training.instances import Indexer, make_sentence, take_inventories
+from tests.toy import toy_pairs
 
 Tree = tuple[tuple[tuple[int, int, int], ...], tuple[int, ...]]
 
@@ -311,3 +313,23 @@ def test_a_gold_layer_that_no_tree_agrees_with_is_an_error_that_names_the_senten
     broken = Gold(**{**gold.__dict__, "heads": np.array([2, 1, 0])})  # a circle
     with pytest.raises(TreeError, match="the sentence: no tree of the search agrees"):
         StructureLoss("joint1o", "margin")(random_scores(3, 2, False), broken)
+
+
+@pytest.mark.parametrize("binarization", ["head", "left", "right"])
+def test_intermediate_nodes_are_labelled_by_the_constituent_around_them(binarization: str) -> None:
+    sentences = [make_sentence("", pair, binarization=binarization)[0] for pair in toy_pairs(20)]
+    inventories = take_inventories(sentences)
+    names = tuple(dict.fromkeys(chain[-1] for chain in inventories.labels if chain))
+    index, size = Indexer(inventories), len(inventories.labels)
+    b = np.concatenate([np.full(len(one.labels), place) for place, one in enumerate(sentences)])
+    nodes = np.concatenate([one.nodes for one in sentences])
+    plain = np.concatenate([index(one)["labels"] for one in sentences])
+    found = with_intermediate(Nodes(b, nodes, plain), inventories.labels, names)
+    assert (np.where(found < size, found, 0) == plain).all(), "without stars it is the same tree"
+    for own, (i, j, _), label in zip(b.tolist(), nodes.tolist(), found.tolist(), strict=True):
+        constituents = {place: chain for place, chain in sentences[own].chains.items() if chain}
+        if (i, j) not in constituents:
+            around = min(
+                (one for one in constituents if one[0] <= i and j <= one[1]), key=lambda one: one[1] - one[0]
+            )
+            assert names[label - size] == constituents[around][-1]

@@ -85,3 +85,16 @@ def test_a_style_changes_the_layer_it_is_of() -> None:
 def test_a_model_that_is_being_trained_does_not_predict() -> None:
     with pytest.raises(RuntimeError, match="training mode"):
         made().train().score(INPUTS.batch(INPUTS.prepare([["logic"]])))
+
+
+def test_labels_of_intermediate_nodes_are_seen_in_training_only() -> None:
+    known = replace(KNOWN, labels=((), ("NP",), ("S", "VP"), ("VP",)))
+    model = made(replace(SMALL, intermediate="parent"), known)
+    assert model.intermediate == ("NP", "VP")
+    hidden = model.styled(torch.randn(1, 4, model.encoder.size), None)
+    places = [torch.zeros(3, dtype=torch.long), torch.tensor([0, 0, 1]), torch.tensor([1, 2, 2])]
+    raw = model.at_places(hidden, places, places, folded=False)["label"]
+    shown, _ = model.label(hidden, [place.numpy() for place in places], [place.numpy() for place in places])
+    assert raw.shape == (3, 6)
+    np.testing.assert_array_equal(shown[:, 1:], raw[:, 1:4].detach())
+    np.testing.assert_array_equal(shown[:, 0], raw[:, [0, 4, 5]].detach().amax(1))

@@ -50,6 +50,7 @@ def test_the_weights_of_a_bundle_are_those_of_its_run(tmp_path: Path, labeller: 
         encoder__overlap=6,
         model__labeller=labeller,
         model__separate_hooked=labeller == "mlp",
+        model__intermediate="parent" if labeller == "biaffine" else "empty",
         training__epochs=3,  # until no two biases are the same zeros, which the exporter keeps once
         training__batch_pieces=30,
     )
@@ -66,10 +67,15 @@ def test_the_weights_of_a_bundle_are_those_of_its_run(tmp_path: Path, labeller: 
         torch.testing.assert_close(found[name], weight, atol=1e-6, rtol=1e-5)
 
 
-def test_a_run_continues_on_another_treebank_with_new_labels_and_words(tmp_path: Path) -> None:
+@pytest.mark.parametrize("intermediate", ["empty", "parent"])
+def test_a_run_continues_on_another_treebank_with_new_labels_and_words(
+    tmp_path: Path, intermediate: str
+) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
-    quietly(configure(tmp_path / "first", toy_pairs(10), training__epochs=12))
+    quietly(
+        configure(tmp_path / "first", toy_pairs(10), training__epochs=12, model__intermediate=intermediate)
+    )
     other = renamed(toy_pairs(6, seed=5), "ADVP", "NEW")
     # One small step: the new treebank cannot be learnt by it from nothing.
     changes = {"training__epochs": 1, "training__rate": 1e-5, "model__span_size": 7}
@@ -81,6 +87,11 @@ def test_a_run_continues_on_another_treebank_with_new_labels_and_words(tmp_path:
     known = before[0].inventories.labels
     assert after[0].inventories.labels[: len(known)] == known
     assert ("NEW",) in after[0].inventories.labels[len(known) :]
+    assert after[0].intermediate == (*before[0].intermediate, *(["NEW"] if intermediate == "parent" else []))
+    old, new = (one[0].scorers["label"].weight for one in (before, after))
+    moved = slice(len(after[0].inventories.labels), len(after[0].inventories.labels) + len(old) - len(known))
+    torch.testing.assert_close(new[: len(known)], old[: len(known)], atol=1e-3, rtol=0)
+    torch.testing.assert_close(new[moved], old[len(known) :], atol=1e-3, rtol=0)
     assert after[1].words[: len(before[1].words)] == before[1].words  # type: ignore[union-attr]
 
 

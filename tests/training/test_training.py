@@ -17,6 +17,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from arcspan import load
 from arcspan.cli import run
 from arcspan.errors import ArcspanError, BundleError, ConfigError
 from arcspan.evaluation import evaluate
@@ -275,6 +276,19 @@ def test_precision_and_rates_may_change_on_resume_but_not_what_is_learnt(tmp_pat
         train(read_config(path, ["model.arc_size=32"]), resume=True, say=lambda line: None, bars=False)
 
 
+def test_a_run_of_a_version_without_some_setting_is_resumed_with_its_default(tmp_path: Path) -> None:
+    path = configure(tmp_path, toy_pairs(4), training__epochs=1)
+    train(read_config(path), say=lambda line: None, bars=False)
+    kept = tmp_path / "run" / "config.json"
+    before = json.loads(kept.read_text())
+    del before["model"]["intermediate"]
+    kept.write_text(json.dumps(before))
+    with pytest.raises(ConfigError, match=r"changed: model\.intermediate"):
+        other = read_config(path, ["model.intermediate=parent"])
+        train(other, resume=True, say=lambda line: None, bars=False)
+    train(read_config(path), resume=True, say=lambda line: None, bars=False)
+
+
 def test_the_bars_show_the_loss_updates_per_second_and_dev(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -316,6 +330,28 @@ def test_a_bundle_scores_as_the_torch_model_does(tmp_path: Path, system: str) ->
                 expected = graph(*(torch.from_numpy(np.asarray(array)) for array in given.values()))
             for got, wanted in zip(session.run(None, given), expected, strict=True):
                 np.testing.assert_allclose(got, wanted.numpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("changes", [{}, {"data__binarization": "hidden"}, {"model__system": "sep"}])
+@pytest.mark.parametrize("intermediate", ["empty", "parent"])
+def test_nodes_that_are_not_constituents_have_one_label_or_their_parents(
+    tmp_path: Path, intermediate: str, changes: dict[str, Any]
+) -> None:
+    pairs = toy_pairs(12)
+    path = configure(tmp_path, pairs, model__intermediate=intermediate, training__epochs=10, **changes)
+    result = train(read_config(path), say=lambda line: None, bars=False)
+    assert result["dev"]["f1"] > 60
+    parts = load_parts(tmp_path / "run")
+    model = next(part[0] for part in parts.values() if "label" in part[0].outputs)
+    labels = {label for c, _ in pairs for _, _, label in c.spans}
+    assert set(model.intermediate) == (labels - {"TOP"} if intermediate == "parent" else set())
+    bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32")
+    parser = load(bundle)
+    trees = [tree for tree, _ in predict_pairs(tmp_path / "run", pairs)]
+    assert trees == [parser.parse(tree.words).constituency for tree in trees]
+    best = parser.parse(trees[0].words, k=3) if "both" in parts else []
+    for tree in [*trees, *(parse.constituency for parse in best)]:
+        assert {label for _, _, label in tree.spans} <= labels
 
 
 def test_gold_tags_are_read_where_the_model_asks_for_them(tmp_path: Path) -> None:

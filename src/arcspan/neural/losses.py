@@ -15,7 +15,7 @@ margin of every sentence is checked to be at least zero. All sums over trees are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -303,13 +303,41 @@ def losses(
     like = hidden.dependency
     b, m = _index(gold.word_b, like), _index(gold.word_m, like)
     nodes = [_index(place, like) for place in (where.b, where.nodes[:, 0], where.nodes[:, 1])]
-    placed = model.at_places(hidden, nodes, [b, m, _index(gold.heads, like)])
-    for name, rows, classes in (("label", where.b, where.labels), ("relation", gold.word_b, gold.relations)):
+    placed = model.at_places(hidden, nodes, [b, m, _index(gold.heads, like)], folded=False)
+    labels = with_intermediate(where, model.inventories.labels, model.intermediate)
+    for name, rows, classes in (("label", where.b, labels), ("relation", gold.word_b, gold.relations)):
         if name in placed:
             found[name] = _cross_entropy(placed[name], classes, gold.weights[rows])
     for name, logits in model.of_words(hidden).items():
         found[name] = _cross_entropy(logits[b, m], gold.answers[name], gold.weights[gold.word_b])
     return found
+
+
+def with_intermediate(
+    where: Nodes, chains: Sequence[tuple[str, ...]], intermediate: Sequence[str]
+) -> np.ndarray:
+    """The labels of nodes in pre-order; where they are none (0), the number of the label right above them.
+
+    >>> nodes = np.asarray([[0, 3, 2], [0, 1, 1], [1, 3, 2], [1, 2, 2], [2, 3, 3]])
+    >>> where = Nodes(np.zeros(5, int), nodes, np.asarray([1, 2, 0, 0, 2]))  # S, NP, none, none, NP
+    >>> with_intermediate(where, [(), ("S",), ("NP",)], ["S", "NP"]).tolist()
+    [1, 2, 3, 3, 2]
+    """
+    labels = where.labels.copy()
+    if not intermediate:
+        return labels
+    numbers = {name: len(chains) + place for place, name in enumerate(intermediate)}
+    around: list[tuple[int, int, int]] = []  # sentence, end and label of the constituents that are open
+    places = zip(where.b.tolist(), where.nodes[:, :2].tolist(), labels.tolist(), strict=True)
+    for row, (b, (i, j), label) in enumerate(places):
+        while around and (around[-1][0] != b or around[-1][1] <= i):
+            around.pop()
+        if label:
+            around.append((b, j, label))
+        elif around:
+            above = around[-1][2]
+            labels[row] = IGNORE if above == IGNORE else numbers[chains[above][-1]]
+    return labels
 
 
 def _each(scores: Scores, change: Callable[..., Tensor]) -> Scores:

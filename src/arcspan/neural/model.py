@@ -62,9 +62,14 @@ class Model(nn.Module):
             for layer in LAYERS:
                 self.styles[layer] = nn.Embedding(len(inventories.styles), encoder.size)
                 nn.init.zeros_(self.styles[layer].weight)
+        # What nodes that are not constituents are labelled by, behind the labels: those of what is right above them.
+        above = [chain[-1] for chain in inventories.labels if chain]
+        self.intermediate = tuple(dict.fromkeys(above)) if settings.intermediate == "parent" else ()
         self.scorers = nn.ModuleDict()
         for output in OUTPUTS:
-            made = self._make_scorer(output.name, len(getattr(inventories, output.names or "labels")))
+            names = len(getattr(inventories, output.names or "labels"))
+            names += len(self.intermediate) if output.name == "label" else 0
+            made = self._make_scorer(output.name, names)
             if made is not None and (part == "both" or output.layer == part or output.of == "words"):
                 self.scorers[output.name] = made
 
@@ -142,14 +147,26 @@ class Model(nn.Module):
             if output.name in self.scorers
         }
 
-    def at_places(self, hidden: Hidden, nodes: list[Tensor], words: list[Tensor]) -> dict[str, Tensor]:
-        """Scores of labels [K, labels] at nodes (b, i, j), and of relations [W, relations] at words (b, m, h)."""
+    def at_places(
+        self, hidden: Hidden, nodes: list[Tensor], words: list[Tensor], *, folded: bool = True
+    ) -> dict[str, Tensor]:
+        """Scores of labels [K, labels] at nodes (b, i, j), and of relations [W, relations] at words (b, m, h).
+
+        Folded, label 0 (no constituent) has the best score of all labels of intermediate nodes, so that nobody but
+        training sees these; otherwise they stand behind the others.
+        """
         found = {}
         if "label" in self.scorers:
-            found["label"] = self.scorers["label"](fenceposts(hidden.constituency), *nodes)
+            labels = self.scorers["label"](fenceposts(hidden.constituency), *nodes)
+            found["label"] = self._fold(labels) if folded and self.intermediate else labels
         if "relation" in self.scorers:
             found["relation"] = self.scorers["relation"](hidden.dependency[:, :-1], *words)
         return found
+
+    def _fold(self, labels: Tensor) -> Tensor:
+        size = len(self.inventories.labels)
+        none = torch.cat([labels[:, :1], labels[:, size:]], 1).amax(1, keepdim=True)
+        return torch.cat([none, labels[:, 1:size]], 1)
 
     @torch.no_grad()
     def score(self, arrays: Arrays, *, headed: bool = True) -> Scores:

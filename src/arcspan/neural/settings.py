@@ -80,6 +80,11 @@ class ModelSettings:
         "labels and relations by biaffine (the paper) or by mlp (smaller, faster)",
         choices=("biaffine", "mlp"),
     )
+    intermediate: str = described(
+        "empty",
+        "label of nodes that are not constituents: empty (one for all) or parent (the paper's VP* below a VP)",
+        choices=("empty", "parent"),
+    )
     tag_size: int = described(128, "size of the MLP that predicts tags", least=1)
     mlp_dropout: float = described(0.33, "dropout of every MLP", least=0, most=0.95)
     tags: bool = described(True, "predict part-of-speech tags")

@@ -151,7 +151,7 @@ def _claim(folder: Path, config: Config, resume: bool, say: Say) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if started:
         before = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        changed = _differences(before, config.to_json())
+        changed = _differences(before, config.to_json(), Config().to_json())
         done = (folder / "result.json").exists()  # by the settings that it was trained with
         fixed = [name for name in changed if done or name not in CHANGEABLE]
         if fixed:
@@ -167,12 +167,15 @@ def _claim(folder: Path, config: Config, resume: bool, say: Say) -> None:
         file.write(dump(config.to_json()))
 
 
-def _differences(before: dict[str, Any], after: dict[str, Any], prefix: str = "") -> list[str]:
+def _differences(
+    before: dict[str, Any], after: dict[str, Any], defaults: dict[str, Any], prefix: str = ""
+) -> list[str]:
+    """The names of what differs; what an older version did not write has its default."""
     out = []
     for name in sorted({*before, *after}):
-        old, new = before.get(name), after.get(name)
+        old, new = before.get(name, defaults.get(name)), after.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
-            out += _differences(old, new, f"{prefix}{name}.")
+            out += _differences(old, new, defaults.get(name, {}), f"{prefix}{name}.")
         elif old != new and f"{prefix}{name}" not in ("output", "data.root"):
             out.append(f"{prefix}{name}")
     return out

@@ -22,7 +22,7 @@ from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories
-from arcspan.runtime.bundle import MODELS, read_bundle
+from arcspan.runtime.bundle import find_bundle, read_bundle
 from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import Config
 from arcspan.training.encoders import make_inputs
@@ -66,7 +66,8 @@ class Start:
 
     def give(self, model: Model) -> list[str]:
         """Copy weights into a model whose inventories begin with this one's; returns the names of what is new."""
-        known = self.models.get(model.part, next(iter(self.models.values()))).state_dict()
+        old = self.models.get(model.part, next(iter(self.models.values())))
+        known, labels = old.state_dict(), len(old.inventories.labels)
         new = []
         for name, weight in model.state_dict().items():
             own = known.get(name)
@@ -76,13 +77,22 @@ class Start:
             if own.shape[1:] != weight.shape[1:] or len(own) > len(weight):
                 raise ConfigError(f"model.start: {name} is {tuple(own.shape)}, not {tuple(weight.shape)}")
             with torch.no_grad():
-                (weight[: len(own)] if own.dim() else weight).copy_(own)
+                if name.startswith("scorers.label.") and own.shape != weight.shape and old.intermediate:
+                    # Labels of intermediate nodes stand behind the others, which have become more.
+                    begin = len(model.inventories.labels)
+                    weight[:labels] = own[:labels]
+                    weight[begin : begin + len(old.intermediate)] = own[labels:]
+                else:
+                    (weight[: len(own)] if own.dim() else weight).copy_(own)
         return new
 
 
 def load_start(name: str) -> Start:
     """The parser of a run or of a bundle; "en" is the English model inside the package."""
-    folder = MODELS / name if (MODELS / name).is_dir() else Path(name)
+    try:
+        folder = find_bundle(name)
+    except BundleError as error:
+        raise ConfigError(f"model.start: {error}") from None
     if not folder.is_dir():
         raise ConfigError(f'model.start = "{name}": no such folder: name a run, a bundle, or "en"')
     if (folder / "checksums.json").is_file():
