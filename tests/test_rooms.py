@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,34 @@ def test_torch_is_imported_only_where_training_is() -> None:
                 "accelerate",
             }
             assert not heavy, f"{place} imports {heavy}"
+
+
+def test_the_picture_of_the_rooms_shows_what_they_may_import() -> None:
+    """Every arrow is allowed, and what is allowed can be reached by arrows; `parser` and `parse` are one box."""
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    arrows: dict[str, set[str]] = {room: set() for room in ALLOWED if room != "parse"}
+    for room, others in re.findall(r"^  (\w+)(?:\[.*\])? --> (.*)$", page, re.MULTILINE):
+        arrows[room] = set(others.split(" & "))
+    assert set(arrows) == {*ALLOWED, "cli"} - {"parse"}
+    for room, allowed in ALLOWED.items():
+        box = "parser" if room == "parse" else room
+        reached, more = set(), arrows[box]
+        while more:
+            reached |= more
+            more = set().union(*(arrows[other] for other in more)) - reached
+        assert arrows[box] <= allowed
+        assert allowed - {"parse"} <= reached
+
+
+def test_the_two_walks_have_at_most_seven_steps_and_name_files_that_exist() -> None:
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walks = page.split("\n## ")[1:]
+    assert [walk.splitlines()[0] for walk in walks] == [
+        "From a sentence to the drawn trees",
+        "From a treebank file to the loss",
+    ]
+    for walk in walks:
+        steps = re.findall(r"^(\d)\. ", walk, re.MULTILINE)
+        assert steps == [str(number) for number in range(1, len(steps) + 1)] and 1 < len(steps) <= 7
+        for name in re.findall(r"`([\w/]+(?:\.py|/))`", walk):
+            assert (SOURCE / name).exists(), name
