@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arcspan.prediction.lemmas import edit_of, lemma_of
+from arcspan.prediction.outputs import Inventories
+from arcspan.prediction.prediction import Prediction, content
 
 # Letters whose lower or upper case is longer, the marks of the edits themselves, a combining accent, a joined emoji.
 ODD = ["İ", "ß", "ŉ", "ﬁ", "Σ", "ς", "ǆ", "|", "+", "=", "\u0301", "\u200d", "👩", "k", "l", "0"]
@@ -48,3 +51,12 @@ def test_words_never_seen_are_lemmatized_alike(word: str, lemma: str, other: str
 def test_an_edit_that_takes_off_more_than_a_word_has_leaves_it_in_lower_case() -> None:
     assert lemma_of(edit_of("flies", "fly"), "I") == "i"
     assert lemma_of(edit_of("flies", "fly"), "IES") == "ies"
+
+
+def test_a_word_seen_with_its_tag_has_the_lemma_it_was_seen_with() -> None:
+    known = Inventories(
+        ((),), (), ("NN", "VBZ"), (), ("l|0+|0+", "l|0+|1+"), seen_lemmas={"VBZ": {"is": "=be"}}
+    )
+    words = {"tag": np.asarray([1, 0, 1]), "lemma": np.asarray([0, 0, 1])}
+    said = content(["is", "is", "runs"], Prediction(words=words), known)
+    assert said.lemmas == ("be", "is", "run")

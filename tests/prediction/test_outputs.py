@@ -21,6 +21,7 @@ FULL = Inventories(
     features=("_", "Number=Sing"),
     styles=("gum", "ptb"),
     unused={"relation": ((2,), (0, 1)), "label": ((), (2,)), "tag": ((1,), ()), "lemma": ((1,), (0,))},
+    seen_lemmas={"VB": {"was": "=be", "is": "=be", "go": "l|0+|0+"}},
 )
 OLD = {"labels": [[], ["S"]], "relations": ["root"], "tags": ["NN"], "upos": []}
 

@@ -13,6 +13,7 @@ from arcspan.training.config import DataSettings, Source
 from arcspan.training.instances import (
     Indexer,
     Intake,
+    Sentence,
     make_sentence,
     read_source,
     read_training,
@@ -125,6 +126,20 @@ def test_a_style_does_not_use_the_names_that_only_others_have() -> None:
     assert style_names({"new": ["b", "a"]}, known) == {"new": [1, 0], "a": [0, 0], "b": [1, 1]}
     with pytest.raises(ConfigError, match=r"styles\.new: no training source has the style 'c'; known: a, b"):
         style_names({"new": "c"}, known)
+
+
+def test_lemmas_are_kept_of_words_that_were_seen_twice_with_their_tag() -> None:
+    def sentence(words: str, tags: str, lemmas: str) -> Sentence:
+        n = len(words.split())
+        heads, relations = [0, *[1] * (n - 1)], ["root", *["dep"] * (n - 1)]
+        tree = DependencyTree(heads, relations, words.split(), tags.split(), lemmas=lemmas.split())
+        return make_sentence("1", Pair(None, tree))[0]
+
+    twice = [sentence("saws saw", "NNS VBD", "saw see"), sentence("saws saw", "NNS NN", "saw saw")]
+    assert take_inventories(twice).seen_lemmas == {"NNS": {"saws": "l|0+|1+"}}
+    assert take_inventories([twice[0]] * 2).seen_lemmas == {}  # a sentence that is repeated was seen once
+    doubtful = [sentence("saw", "VBD", lemma) for lemma in ("see", "see", "saw")]
+    assert take_inventories(doubtful).seen_lemmas == {}
 
 
 def test_what_the_inventories_lack_is_ignored() -> None:

@@ -114,9 +114,12 @@ def test_a_model_of_both_layers_stays_one_when_it_learns_from_dependencies_alone
 
 
 def test_names_keep_their_numbers_and_styles_use_their_own() -> None:
-    old = Inventories(((), ("NP",), ("VP",)), ("nsubj",), ("NN",), ("NOUN",))
+    old = Inventories(
+        ((), ("NP",), ("VP",)), ("nsubj",), ("NN",), ("NOUN",), seen_lemmas={"NN": {"a": "=x", "b": "=x"}}
+    )
     new = Inventories(((), ("NP",), ("XP",)), ("obj",), ("NN",), ("NOUN",), styles=("mine",))
-    both = extended(old, new)
+    both = extended(old, replace(new, seen_lemmas={"NN": {"b": "=y"}, "VB": {"c": "=z"}}))
+    assert both.seen_lemmas == {"NN": {"a": "=x", "b": "=y"}, "VB": {"c": "=z"}}
     assert both.labels == ((), ("NP",), ("VP",), ("XP",))
     assert both.styles == ("", "mine")
     assert both.unused["label"] == ((3,), (2,))

@@ -61,6 +61,7 @@ class Inventories:
     features  whole bundles, as CoNLL-U writes them
     styles    the treebanks' conventions that the model knows; () where it knows one only
     unused    by output: for each style, the numbers of the names that it does not use
+    seen_lemmas  by tag: words that training saw with it and with one lemma, and the edits that make it
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -71,12 +72,23 @@ class Inventories:
     features: tuple[str, ...] = ()
     styles: tuple[str, ...] = ()
     unused: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    seen_lemmas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Lists and tables only, as JSON has them."""
         out = {one.name: list(getattr(self, one.name)) for one in fields(self)}
         unused = {name: [list(own) for own in styles] for name, styles in self.unused.items()}
-        return {**out, "labels": [list(chain) for chain in self.labels], "unused": unused}
+        labels = [list(chain) for chain in self.labels]
+        return {**out, "labels": labels, "unused": unused, "seen_lemmas": self._words_by_edit()}
+
+    def _words_by_edit(self) -> dict[str, dict[str, list[str]]]:
+        """`seen_lemmas` as JSON has them: by tag and edit."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for tag, words in sorted(self.seen_lemmas.items()):
+            edits = found[tag] = {}
+            for word, edit in sorted(words.items()):
+                edits.setdefault(edit, []).append(word)
+        return found
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Inventories:
@@ -87,7 +99,12 @@ class Inventories:
         unused = {
             name: tuple(tuple(own) for own in styles) for name, styles in data.get("unused", {}).items()
         }
-        return cls(**{**known, "labels": tuple(tuple(chain) for chain in data["labels"]), "unused": unused})
+        seen = {
+            tag: {word: edit for edit, words in edits.items() for word in words}
+            for tag, edits in data.get("seen_lemmas", {}).items()
+        }
+        labels = tuple(tuple(chain) for chain in data["labels"])
+        return cls(**{**known, "labels": labels, "unused": unused, "seen_lemmas": seen})
 
     def forbid_unused(self, name: str, scores: np.ndarray, styles: np.ndarray) -> np.ndarray:
         """Scores [K, names] of an output, -inf where a row's style (of `styles`, [K]) does not use the name."""

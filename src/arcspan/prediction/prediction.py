@@ -226,7 +226,12 @@ def content(words: Sequence[str], prediction: Prediction, inventories: Inventori
             known = getattr(inventories, output.names)
             found[output.names] = tuple([known[number] for number in ids.tolist()])
     if "lemmas" in found:
-        found["lemmas"] = tuple(map(lemma_of, found["lemmas"], words))
+        tags = found.get("tags") or found.get("upos") or ("",) * len(words)
+        seen = inventories.seen_lemmas
+        found["lemmas"] = tuple(
+            lemma_of(seen.get(tag, {}).get(word, edit), word)
+            for word, tag, edit in zip(words, tags, found["lemmas"], strict=True)
+        )
     if "features" in found:
         found["features"] = tuple("" if one == "_" else one for one in found["features"])
     if prediction.nodes is not None:

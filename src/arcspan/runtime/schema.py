@@ -153,7 +153,8 @@ def _component(value: Any, where: str) -> None:
 def _inventories(value: Any, where: str) -> None:
     fields = {"labels": _list(_TEXTS), "relations": _TEXTS, "tags": _TEXTS, "upos": _TEXTS}
     unused = _map(_list(_list(_COUNT)))
-    _table(value, where, fields, {"lemmas": _TEXTS, "features": _TEXTS, "styles": _TEXTS, "unused": unused})
+    names = dict.fromkeys(("lemmas", "features", "styles"), _TEXTS)
+    _table(value, where, fields, {**names, "unused": unused, "seen_lemmas": _map(_map(_TEXTS))})
 
 
 def _inputs(value: Any, where: str) -> None:

@@ -288,6 +288,7 @@ def take_inventories(sentences: Sequence[Sentence], least_lemmas: int = 2) -> In
         for output in NAMED_OUTPUTS
     }
     known["labels"] = ((), *known["labels"]) if known["labels"] else ()
+    known["seen_lemmas"] = _seen_lemmas(sentences)
     if styles == [""]:
         return Inventories(**known)
     unused = {}
@@ -301,6 +302,24 @@ def take_inventories(sentences: Sequence[Sentence], least_lemmas: int = 2) -> In
             for style in styles
         )
     return Inventories(**known, styles=tuple(styles), unused=unused)
+
+
+def _seen_lemmas(
+    sentences: Sequence[Sentence], least: int = 2, share: float = 0.95
+) -> dict[str, dict[str, str]]:
+    """By tag: words that were seen with it at least so often, and the edit of so large a share of the occurrences."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for sentence in {id(one): one for one in sentences}.values():
+        tags = sentence.tags if any(sentence.tags) else sentence.upos
+        for word, tag, edit in zip(sentence.words, tags, sentence.lemmas, strict=True):
+            if tag and edit:
+                counts.setdefault((tag, word), Counter())[edit] += 1
+    found: dict[str, dict[str, str]] = {}
+    for (tag, word), edits in counts.items():
+        ((edit, times),) = edits.most_common(1)
+        if times >= max(least, share * edits.total()):
+            found.setdefault(tag, {})[word] = edit
+    return found
 
 
 def style_number(style: tuple[str, str], inventories: Inventories) -> Style:

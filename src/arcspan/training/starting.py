@@ -116,6 +116,10 @@ def extended(old: Inventories, new: Inventories) -> Inventories:
     for output in NAMED_OUTPUTS:
         both = [*getattr(old, output.names), *getattr(new, output.names)]
         names[output.names] = tuple(dict.fromkeys(both))
+    tags = {*old.seen_lemmas, *new.seen_lemmas}
+    names["seen_lemmas"] = {
+        tag: {**old.seen_lemmas.get(tag, {}), **new.seen_lemmas.get(tag, {})} for tag in tags
+    }
     first = old.styles[:1] or ("",)
     own = [(style, place) for place, style in enumerate(old.styles or first)]
     added = [(style or first[0], place) for place, style in enumerate(new.styles or ("",))]
