@@ -9,9 +9,11 @@ import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import conllu
 import nltk
+import numpy as np
 import onnxruntime
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -237,6 +239,37 @@ def test_a_sentence_that_fails_in_a_pipe_is_marked_and_its_neighbours_are_not(pa
     assert len(bad.constituency) == len(bad.dependencies) == 3
     assert "# error = word 2" in bad.conllu()
     assert bad.to_dict()["error"] == bad.error
+
+
+@pytest.mark.parametrize("asked", [{}, {"k": 2}, {"confidence": True}, {"batch_size": 1}])
+@pytest.mark.parametrize(
+    ("item", "reason"),
+    [
+        (None, "not NoneType: None"),
+        (float("nan"), "not float: nan"),
+        (b"Ada sees.", "bytes are not text, decode them first"),
+        ({"text": "Ada sees."}, "not dict"),
+        (["Ada", None], "word 2 is NoneType"),
+    ],
+)
+def test_an_item_that_is_no_text_ends_a_stream_or_is_marked(
+    parser: Parser, item: Any, reason: str, asked: dict[str, Any]
+) -> None:
+    items = ["Ada sees.", item, np.str_("Kurt sees.")]
+    got = []
+    with pytest.raises(ArcspanError, match=f"item 2: .*{reason}"):
+        for parses in parser.stream(items, **asked):
+            got.append(parses)
+    assert len(got) == 1, "what came before it is parsed"
+    first, (bad,), last = parser.stream(items, errors="keep", **asked)
+    assert bad.error is not None and reason in bad.error and bad.words == () and bad.confidence is None
+    assert first == got[0] and last[0].words == ("Kurt", "sees", ".") and last[0].error is None
+    assert [parse.error is None for parse in parser.pipe(items, errors="keep")] == [True, False, True]
+
+
+def test_what_to_do_about_errors_is_checked(parser: Parser) -> None:
+    with pytest.raises(ArcspanError, match="'raise' or 'keep', not 'ignore'"):
+        next(parser.pipe(["Ada."], errors="ignore"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

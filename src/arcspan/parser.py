@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, cached_property
-from typing import Any, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -261,7 +261,7 @@ class Parser:
         try:
             if sentence.words and "" not in sentence.words:
                 return self._answer(sentence, asked)
-            if constrained:
+            if constrained and sentence.error is None:
                 raise ArcspanError("a sentence without words meets no constraints")
         except ArcspanError as error:
             if constrained or not isinstance(error, LengthError):
@@ -279,6 +279,8 @@ class Parser:
         asked: _Asked | None = None,
         scores: SentenceScores | None = None,
     ) -> Parse:
+        if sentence.error is not None:
+            prediction = Prediction(error=sentence.error)
         unknown = _Unknown(self, sentence, prediction, asked or _Asked(), scores)
         return Parse(
             sentence.words,
@@ -311,14 +313,24 @@ class Parser:
         confidence: bool = False,
         style: str | None = None,
         one_sentence: bool = False,
+        errors: Literal["raise", "keep"] = "raise",
     ) -> Iterator[Parse]:
-        """Parse a stream of texts or lists of words; parses come in order, a text gives one a sentence.
+        """Parse a stream of texts or lists of words; parses come in order, a text gives one for each sentence.
 
         `batch_size` items or sentences are read ahead, and as many again while those are worked on. A sentence
-        that cannot be parsed gives a `Parse` with an `error`. `one_sentence`: no text is split into sentences.
+        that cannot be parsed gives a `Parse` with an `error`; so does an item that is neither a text nor words
+        (None, NaN, bytes) with errors="keep", which otherwise ends the stream. `one_sentence`: no text is split
+        into sentences.
         """
-        options = {"k": k, "confidence": confidence, "style": style, "one_sentence": one_sentence}
-        for parses in self.stream(items, batch_size, **options):  # type: ignore[arg-type]
+        for parses in self.stream(
+            items,
+            batch_size,
+            k=k,
+            confidence=confidence,
+            style=style,
+            one_sentence=one_sentence,
+            errors=errors,
+        ):
             yield from parses
 
     def stream(
@@ -332,6 +344,7 @@ class Parser:
         confidence: bool = False,
         style: str | None = None,
         one_sentence: bool = False,
+        errors: Literal["raise", "keep"] = "raise",
     ) -> Iterator[list[Parse]]:
         """Like `pipe`, but one list of parses for each item; with k, the k best parses of each sentence.
 
@@ -341,15 +354,27 @@ class Parser:
             raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
         if batch_size < 1:
             raise ArcspanError(f"batch_size must be at least 1, not {batch_size}")
+        if errors not in ("raise", "keep"):
+            raise ArcspanError(f"errors must be 'raise' or 'keep', not {errors!r}")
         _check_k(k)
         own_style = self._style(style)
+
+        def read() -> Iterator[list[_Sentence]]:
+            for number, item in enumerate(items, 1):
+                try:
+                    yield self._styled(item, own_style, one_sentence)
+                except ArcspanError as error:
+                    message = f"item {number}: {error}"
+                    if errors == "raise":
+                        raise ArcspanError(message) from None
+                    yield [_Sentence((), error=message)]
+
         asked = _Asked(k, tuple(read_constraints(require)), tuple(read_constraints(forbid)), confidence)
         if any(asked):
-            for item in items:
-                own = self._styled(item, own_style, one_sentence)
+            for own in read():
                 yield [parse for sentence in own for parse in self._beyond(sentence, asked)]
             return
-        source = iter(items)
+        source = read()
         waiting: deque[tuple[list[int], list[_Sentence], Pending]] = deque()
         try:
             failure: Exception | None = None
@@ -359,7 +384,7 @@ class Parser:
                 counts: list[int] = []
                 try:
                     while max(len(counts), len(sentences)) < batch_size:
-                        own = self._styled(next(source), own_style, one_sentence)
+                        own = next(source)
                         counts.append(len(own))
                         sentences += own
                 except StopIteration:
@@ -441,9 +466,11 @@ def _restore_parser(path: str, settings: dict[str, Any]) -> Parser:
 
 
 def _checked(words: Any) -> tuple[str, ...]:
-    if isinstance(words, (str, bytes)):
+    if isinstance(words, bytes):
+        raise ArcspanError(f"bytes are not text, decode them first: {words[:40]!r}")
+    if isinstance(words, str):
         raise ArcspanError("words must be a list of words; for raw text, call the parser: parser(text)")
-    if not isinstance(words, Iterable):
+    if not isinstance(words, Iterable) or isinstance(words, (Mapping, Set)):
         raise ArcspanError(f"a text or a list of words is needed, not {type(words).__name__}: {words!r}")
     found = tuple(words)
     for number, word in enumerate(found, 1):
@@ -463,6 +490,7 @@ class _Sentence(NamedTuple):
     multiword: tuple[tuple[int, int, str], ...] = ()
     paragraph: bool = False
     style: Style | None = None
+    error: str | None = None  # why there is none
 
 
 class _Asked(NamedTuple):
