@@ -1,11 +1,10 @@
 """Are probabilities what they promise? Calibration error of arcs and spans before and after fitting temperatures.
 
-    python studies/calibration/run.py [--bundle BUNDLE] [--treebanks FOLDER] [--limit N] [--write]
+    python studies/calibration/run.py --treebanks FOLDER [--treebank gum] [--style gum] [--bundle BUNDLE] [--limit N]
 
-Temperatures are fitted on one half of craft-ud's dev sentences and measured on the other, both ways round, so that
+Temperatures are fitted on one half of a treebank's dev sentences and measured on the other, both ways round, so that
 every sentence counts and none is measured with temperatures that it helped to fit. Writes results.json and
-reliability.png beside this file (or in --output). --write fits on all of the dev treebanks and keeps the temperatures
-in the bundle.
+reliability.png beside this file (or in --output).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.sentence_scores import SentenceScores
 from arcspan.runtime.loading import load_predictor
-from arcspan.training.calibration import Gold, calibrate, fit, observe, rounded, sample
+from arcspan.training.calibration import Gold, fit, in_style, observe, rounded, sample
 from arcspan.treebanks import Pair, read_pairs
 
 KINDS = ("arcs", "spans", "relations", "labels", "sentences")
@@ -113,24 +112,21 @@ def main() -> None:
     )
     options.add_argument("--bundle", type=Path, default=parser.MODELS / "en")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
-    options.add_argument("--treebank", default="craft-ud")
+    options.add_argument("--treebank", default="gum")
+    options.add_argument("--style", help="the style it is parsed in; default: the model's own")
     options.add_argument(
         "--limit", type=int, default=0, help="take this many sentences, evenly spread; 0: all"
     )
     options.add_argument("--output", type=Path, default=Path(__file__).parent)
-    options.add_argument(
-        "--write", action="store_true", help="fit on craft-ud and gum dev, keep in the bundle"
-    )
     given = options.parse_args()
     if given.treebanks is None:
         options.error("name the folder of treebanks: --treebanks, or ARCSPAN_TREEBANKS")
 
-    def dev(name: str) -> list[Pair]:
-        folder = Path(given.treebanks) / name
-        return list(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"))
-
-    predictor = load_predictor(given.bundle, Budget(threads=1))[0]
-    pairs = [pair for pair in sample(dev(given.treebank), given.limit) if len(pair.dependencies) <= 150]
+    predictor, config = load_predictor(given.bundle, Budget(threads=1))
+    in_style(predictor, given.style)
+    folder = Path(given.treebanks) / given.treebank
+    dev = list(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"))
+    pairs = [pair for pair in sample(dev, given.limit) if len(pair.dependencies) <= 150]
     observed = [one for one in (observe(predictor, pair) for pair in pairs) if one is not None]
     assert len(observed) == len(pairs)
     before: Outcomes = {kind: [] for kind in KINDS}
@@ -144,7 +140,7 @@ def main() -> None:
             before[kind] += plain[kind]
             after[kind] += better[kind]
     results = {
-        "model": predictor.config.get("name"),
+        "model": config.get("name"),
         "treebank": f"{given.treebank} dev",
         "sentences": len(pairs),
         "temperatures": {"halves": fitted, "all": rounded(fit(observed)).to_json()},
@@ -163,8 +159,6 @@ def main() -> None:
             f"log loss {was['log_loss']:.4f} -> {now['log_loss']:.4f}"
         )
     print("temperatures:", json.dumps(results["temperatures"]["all"]))
-    if given.write:
-        print("kept:", calibrate(given.bundle, [*dev("craft-ud"), *dev("gum")]))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from arcspan.files import atomic_write
 from arcspan.prediction.label_rules import Labelling, RuleTable
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.runtime.loading import load_predictor
-from arcspan.training.calibration import sample
+from arcspan.training.calibration import in_style, sample
 from arcspan.training.labelling import Ready, add_labelling, count_rules, make_table, prepare, score, tune
 from arcspan.treebanks import Pair, read_pairs
 
@@ -82,12 +82,14 @@ def main() -> None:
         folder = Path(given.treebanks) / name
         return list(read_pairs(folder / f"{part}.ptb.xz", folder / f"{part}.conllu.xz"))
 
-    predictor = load_predictor(given.bundle, Budget(threads=1), labelling=False)[0]
+    predictor, config = load_predictor(given.bundle, Budget(threads=1), labelling=False)
     train = [pair for name in TREEBANKS for pair in read(name, "train")]
     rules = count_rules(train)
     table = make_table(predictor, rules)
-    results: dict[str, Any] = {"model": predictor.config.get("name"), "rules": len(rules), "treebanks": {}}
+    results: dict[str, Any] = {"model": config.get("name"), "rules": len(rules), "treebanks": {}}
     for name in TREEBANKS:
+        style = name.split("-")[0]
+        in_style(predictor, style if style in predictor.styles else None)
         ready = prepare(predictor, sample(read(name, "dev"), given.limit))
         found = results["treebanks"][name] = study(predictor, table, ready)
         print(
