@@ -36,9 +36,9 @@ BRIEF = ("sentences", "LAS", "LAS from raw text", "F1", "both trees right", "UPO
 OF_GENRES = ("sentences", "LAS", "UAS", "F1", "both trees right", "XPOS", "UPOS")
 EVERYTHING = COLUMNS | {"LAS from raw text": "raw.LAS"}
 RULES = (
-    "Attachment and lemmas are counted as the CoNLL 2018 scorer does (punctuation counts, subtypes do not), F1 as EVALB "
-    "with the COLLINS rules. Words are the treebank's, but for raw text. Each treebank is parsed in its own style. The "
-    "dev parts chose the model; craft-ud test did not. Made by `studies/english/score.py`."
+    "Attachment and lemmas are counted as the CoNLL 2018 scorer does (punctuation counts, subtypes do not), F1 as "
+    "EVALB with the COLLINS rules. Words are the treebank's, but for raw text. Each treebank is parsed in its own "
+    "style. The dev parts chose the model; craft-ud test did not. Made by `studies/english/score.py`."
 )
 
 
