@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from arcspan.errors import ConfigError
+from arcspan.errors import ConfigError, FileError
+from arcspan.evaluation import evaluate
 from arcspan.training.config import DataSettings, Source
 from arcspan.training.instances import (
     Indexer,
     Intake,
     Sentence,
     make_sentence,
+    read_gold,
     read_source,
     read_training,
     style_names,
@@ -22,7 +24,7 @@ from arcspan.training.instances import (
     take_inventories,
 )
 from arcspan.treebanks import Pair
-from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from tests.toy import toy_pairs, write_toy
 
 NOTHING: Any = None
@@ -149,3 +151,19 @@ def test_what_the_inventories_lack_is_ignored() -> None:
     names = set(first.dependencies.relations)
     expected = [relation in names for relation in second.dependencies.relations]
     assert (found["relations"] >= 0).tolist() == expected
+
+
+def test_gold_heads_with_several_roots_are_scored_and_not_learnt_from(tmp_path: Path) -> None:
+    """The importer of SPMRL kept such sentences in dev and test, and reading dev then failed."""
+    (tmp_path / "a.ptb").write_text("(TOP (S (NP (NN two)) (NP (NN roots))))\n")
+    (tmp_path / "a.conllu").write_text(
+        "1\ttwo\t_\t_\tNN\t_\t0\troot\t_\t_\n2\troots\t_\t_\tNN\t_\t0\troot\t_\t_\n\n"
+    )
+    source = Source(brackets=str(tmp_path / "a.ptb"), conll=str(tmp_path / "a.conllu"))
+    (gold,) = read_gold([source])
+    assert gold.dependencies.heads == (0, 0)
+    assert not LexicalTree.compatible(*gold)
+    guess = DependencyTree([0, 1], ["root", "dep"], gold.words)
+    assert evaluate([gold], [Pair(gold.constituency, guess)], punctuation="none").uas == 50
+    with pytest.raises(FileError, match="2 roots"):
+        read_training(DataSettings(train=[source]))

@@ -225,10 +225,12 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
 
 
 def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]:
-    """Gold pairs to score against, in order; of one layer where the source has one."""
+    """Gold pairs to score against, in order; of one layer where the source has one. None is left out: heads with
+    several roots are scored too.
+    """
     found: list[Pair] = []
     for source in sources:
-        pairs = [pair for _, pair in read_source(source, mismatch, Intake()) if len(pair.words)]
+        pairs = [pair for _, pair in read_source(source, mismatch, Intake(), roots="any") if len(pair.words)]
         if not pairs:
             raise FileError("no sentence to score", path=source.brackets or source.conll)
         if source.brackets and not any(pair.constituency.without_wrapper().spans for pair in pairs):
@@ -241,14 +243,21 @@ def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]
     return found
 
 
-def read_source(source: Source, mismatch: Any, intake: Intake) -> Iterator[tuple[int, Pair]]:
+def read_source(
+    source: Source, mismatch: Any, intake: Intake, *, roots: Any = "one"
+) -> Iterator[tuple[int, Pair]]:
     """The sentences of a source with their places in its files, rewritten and filtered as it says."""
     report = ReadingReport()
     without = {name: set(values) for name, values in source.without.items()}
     only = {name: set(values) for name, values in source.only.items()}
     keep = DocumentFilter(without, only) if without or only else None
     pairs = read_pairs(
-        source.brackets or None, source.conll or None, mismatch=mismatch, report=report, keep=keep
+        source.brackets or None,
+        source.conll or None,
+        mismatch=mismatch,
+        report=report,
+        keep=keep,
+        roots=roots,
     )
     rules = read_rules(source.rewrite) if source.rewrite else None
     empty = True

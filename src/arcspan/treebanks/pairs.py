@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError
 from arcspan.treebanks.brackets import Unit, read_trees
-from arcspan.treebanks.conll import Block, parse_block, read_blocks
+from arcspan.treebanks.conll import Block, block_columns, parse_block, read_blocks
 from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.conllu import format_conllu
@@ -115,6 +115,7 @@ def read_pairs(
     limit: int | None = None,
     report: ReadingReport | Callable[[str], object] | None = None,
     keep: Callable[[Sequence[str]], bool] | None = None,
+    roots: Literal["one", "any"] = "one",
     **options: Any,
 ) -> Iterator[Pair]:
     r"""The pairs of a bracket file and a CoNLL file, streamed in order; of one layer where one of them is None.
@@ -122,7 +123,8 @@ def read_pairs(
     strict: the first difference, with the line in both files, is a FileError. skip: what is not a pair is left
     out, and `report` (a `ReadingReport`, or a function that takes each message) hears of it; the others stay
     aligned. `limit` stops after so many pairs, before the rest of the files is looked at. `keep` is asked about
-    each sentence's lines in the CoNLL file, in order (see `DocumentFilter`). `options` go to
+    each sentence's lines in the CoNLL file, in order (see `DocumentFilter`). With `roots` "any", heads with several
+    roots are read as they are: nothing can be learnt from them, but gold ones must be scored. `options` go to
     `ConstituencyTree.from_brackets`: empties="strip" reads a bracket file that still has its traces.
 
     >>> import tempfile, pathlib
@@ -137,7 +139,7 @@ def read_pairs(
     """
     if mismatch not in ("strict", "skip"):
         raise ValueError(f"mismatch is 'strict' or 'skip', not {mismatch!r}")
-    places = read_aligned(brackets, conll, **options)
+    places = read_aligned(brackets, conll, roots=roots, **options)
     pairs = _pairs_of(places, mismatch == "strict", report, keep)
     return itertools.islice(pairs, None if limit is None else max(0, limit))
 
@@ -164,10 +166,12 @@ def _pairs_of(
                 report(str(problem))
 
 
-def read_aligned(brackets: Source | None, conll: Source | None, **options: Any) -> Iterator[Aligned]:
+def read_aligned(
+    brackets: Source | None, conll: Source | None, *, roots: Literal["one", "any"] = "one", **options: Any
+) -> Iterator[Aligned]:
     """Every place of both files, or of the one that is given, with its problems rather than an error at the first."""
     if brackets is None or conll is None:
-        yield from _read_one_layer(brackets, conll, options)
+        yield from _read_one_layer(brackets, conll, roots, options)
         return
     names = name_of(brackets), name_of(conll)
     if names[0] == names[1]:
@@ -187,14 +191,14 @@ def read_aligned(brackets: Source | None, conll: Source | None, **options: Any) 
         if not trees:
             raise FileError("no tree in this file", path=names[0])
         if unit is not None and block is not None:
-            pair, problems = _align(unit, tree, block, names)
+            pair, problems = _align(unit, tree, block, names, roots)
             yield Aligned(unit, block, pair, problems)
         else:
             yield Aligned(unit, block, None, (_left_over(unit, block, trees, sentences, names),))
 
 
 def _read_one_layer(
-    brackets: Source | None, conll: Source | None, options: dict[str, Any]
+    brackets: Source | None, conll: Source | None, roots: str, options: dict[str, Any]
 ) -> Iterator[Aligned]:
     nothing: Any = None
     if brackets is not None:
@@ -210,7 +214,7 @@ def _read_one_layer(
     elif conll is not None:
         name = name_of(conll)
         for block in read_blocks(conll):
-            dependencies, problems = _dependencies(block, name)
+            dependencies, problems = _dependencies(block, name, roots)
             pair = None if dependencies is None else Pair(nothing, dependencies)
             yield Aligned(None, block, pair, problems)
     else:
@@ -221,18 +225,32 @@ def _tree_problems(unit: Unit, name: str) -> tuple[Problem, ...]:
     return () if unit.problem is None else (Problem("brackets", name, unit.line, unit.problem),)
 
 
-def _dependencies(block: Block, name: str) -> tuple[DependencyTree | None, tuple[Problem, ...]]:
+def _dependencies(block: Block, name: str, roots: str) -> tuple[DependencyTree | None, tuple[Problem, ...]]:
     try:
         return parse_block(block, name), ()
     except FileError as error:
+        loose = _with_several_roots(block) if roots == "any" else None
+        if loose is not None:
+            return loose, ()
         return None, (Problem("columns", name, error.line, error.what),)
 
 
+def _with_several_roots(block: Block) -> DependencyTree | None:
+    """The heads of a block whose only fault is that several of them are 0."""
+    try:
+        heads, *columns = block_columns(block)
+        first = heads.index(0) + 1  # as the head of the other roots it must make a tree of them
+        DependencyTree([head or (0 if m == first else first) for m, head in enumerate(heads, 1)], columns[0])
+    except ValueError:
+        return None
+    return DependencyTree._trusted(heads, *columns)
+
+
 def _align(
-    unit: Unit, constituency: ConstituencyTree | None, block: Block, names: tuple[str, str]
+    unit: Unit, constituency: ConstituencyTree | None, block: Block, names: tuple[str, str], roots: str
 ) -> tuple[Pair | None, tuple[Problem, ...]]:
     """The pair of a unit and a block, or what is wrong with either or between them."""
-    dependencies, problems = _dependencies(block, names[1])
+    dependencies, problems = _dependencies(block, names[1], roots)
     if constituency is None or dependencies is None:
         return None, _tree_problems(unit, names[0]) + problems
     if constituency.words != dependencies.words:

@@ -80,7 +80,7 @@ def import_penn(
         if dependencies is None:
             pairs = _converted(trees, rules)
         else:
-            pairs = _joined(trees, _conll_file(Path(dependencies), split))
+            pairs = joined(trees, _conll_file(Path(dependencies), split))
         report.sentences[split] = write_pairs(pairs, folder / f"{split}.ptb", folder / f"{split}.conllu")
     return report
 
@@ -116,7 +116,7 @@ def _converted(trees: Iterable[tuple[str, ConstituencyTree]], rules: Any) -> Ite
             raise FileError(str(error), path=place) from None
 
 
-def _joined(trees: Iterable[tuple[str, ConstituencyTree]], conll: Path) -> Iterator[Pair]:
+def joined(trees: Iterable[tuple[str, ConstituencyTree]], conll: Path) -> Iterator[Pair]:
     """Trees with the dependencies that another converter made of the same trees in the same order."""
     sentences = read_conll(conll)
     for number, (place, tree) in enumerate(trees, 1):

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from arcspan.errors import FileError
-from arcspan.treebanks.conll import block_columns
 from arcspan.treebanks.importers.penn import SPLITS, Imported, clean
-from arcspan.treebanks.pairs import Aligned, Pair, ReadingReport, plain, read_aligned, write_pairs
-from arcspan.trees import ConstituencyTree, DependencyTree
-from arcspan.trees.words import unescape
+from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
 
 _FILE = re.compile(r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE)
 _FEATURES = re.compile(r"##.*?##")
@@ -44,7 +40,8 @@ def import_spmrl(
     for split in SPLITS:
         brackets, conll = files[split]
         report = ReadingReport()
-        pairs = _read(brackets, conll, report, keep_roots=split != "train")
+        roots: Literal["one", "any"] = "one" if split == "train" else "any"
+        pairs = read_pairs(brackets, conll, mismatch="skip", report=report, roots=roots, empties="strip")
         written = write_pairs(map(_clean, pairs), folder / f"{split}.ptb", folder / f"{split}.conllu")
         imported.sentences[split] = written
         imported.left_out += report.problems
@@ -88,32 +85,6 @@ def find_files(
                 raise FileError(f"no {name}.LANGUAGE.gold.{kind} below this folder", path=folder)
         chosen[split] = found[name, "ptb"], found[name, "conll"]
     return chosen
-
-
-def _read(brackets: Path, conll: Path, report: ReadingReport, *, keep_roots: bool) -> Iterator[Pair]:
-    for place in read_aligned(brackets, conll, empties="strip"):
-        pair = place.pair or (_with_several_roots(place) if keep_roots else None)
-        if pair is None:
-            report.skip(place)
-        else:
-            yield pair
-
-
-def _with_several_roots(place: Aligned) -> Pair | None:
-    """The pair of a place whose only fault is that its heads have several roots, all of which it keeps."""
-    if place.unit is None or place.block is None or [one.kind for one in place.problems] != ["columns"]:
-        return None
-    constituency = ConstituencyTree.from_brackets(place.unit.text, empties="strip")
-    try:
-        heads, relations, words, *others = block_columns(place.block)
-        first = heads.index(0) + 1  # as the head of the other roots it must make a tree of them
-        DependencyTree([head or (0 if m == first else first) for m, head in enumerate(heads, 1)], relations)
-    except ValueError:
-        return None
-    if [*map(plain, words)] != [*map(plain, constituency.words)]:
-        return None
-    words = tuple(map(unescape, words))
-    return Pair(constituency, DependencyTree._trusted(heads, relations, words, *others))
 
 
 def _clean(pair: Pair) -> Pair:
