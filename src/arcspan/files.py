@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,15 +76,18 @@ def lock(file: IO[Any]) -> bool:
 def refuse_to_overwrite(
     output: str | os.PathLike[str] | None, *inputs: str | os.PathLike[str] | None
 ) -> None:
-    """ArcspanError where an output is one of the inputs, which would be lost."""
+    """ArcspanError where an output is one of the inputs, which would be lost; the input "-" is standard input."""
+    written = _file(output or "-")
     for path in inputs:
-        if (
-            output
-            and path
-            and os.path.exists(output)
-            and os.path.exists(path)
-            and os.path.samefile(output, path)
-        ):
-            raise ArcspanError(
-                f"{os.fspath(output)}: is also the input, which would be lost; choose another output"
-            )
+        read = _file(path, sys.stdin) if path else None
+        if written and read and os.path.samestat(written, read):
+            raise ArcspanError(f"{output}: is also the input, which would be lost; choose another output")
+
+
+def _file(path: str | os.PathLike[str], stream: Any = None) -> os.stat_result | None:
+    """The status of a file, of that behind `stream` if the path is "-"; None for pipes, devices, and no file."""
+    try:
+        found = os.stat(stream.fileno() if stream and os.fspath(path) == "-" else path)
+    except (OSError, ValueError):  # a stream may be closed, or in memory
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None

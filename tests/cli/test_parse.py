@@ -296,6 +296,20 @@ def test_an_input_called_part_is_not_destroyed(parse: Parse, tmp_path: Path) -> 
         assert source.read_text() == "Ada sees Kurt .\n"
 
 
+@pytest.mark.parametrize("name", ["out.ptb", "out.ptb.part"])
+def test_a_file_on_standard_input_is_not_destroyed(toy_bundle: Path, tmp_path: Path, name: str) -> None:
+    """Issue 15, 5: `arcspan parse - -o OUT < OUT.part` lost the input."""
+    source = tmp_path / name
+    source.write_text("Ada sees Kurt .\n")
+    command = [sys.executable, "-m", "arcspan", "parse", "-", "-m", str(toy_bundle), "--words"]
+    with source.open() as file:
+        done = subprocess.run(
+            [*command, "-o", tmp_path / "out.ptb"], stdin=file, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2 and "is also the input" in done.stderr
+    assert source.read_text() == "Ada sees Kurt .\n"
+
+
 def test_a_second_run_to_the_same_output_is_refused(parse: Parse, lines: Path, tmp_path: Path) -> None:
     """Issue 15, 5: two runs shared OUT.part, and the wrong one won."""
     from arcspan.cli.resuming import Resumable
@@ -509,6 +523,13 @@ def test_a_closed_standard_output_is_said_so(toy_bundle: Path, tmp_path: Path) -
     assert silent.returncode == 0 and (tmp_path / "a.ptb").read_text().startswith("(TOP")
 
 
+def test_a_closed_standard_input_is_said_so(toy_bundle: Path) -> None:
+    """Issue 15, 11: `<&-` ended in an AttributeError."""
+    command = f"{sys.executable} -m arcspan parse - -m {toy_bundle} <&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "error: <stdin>: standard input is closed\n")
+
+
 BUSY = """
 import signal, sys, threading
 from arcspan.cli import main
@@ -713,17 +734,16 @@ def test_a_png_is_one(parse: Parse, tmp_path: Path) -> None:
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_people_are_told_of_compilation_once(
+def test_people_on_a_terminal_are_told_of_compilation_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from numba.core import event
+    from arcspan.cli.parse import _tell_of_compilation
+    from arcspan.decoding import compilation
 
-    from arcspan.cli.parse import _telling_of_compilation
-
+    monkeypatch.setattr(compilation, "_listeners", [])
     for terminal in (False, True):
         monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
-        with _telling_of_compilation():
-            for _ in range(2):
-                with event.trigger_event("numba:compile"):
-                    pass
+        _tell_of_compilation()
+    for kernel in ("eisner_satta", "eisner_satta_sums"):
+        compilation.announce(kernel)
     assert capsys.readouterr().err == "compiling the search for this machine: once, some seconds\n"

@@ -105,6 +105,8 @@ def open_bytes(path: Source) -> Iterator[IO[bytes]]:
     with contextlib.ExitStack() as stack:
         if os.fspath(path) != "-":
             raw = cast("io.BufferedReader[io.RawIOBase]", stack.enter_context(Path(path).open("rb")))
+        elif sys.stdin is None:
+            raise FileError("standard input is closed", path=name_of(path))
         elif isinstance(sys.stdin.buffer, io.BufferedReader):
             raw = sys.stdin.buffer
         else:
