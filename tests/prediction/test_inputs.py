@@ -77,6 +77,22 @@ def test_of_a_very_long_word_some_pieces_are_read() -> None:
     assert len(ids) == 4
 
 
+def test_no_more_of_a_word_is_cut_into_pieces_than_is_read() -> None:
+    """Issue 15, 1: a word of 900,000 characters stopped all threads for seconds."""
+    inputs = make_inputs(pieces_per_word=3)
+    encode, seen = inputs._tokenizer.encode, []
+
+    class Watched:
+        def encode(self, words: list[str], **options: object) -> Any:
+            seen.extend(words)
+            return encode(words, **options)
+
+    inputs._tokenizer = Watched()  # type: ignore[assignment]
+    (long, short) = inputs.prepare([["a-" * 450_000], ["a-a"]])
+    assert len(seen[0]) < 1_000
+    assert long[0].tolist() == short[0].tolist()
+
+
 def test_a_long_sentence_is_read_in_windows_and_every_word_from_the_best_one() -> None:
     words = list("abcdefghijklmnopqrstuvwxyz") * 3
     whole, cut = make_inputs(), make_inputs(window=20, overlap=6)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 Arrays = dict[str, np.ndarray]
+CHARACTERS_PER_PIECE = 64  # at most
 
 # How a word is written, for encoders that lower-case everything: the classes of `shape`.
 SHAPES = (
@@ -103,10 +104,11 @@ class PieceInputs:
         """For each sentence: piece ids, pieces of each word (at least one), the shape of each word."""
         # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
         # One at a time: `encode_batch` is no faster for sentences, starts threads, and then complains of forks.
-        encode = self._tokenizer.encode
+        # No more of a word than the pieces that are read: a word of a million characters would stop all threads.
+        encode, most = self._tokenizer.encode, CHARACTERS_PER_PIECE * self.pieces_per_word
         out = []
         for words in sentences:
-            clean = [word if _encodable(word) else "" for word in words]
+            clean = [word[:most] if _encodable(word) else "" for word in words]
             encoding = encode(clean, is_pretokenized=True, add_special_tokens=False)
             out.append(self._prepare_one(words, encoding))
         return out
@@ -132,12 +134,13 @@ class PieceInputs:
         return len(prepared[0]) + 2
 
     def summands(self, prepared: Any) -> int:
-        """How many vectors a word is summed from: the pieces of the longest word, up to a power of two.
+        """How many vectors a word is summed from: the pieces of the longest word, up to 4, 8, 16 and so on.
 
-        Sentences share a batch only where this is the same, so that no sum depends on a neighbour's words.
+        Sentences share a batch only where this is the same, so that no sum depends on a neighbour's words. Few
+        different numbers make full batches.
         """
-        longest = int(prepared[1].max(initial=1)) if self.pooling == "mean" else 1
-        return 1 << (longest - 1).bit_length()
+        longest = int(prepared[1].max(initial=1))
+        return max(4, 1 << (longest - 1).bit_length()) if self.pooling == "mean" else 1
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`pieces`, `mask`, `shapes` [R, P] for R rows, and which pieces make a word: `index`, `weight` [B, n+2, M].
@@ -193,9 +196,7 @@ class PieceInputs:
         self, prepared: Sequence[Any], places: Sequence[np.ndarray], width: int
     ) -> tuple[np.ndarray, np.ndarray]:
         longest = max((len(counts) for _, counts, _ in prepared), default=0)
-        most = 1
-        if self.pooling == "mean":
-            most = max(map(self.summands, prepared), default=1)
+        most = max(map(self.summands, prepared), default=1)
         index = np.zeros((len(prepared), longest + 2, most), dtype=np.int64)
         weight = np.zeros((len(prepared), longest + 2, most), dtype=np.float32)
         for b, ((_, counts, _), place) in enumerate(zip(prepared, places, strict=True)):
