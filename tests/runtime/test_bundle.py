@@ -1,13 +1,15 @@
-"""Where bundles are found."""
+"""Where bundles are found, and how one takes the place of another."""
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from arcspan.errors import BundleError
-from arcspan.runtime.bundle import MODELS, find_bundle
+from arcspan.runtime.bundle import MODELS, find_bundle, read_bundle, update_bundle
 
 
 def test_a_model_is_found_by_its_name_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,3 +38,27 @@ def test_a_package_brings_a_model_by_an_entry_point(tmp_path: Path, monkeypatch:
         BundleError, match="gone: the installed model names a package toy_gone that is not there"
     ):
         find_bundle("gone")
+
+
+def test_a_bundle_that_cannot_be_replaced_stays(
+    toy_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 15, 12: the old bundle was removed before the new one was in its place."""
+    folder = tmp_path / "bundle"
+    shutil.copytree(toy_bundle, folder)
+    replace = os.replace
+
+    def fail(source: Path, target: Path) -> None:
+        if target == folder and source.name != "bundle":
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", fail)
+        with pytest.raises(OSError, match="No space"):
+            update_bundle(folder, {"name": "another"})
+    assert read_bundle(folder)["name"] == "toy"
+    assert list(tmp_path.iterdir()) == [folder]
+    update_bundle(folder, {"name": "another"})
+    assert read_bundle(folder)["name"] == "another"
+    assert list(tmp_path.iterdir()) == [folder]

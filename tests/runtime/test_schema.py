@@ -47,6 +47,7 @@ def test_the_english_bundle_fits() -> None:
 def test_what_does_not_fit_is_named_by_its_place(
     change: Callable[[dict[str, Any]], object], place: str
 ) -> None:
+    """Issue 15, 8: these ended in internal errors, or were accepted."""
     config = copy.deepcopy(CONFIG)
     change(config)
     with pytest.raises(SchemaError, match=place):
@@ -54,6 +55,7 @@ def test_what_does_not_fit_is_named_by_its_place(
 
 
 def test_checksums_must_cover_every_file_and_stay_in_the_folder(toy_bundle: Path, tmp_path: Path) -> None:
+    """Issue 15, 8: checksums of nothing were accepted, and paths that lead out of the bundle."""
     folder = tmp_path / "bundle"
     folder.mkdir()
     for file in toy_bundle.iterdir():
@@ -63,6 +65,10 @@ def test_checksums_must_cover_every_file_and_stay_in_the_folder(toy_bundle: Path
         read_bundle(folder)
     (folder / "checksums.json").write_text(json.dumps({"../toy/config.json": "0"}))
     with pytest.raises(BundleError, match="not a file of the bundle"):
+        read_bundle(folder)
+    (folder / "checksums.json").write_bytes((toy_bundle / "checksums.json").read_bytes())
+    (folder / "segmenter.json").write_text("{}")
+    with pytest.raises(BundleError, match=r"does not have segmenter\.json"):
         read_bundle(folder)
     (folder / "config.json").write_text("[" * 100_000)
     with pytest.raises(BundleError, match="damaged"):

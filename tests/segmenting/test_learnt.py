@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import threading
 from pathlib import Path
@@ -215,4 +216,40 @@ def test_a_damaged_segmenter_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "segmenter.onnx").write_bytes((folder / "segmenter.onnx").read_bytes())
     (tmp_path / "segmenter.json").write_text('{"format": 99}')
     with pytest.raises(BundleError, match="format 99"):
+        Segmenter.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("language", None),
+        ("letters", ["a"]),
+        ("context", -1),
+        ("context", True),
+        ("context", 10**9),
+        ("threshold", float("nan")),
+        ("expansions", {}),
+        ("expansions", {"table": {"du": []}, "prefixes": {}, "suffixes": {}}),
+    ],
+)
+def test_forged_settings_are_refused_by_name(folder: Path, tmp_path: Path, name: str, value: object) -> None:
+    """Issue 15, 8: they ended in a KeyError, or in as much memory as they asked for."""
+    (tmp_path / "segmenter.onnx").write_bytes((folder / "segmenter.onnx").read_bytes())
+    settings = json.loads((folder / "segmenter.json").read_text())
+    (tmp_path / "segmenter.json").write_text(json.dumps({**settings, name: value}))
+    with pytest.raises(BundleError, match=rf"segmenter\.json: damaged: {name} is"):
+        Segmenter.load(tmp_path)
+
+
+def test_a_graph_that_does_not_fit_its_settings_is_refused(folder: Path, tmp_path: Path) -> None:
+    """Issue 15, 8: it ended in an error of onnxruntime or of numpy."""
+    settings = json.loads((folder / "segmenter.json").read_text())
+    graph = (folder / "segmenter.onnx").read_bytes()
+    for change in ({"letters": "".join(map(chr, range(0x100, 0x800)))}, {"context": 0}):
+        segmenter = Segmenter(graph, {**settings, **change})
+        with pytest.raises(BundleError, match="the segmenter's graph"):
+            segmenter.split("Luc va \u07ff \u07fe au sud.")
+    (tmp_path / "segmenter.json").write_text(json.dumps(settings))
+    (tmp_path / "segmenter.onnx").write_bytes(b"not a graph")
+    with pytest.raises(BundleError, match="cannot load this graph"):
         Segmenter.load(tmp_path)

@@ -23,8 +23,7 @@ from arcspan.runtime.schema import SchemaError, check
 
 FORMAT = 1
 MODELS = Path(__file__).parents[1] / "models"  # inside the package
-
-
+SEGMENTER = ("segmenter.json", "segmenter.onnx")  # which a bundle may have
 ENTRY_POINTS = "arcspan.models"  # of packages that bring a model: `de = "my_package.de"` has a bundle's files
 
 
@@ -117,7 +116,7 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
         check(config)
     except SchemaError as error:
         raise BundleError(f"{place}: damaged: {error}") from None
-    for name in _files(config):
+    for name in (*_files(config), *(name for name in SEGMENTER if (folder / name).exists())):
         if name not in sums:
             raise BundleError(f"{folder / 'checksums.json'}: damaged: it does not have {name}")
     return config

@@ -12,9 +12,11 @@ thousand words has; where its treebank decided otherwise, it has learnt to.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,7 @@ GRAPH, SETTINGS = "segmenter.onnx", "segmenter.json"
 FORMAT = 1
 WINDOW = 512  # characters that a run decides on at most
 STEP = 32  # what a shorter window is rounded up to
+MOST_CONTEXT = 4_096  # characters on either side of a window
 _ROW = re.compile(r"\s{2,}")
 EXPAND = SENTENCE + 1  # the last row of the network's answer; those before it have the marks' numbers
 
@@ -62,11 +65,15 @@ class Segmenter(BaseSegmenter):
         try:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             graph = (folder / GRAPH).read_bytes()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise BundleError(f"{folder}: no segmenter that can be read: {error}") from None
-        if settings.get("format") != FORMAT:
-            raise BundleError(f"{folder / SETTINGS}: format {settings.get('format')}, not {FORMAT}")
-        return cls(graph, settings)
+        if problem := _problem(settings):
+            raise BundleError(f"{folder / SETTINGS}: damaged: {problem}")
+        try:
+            return cls(graph, settings)
+        except Exception as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise BundleError(f"{folder / GRAPH}: onnxruntime cannot load this graph: {reason}") from None
 
     def tokens(self, block: str) -> list[list[Token]]:
         """The sentences of a block."""
@@ -88,8 +95,20 @@ class Segmenter(BaseSegmenter):
         for start in range(0, n, WINDOW):
             size = min(WINDOW, (n - start + STEP - 1) // STEP * STEP)
             window = padded[:, :, start : start + size + 2 * context]
-            found.append(self._session.run(None, {"characters": window})[0][0])
+            found.append(self._run(window))
         return np.concatenate(found, axis=1)[:, :n]
+
+    def _run(self, window: np.ndarray) -> np.ndarray:
+        """The answer for a window without its context; BundleError where the graph does not fit the settings."""
+        try:
+            (answer,) = self._session.run(None, {"characters": window})
+        except Exception as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise BundleError(f"the segmenter's graph does not read its letters: {reason}") from None
+        expected = (1, EXPAND + 1, window.shape[2] - 2 * self._context)
+        if answer.shape != expected or np.isnan(answer).any():
+            raise BundleError(f"the segmenter's graph gives NaN, or not numbers of the shape {expected}")
+        return np.asarray(answer[0])
 
     def _marks(self, block: str, space: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """For each character what ends after it: nothing, a WORD inside a token, a TOKEN, or a SENTENCE."""
@@ -103,6 +122,39 @@ class Segmenter(BaseSegmenter):
         marks[(marks == TOKEN) & (scores[SENTENCE] > self.threshold)] = SENTENCE
         marks[space] = INSIDE
         return marks
+
+
+def _problem(settings: Any) -> str:
+    """What is wrong with a segmenter's settings; "" where nothing is."""
+    if not isinstance(settings, dict):
+        return "not a JSON object"
+    if settings.get("format") != FORMAT:
+        return f"format {settings.get('format')!r}, not {FORMAT}"
+    wrong = [name for name, fits in _FITS.items() if not fits(settings.get(name))]
+    return f"{wrong[0]} is {str(settings.get(wrong[0]))[:60]!r}" if wrong else ""
+
+
+def _are_expansions(value: Any) -> bool:
+    """Whether it is three tables of tokens and their words."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"table", "prefixes", "suffixes"}
+        and all(isinstance(table, dict) for table in value.values())
+        and all(
+            isinstance(words, list) and words and all(isinstance(word, str) for word in words)
+            for table in value.values()
+            for words in table.values()
+        )
+    )
+
+
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "language": lambda value: isinstance(value, str),
+    "letters": lambda value: isinstance(value, str),
+    "context": lambda value: type(value) is int and 0 <= value <= MOST_CONTEXT,
+    "threshold": lambda value: type(value) in (int, float) and math.isfinite(value),
+    "expansions": _are_expansions,
+}
 
 
 def features(block: str, alphabet: Alphabet, rules: RuleSegmenter) -> np.ndarray:
