@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import re
@@ -78,7 +77,10 @@ def _constraints(
     help="What to write. Default: by the suffix of OUT, otherwise pretty; parquet needs --engine ray.",
 )
 @click.option(
-    "-m", "--model", type=click.Path(), help="A model: its name, or a bundle's folder. Default: en, inside the package."
+    "-m",
+    "--model",
+    type=click.Path(),
+    help="A model: its name, or a bundle's folder. Default: en, inside the package.",
 )
 @click.option(
     "--style", metavar="NAME", help="Of a model of several treebanks: the one whose conventions are followed."
@@ -201,14 +203,14 @@ def command(
     slow = path is not None and (path == "-" or not os.path.isfile(path))
     writing = Writing(parser, form, slow=slow, **asked)
     is_plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
-    with _telling_of_compilation():
-        if is_plain and not packed and form in _STREAMED:
-            made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
-            settings = {**made, "memory": memory, "mbr": mbr, **asked}
-            writing.write_resumable(items, Resumable(output, settings, resume=resume))
-        else:
-            writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-            writing.write(items, output)
+    _tell_of_compilation()
+    if is_plain and not packed and form in _STREAMED:
+        made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
+        settings = {**made, "memory": memory, "mbr": mbr, **asked}
+        writing.write_resumable(items, Resumable(output, settings, resume=resume))
+    else:
+        writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        writing.write(items, output)
     if not writing.sentences:
         note("no sentence in the input")
     if writing.failures:
@@ -255,27 +257,20 @@ def _items(text: str, path: str | None, kind: str | None) -> tuple[str, Iterator
     return kind or "text", items_of(lines, kind or "text", path or "-")
 
 
-@contextlib.contextmanager
-def _telling_of_compilation() -> Iterator[None]:
-    """Tell people on a terminal when the search is compiled, which is what their first sentence waits for."""
+def _tell_of_compilation() -> None:
+    """Have people on a terminal told, once, when the search is compiled: their first sentence waits for it."""
     if quiet() or not sys.stderr.isatty():
-        yield
         return
-    from numba.core import event
+    from arcspan.decoding import on_compile
 
-    class Compiling(event.Listener):  # type: ignore[misc]
-        told = False
+    told: list[str] = []
 
-        def on_start(self, event: Any) -> None:
-            if not self.told:
-                self.told = True
-                click.echo("compiling the search for this machine: once, some seconds", err=True)
+    def tell(kernel: str) -> None:
+        if not told:
+            click.echo("compiling the search for this machine: once, some seconds", err=True)
+        told.append(kernel)
 
-        def on_end(self, event: Any) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Compiling()):
-        yield
+    on_compile(tell)
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:
