@@ -2,20 +2,23 @@
 
 Two graphs a model. `score.onnx` reads the encoder's arrays and gives words' vectors, structure scores and
 tags; `label.onnx` reads those vectors and the spans and arcs that the search chose, and labels only them.
-Weights are kept in half precision and computed with in single precision, so a sentence's result depends on
-nothing but the sentence.
+Weights are kept in half precision and computed with in single precision, or in 8 bits and multiplied as whole
+numbers (`quantize`). Either way a sentence's result depends on nothing but the sentence.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import logging
 import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,15 +30,19 @@ from torch import Tensor, nn
 from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.model import Model
-from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs
 from arcspan.prediction.outputs import OUTPUTS, Inventories
 from arcspan.runtime.bundle import FORMAT, write_bundle
 from arcspan.training.batches import as_tensors
 from arcspan.training.checkpoint import load_parts
-from arcspan.training.config import SEGMENTER
-from arcspan.training.instances import style_names
+from arcspan.training.config import SEGMENTER, Source
+from arcspan.training.instances import Intake, read_source, style_names, style_number
+from arcspan.training.quantize import observe, quantize
 
-PRECISIONS = ("fp16", "fp32")
+PRECISIONS = ("fp16", "fp32", "int8")
+Narrow = Callable[[Any], None]
+_OBSERVED = 64  # sentences of each training treebank that the scales of int8 are taken from,
+_LONGEST = 100  # of at most so many words: they fit into one window, without padding
 _EXAMPLES = (
     ("Logic", "plays", "a", "maximal", "role", "here"),
     ("Neuroscience", "matters", "(", "mostly", ")"),
@@ -121,14 +128,15 @@ def export(
         raise BundleError(f"{target}: exists and is not a bundle; choose another place")
     parts = load_parts(run)
     _, inputs, description, state = next(iter(parts.values()))
+    run_config = state["config"]
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         components = []
         for part, (model, _, _, _) in parts.items():
             prefix = "" if part == "both" else f"{part}-"
-            components.append(_export_model(model, inputs, part, work, prefix, precision))
-        run_config = state["config"]
+            data = run_config["data"]
+            components.append(_export_model(model, inputs, part, work, prefix, precision, data))
         config = {
             "format": FORMAT,
             "arcspan": __version__,
@@ -158,15 +166,33 @@ def export(
 
 
 def _export_model(
-    model: Model, inputs: PieceInputs | WordInputs, part: str, folder: Path, prefix: str, precision: str
+    model: Model,
+    inputs: PieceInputs | WordInputs,
+    part: str,
+    folder: Path,
+    prefix: str,
+    precision: str,
+    data: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
+    """The graphs of one model; `data` names the treebanks that it was trained on."""
     score, label = ScoreGraph(model).eval(), LabelGraph(model).eval()
     given, places = _example(model, inputs)
-    _to_onnx(score, [given[name] for name in score.input_names], folder / f"{prefix}score.onnx", precision)
+
+    def to_int8(proto: Any) -> None:
+        quantize(proto, observe(proto, _observed(model, inputs, data)))
+
+    narrow_score, narrow_label = {
+        "fp32": (_leave, _leave),
+        "fp16": (_halve, _halve),
+        "int8": (to_int8, _halve),
+    }[precision]
+    _to_onnx(score, [given[name] for name in score.input_names], folder / f"{prefix}score.onnx", narrow_score)
     with torch.no_grad():
         hidden = score(*(given[name] for name in score.input_names))[0]
     places |= {"hidden": hidden, "styles": given["styles"]}
-    _to_onnx(label, [places[name] for name in label.input_names], folder / f"{prefix}label.onnx", precision)
+    _to_onnx(
+        label, [places[name] for name in label.input_names], folder / f"{prefix}label.onnx", narrow_label
+    )
     return {
         "part": part,
         "score": f"{prefix}score.onnx",
@@ -174,6 +200,25 @@ def _export_model(
         "outputs": [*score.output_names, *label.output_names],
         "gold_tags": model.reads_tags,
     }
+
+
+def _observed(model: Model, inputs: PieceInputs | WordInputs, data: Mapping[str, Any]) -> Iterator[Arrays]:
+    """The score graph's arrays of training sentences, one at a time: some of every treebank, in its own style."""
+    names = ScoreGraph(model).input_names
+    tag_ids = {tag: number for number, tag in enumerate(model.inventories.tags, 1)}
+    for source in (Source(**source) for source in data["train"]):
+        pairs = (pair for _, pair in read_source(source, data["mismatch"], Intake()))
+        for pair in itertools.islice(pairs, 0, 8 * _OBSERVED, 8):
+            if not 1 < len(pair.words) <= _LONGEST:
+                continue
+            tags = [tag_ids.get(tag, 0) for tag in (pair.constituency or pair.dependencies).tags]
+            given = inputs.batch(inputs.prepare([pair.words])) | {
+                "gold_tags": np.asarray([[0, *tags, 0]], dtype=np.int64),
+                "styles": np.asarray([style_number(source.styles, model.inventories)], dtype=np.int64),
+                "pair_i": np.asarray([0, 0], dtype=np.int64),
+                "pair_j": np.asarray([1, 2], dtype=np.int64),
+            }
+            yield {name: given[name] for name in names}
 
 
 def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -197,7 +242,7 @@ def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, 
     return given, places
 
 
-def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, precision: str) -> None:
+def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, narrow: Narrow) -> None:
     """Trace a graph with every dimension free but the vectors' own size."""
     free = torch.export.Dim.DYNAMIC
     shapes: list[dict[int, Any]] = []
@@ -218,13 +263,16 @@ def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, p
             else (shapes[0], tuple(shapes[1:])),
         )
     proto = program.model_proto
-    if precision == "fp16":
-        _halve(proto)
+    narrow(proto)
     del proto.metadata_props[:]
     for node in proto.graph.node:
         del node.metadata_props[:]
         node.doc_string = ""
     onnx.save(proto, str(path))
+
+
+def _leave(proto: Any) -> None:
+    """Weights stay in single precision."""
 
 
 def _halve(proto: Any) -> None:

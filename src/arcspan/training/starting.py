@@ -27,6 +27,7 @@ from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import Config
 from arcspan.training.encoders import make_inputs
 from arcspan.training.instances import Sentence
+from arcspan.training.quantize import widen
 
 OWN = ("start", "loss", "mlp_dropout", "tags", "rows")  # of the model's settings, those that a run may change
 _Settings = TypeVar("_Settings", EncoderSettings, ModelSettings)
@@ -189,7 +190,9 @@ def _graph_weights(model: Model, files: list[Path]) -> dict[str, torch.Tensor]:
     state = model.state_dict()
     found: dict[str, np.ndarray] = {}
     for file in files:
-        _read_graph(onnx.load(str(file)).graph, state, found)
+        graph = onnx.load(str(file)).graph
+        widen(graph)
+        _read_graph(graph, state, found)
     for name in state:
         if name.endswith("position_ids"):
             found[name] = state[name].numpy()
