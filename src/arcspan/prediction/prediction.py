@@ -85,7 +85,8 @@ def label(
     if decoded.heads is not None:
         words = [b, m, decoded.heads[b, m]]
     labels, relations = scorer.label(scores.hidden, nodes, words)
-    refuse_nan(label=labels, relation=relations, **{name: part[b, m] for name, part in scores.words.items()})
+    of_words = {name: part[b, m] for name, part in scores.words.items()}
+    refuse_nan(label=labels, relation=relations, **of_words)
     of = np.asarray(styles, dtype=np.int64).reshape(-1, len(LAYERS))
     if labels is not None:
         whole_is_constituent(labels, nodes[1], nodes[2], lengths[nodes[0]])
@@ -93,8 +94,7 @@ def label(
     if relations is not None:
         inventories.forbid_unused("relation", relations, of[b, 1])
     said = {
-        name: inventories.forbid_unused(name, part[b, m], of[b, 1]).argmax(1)
-        for name, part in scores.words.items()
+        name: inventories.forbid_unused(name, part, of[b, 1]).argmax(1) for name, part in of_words.items()
     }
     return assemble(decoded, lengths, labels, relations, said, labelling, guidelines)
 
