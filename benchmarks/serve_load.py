@@ -9,7 +9,8 @@ the same words, and ends with exit code 1 where a check fails:
 answers    every honest request, and every question for /health, is answered 200, with the trees of its own words
 latency    the 95th percentile is under 10 times the median
 memory     the most resident memory in the second half of the requests is less than 10% (or 32 MB) above the first's
-attacks    meanwhile others attack (`ATTACKS`): each gets the answers that it should
+attacks    meanwhile others attack (`ATTACKS`), hold half-sent requests open, or send long texts and leave: each gets
+           the answers that it should
 SIGTERM    in the middle of a second, smaller load and of the attacks: every honest request on a connection that was
            made is answered, and the process ends with exit code 0 within its grace period (and half a second to see it)
 """
@@ -56,10 +57,16 @@ HALVES = (
     b"POST /parse HTTP/1.1\r\nHost: x\r\nX-Slow: ",
     b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{",
 )
+LONG_TEXT = json.dumps(
+    {"text": "Logic plays a maximal role here. " * 6_000}
+).encode()  # of a client that leaves
 # name -> body, clients that send it again and again, the statuses that they may get
 ATTACKS: dict[str, tuple[bytes, int, set[int]]] = {
     "112,500 pictures": (json.dumps({"words": ["Logic"] * 13, "svg": ["wide"] * 112_500}).encode(), 4, {400}),
+    "80,000 unknown fields": (json.dumps(dict.fromkeys(map(str, range(80_000)), 1)).encode(), 2, {400}),
     "50 MB": (b" " * 50_000_000, 1, {413}),
+    "a word of 900,000 characters": (json.dumps({"words": ["-" * 900_000]}).encode(), 1, {200, 503}),
+    "words of many pieces": (json.dumps({"words": [["a-b-c-d-e-f-g-h"] * 10] * 900}).encode(), 1, {200, 503}),
     "longest sentences": (json.dumps({"words": [["Logic", "plays"] * 150] * 200}).encode(), 2, {503}),
     "all that may be asked": (
         json.dumps(
@@ -195,6 +202,18 @@ def attack(port: int) -> Iterator[dict[str, Counter[int]]]:
         for one in sockets:
             one.close()
 
+    def leave() -> None:
+        head = (
+            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        )
+        while not over.wait(0.3):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", port)) as client,
+            ):
+                client.sendall(head % len(LONG_TEXT) + LONG_TEXT)
+                over.wait(0.1)  # for the server to begin
+
     def ask_health() -> None:
         while not over.wait(0.1):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -207,7 +226,7 @@ def attack(port: int) -> Iterator[dict[str, Counter[int]]]:
                 answers["/health"][0] += 1
             connection.close()
 
-    threads = [threading.Thread(target=half_open), threading.Thread(target=ask_health)]
+    threads = [threading.Thread(target=own) for own in (half_open, leave, ask_health)]
     for name, (body, clients, _) in ATTACKS.items():
         threads += [threading.Thread(target=flood, args=(name, body)) for _ in range(clients)]
     for thread in threads:

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import ArcspanError, BundleError
-from arcspan.parser import Parser
+from arcspan.parser import MODELS, Parser
+from arcspan.runtime.bundle import SEGMENTER
 
 TOY = Path(__file__).parents[1] / "bundles" / "toy"
 WORDS = ["Ada", "sees", "every", "tree", "."]
+TEXT = "Ada sees every tree. 中 \u07ff can't."
 VALUES = [
     None,
     True,
@@ -40,6 +42,20 @@ VALUES = [
     {},
     {"x": 1},
 ]
+
+
+def add_segmenter(folder: Path) -> None:
+    """Give the bundle the segmenter of another one."""
+    for name in SEGMENTER:
+        shutil.copy(MODELS / "en" / name, folder / name)
+    _seal(folder, *SEGMENTER)
+
+
+def _seal(folder: Path, *names: str) -> None:
+    """Make the checksums of these files right."""
+    sums = json.loads((folder / "checksums.json").read_text(encoding="utf-8"))
+    sums |= {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    (folder / "checksums.json").write_text(json.dumps(sums), encoding="utf-8")
 
 
 def damage(folder: Path, rng: random.Random) -> str:
@@ -65,7 +81,8 @@ def damage(folder: Path, rng: random.Random) -> str:
 
 def forge(folder: Path, rng: random.Random) -> str:
     """Change values of the configuration, and make the checksums right again."""
-    path = folder / rng.choice(("config.json",) * 9 + ("checksums.json",))
+    there = [name for name in SEGMENTER[:1] if (folder / name).exists()]
+    path = folder / rng.choice(("config.json",) * 9 + ("checksums.json",) + tuple(there * 9))
     content = json.loads(path.read_text(encoding="utf-8"))
     done = []
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -84,10 +101,8 @@ def forge(folder: Path, rng: random.Random) -> str:
         if not list(_places(content)):
             break
     path.write_text(json.dumps(content), encoding="utf-8")
-    if path.name == "config.json":
-        sums = json.loads((folder / "checksums.json").read_text(encoding="utf-8"))
-        sums["config.json"] = hashlib.sha256(path.read_bytes()).hexdigest()
-        (folder / "checksums.json").write_text(json.dumps(sums), encoding="utf-8")
+    if path.name != "checksums.json":
+        _seal(folder, path.name)
     return f"{path.name}: {'; '.join(done)}"
 
 
@@ -107,11 +122,14 @@ def attempt(folder: Path) -> str:
         return "refused"
     try:
         parse = parser.parse(WORDS)
+        texts = parser(TEXT)
     except ArcspanError:  # only a sentence shows that a vocabulary is larger than its graph's
         return "refused at a sentence"
     assert parse.words == tuple(WORDS) and len(parse.dependencies.heads) == len(WORDS)
     assert math.isfinite(parse.score)
     assert parse.brackets() and parse.conllu()
+    in_words = {place for one in texts for start, end in one.offsets or () for place in range(start, end)}
+    assert all(place in in_words or TEXT[place] == " " for place in range(len(TEXT)))
     return "harmless"
 
 
@@ -122,6 +140,8 @@ def run(seed: int, seconds: float) -> Counter[str]:
         while time.monotonic() < end or not counts:
             folder = Path(work) / "bundle"
             shutil.copytree(TOY, folder)
+            if rng.random() < 0.3:
+                add_segmenter(folder)
             how = rng.choice((damage, forge))
             what = how(folder, rng)
             try:

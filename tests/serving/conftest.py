@@ -33,7 +33,7 @@ class Running:
         listener = bind("127.0.0.1", 0)
         self.port: int = listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.client = httpx.Client(base_url=self.url, timeout=30)
+        self.client = httpx.Client(base_url=self.url, timeout=600)
         started = threading.Event()
 
         def begin() -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from arcspan import __version__
 from arcspan.parser import Parser
+from arcspan.serving.messages import ParseRequest
 from arcspan.trees import ConstituencyTree
 from tests.serving.conftest import Running, Start
 from tests.toy import toy_pairs
@@ -231,6 +233,7 @@ def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
         ('{"words": ["a", " "]}', "words: sentence 1, word 2 is not"),
         ('{"text": "\\ud800"}', "half of a surrogate pair"),
         ("[" * 100_000, "There was an error parsing the body"),
+        (json.dumps(dict.fromkeys(map(str, range(80_000)), 1)), "0: not a field of a request"),
     ],
 )
 def test_a_wrong_body_is_400_and_says_where(server: Running, body: str, message: str) -> None:
@@ -256,7 +259,18 @@ def test_wrong_paths_and_methods_answer_in_the_same_format(
     assert_refused(server.client.request(method, path), status, code)
 
 
+def test_a_problem_is_told_once_and_briefly(server: Running) -> None:
+    """Issue 15, 1: a hundred thousand unknown fields were reported one by one, and a long name was sent back whole."""
+    with pytest.raises(ValidationError) as error:
+        ParseRequest.model_validate({"text": "a", **{f"field {number}": 1 for number in range(1_000)}})
+    assert error.value.error_count() == 1
+    answer = server.parse(text="a", style="x" * 100_000)
+    assert_refused(answer, 400, "bad_request")
+    assert len(answer.content) < 1_000
+
+
 def test_a_picture_that_is_asked_for_again_and_again_is_drawn_once(server: Running) -> None:
+    """Issue 15, 1: each of 112,500 was drawn, and four such requests stopped everything."""
     (sentence,) = server.parse(text="Logic plays.", svg=["wide", "tall", "wide"]).json()["sentences"]
     assert list(sentence["svg"]) == ["wide", "tall"]
 

@@ -7,7 +7,10 @@ import json
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+from arcspan.parser import Parser
 from tests.serving.conftest import HeldParser, Running, Start
 
 HALF = b'POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"text": '
@@ -94,22 +97,6 @@ def test_a_client_that_says_nothing_hurts_nobody(start: Start) -> None:
         client.close()
 
 
-def test_more_bodies_at_once_than_allowed_are_503(start: Start) -> None:
-    server = start(max_reading=2)
-    hanging = [connect(server) for _ in range(2)]
-    for client in hanging:
-        client.sendall(HALF)
-    wait_until(lambda: server.metric("arcspan_reading") == 2)
-    answer = server.parse(text="Logic plays.")
-    assert answer.status_code == 503
-    assert answer.json()["error"]["code"] == "too_many_connections"
-    assert answer.headers["Retry-After"] == "1"
-    for client in hanging:
-        client.close()
-    wait_until(lambda: server.metric("arcspan_reading") == 0)
-    assert server.parse(text="Logic plays.").status_code == 200
-
-
 def test_the_work_of_a_client_that_left_is_given_up(start: Start, held: HeldParser) -> None:
     server = start(held)
     body = json.dumps({"words": [["Logic", "plays"]] * 300}).encode()
@@ -124,6 +111,33 @@ def test_the_work_of_a_client_that_left_is_given_up(start: Start, held: HeldPars
     assert server.parse(text="Logic plays.").status_code == 200
     assert held.sizes == [64, 1]
     assert server.metric('arcspan_requests_total{path="/parse",status="499"}') == 1
+
+
+def test_clients_that_leave_do_not_each_leave_a_thread_behind(start: Start, toy_bundle: Path) -> None:
+    """Issue 15, 1: their texts were split all at once, and /health waited for seconds."""
+    begun, go = threading.Semaphore(0), threading.Event()
+
+    class Splitting(Parser):
+        def sentences(self, item: Any, **options: Any) -> list[Any]:
+            begun.release()
+            assert go.wait(60)
+            return super().sentences(item, **options)
+
+    server = start(Splitting(toy_bundle, threads=1))
+    body = json.dumps({"text": "Logic plays. " * 1_000}).encode()
+    head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    for number in range(3):
+        with connect(server) as client:
+            client.sendall(head % len(body) + body)
+            if number == 0:
+                assert begun.acquire(timeout=30)
+            wait_until(lambda: not server.metric("arcspan_reading"))
+        wait_until(lambda: len(server.connections) == 1)  # that of /metrics
+    for _ in range(20):
+        assert server.client.get("/health").status_code == 200
+    assert not begun.acquire(blocking=False)
+    go.set()
+    assert server.parse(text="Logic plays.").status_code == 200
 
 
 def test_more_requests_at_once_than_allowed_are_429(start: Start, held: HeldParser) -> None:
@@ -154,7 +168,7 @@ def test_no_answer_in_time_is_503(start: Start, held: HeldParser) -> None:
 
 
 def test_the_time_limit_ends_the_work(start: Start, held: HeldParser) -> None:
-    """It ended the waiting only: all sentences were parsed, and their pictures drawn, for nobody."""
+    """Issue 15, 1: it ended the waiting only: all sentences were parsed, and their pictures drawn, for nobody."""
     server = start(held, time_limit=0.2, batch_sentences=3)
     answer = server.parse(words=[["Logic", "plays"]] * 300, svg=["wide"])
     assert answer.json()["error"]["code"] == "out_of_time"

@@ -68,7 +68,7 @@ def test_a_small_request_overtakes_a_large_one_that_came_first(busy: Scheduler, 
 
 
 def test_nobody_waits_for_a_sentence_that_takes_long(scheduler: Scheduler, held: HeldParser) -> None:
-    """A search cannot be interrupted: four long ones stopped everything."""
+    """Issue 15, 1: a search cannot be interrupted, and four long ones stopped everything."""
     held.holds_from = 100
     long = [scheduler.submit([task(held, *["Logic"] * 150)], write) for _ in range(4)]
     assert held.begun.acquire(timeout=30)
@@ -88,10 +88,18 @@ def test_a_turn_ends_at_its_number_of_words_too(busy: Scheduler, held: HeldParse
 
 
 def test_what_takes_longer_costs_more() -> None:
-    plain = Wanted().cost(25)
-    assert plain < Wanted(k=2).cost(25) < Wanted(k=2, pictures=2).cost(25) < Wanted(k=9, pictures=2).cost(25)
-    assert plain < Wanted(confidence=True).cost(25)
-    assert Wanted().cost(250) > 20 * plain
+    words = ["word"] * 25
+    plain = Wanted().cost(words)
+    more = [Wanted(k=2), Wanted(k=2, pictures=2), Wanted(k=9, pictures=2)]
+    assert plain < more[0].cost(words) < more[1].cost(words) < more[2].cost(words)
+    assert plain < Wanted(confidence=True).cost(words)
+    assert Wanted().cost(words * 10) > 20 * plain
+
+
+def test_long_words_cost_more() -> None:
+    """Issue 15, 1: a turn of words of many pieces took sixteen times as long as it should."""
+    assert Wanted().cost(["a-b-c-d-e-f-g-h-i"] * 25) > 3 * Wanted().cost(["word"] * 25)
+    assert Wanted().cost(["a" * 900_000]) < 10  # no more pieces of a word are read than of this
 
 
 def test_sentences_of_a_text_keep_their_places(

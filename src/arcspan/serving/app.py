@@ -10,7 +10,6 @@ from importlib import resources
 from itertools import islice
 from typing import Annotated, Any
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Header
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
@@ -59,7 +58,6 @@ REFUSALS = {
     503: "No answer in time, or the server is stopping; see Retry-After.",
 }
 WRITERS: dict[str, Write] = {"text/x-conllu": write_conllu, "text/x-brackets": write_brackets}  # besides JSON
-LONG_TEXT = 10_000  # characters
 CLOSING_SECONDS = 0.2  # for a sentence that nobody waits for any more
 DESCRIPTION = """Constituency and dependency trees of sentences, guaranteed to fit each other.
 
@@ -132,7 +130,6 @@ class Answers:
 
     def __init__(self, parser: Parser, settings: Settings, scheduler: Scheduler, metrics: Metrics) -> None:
         self.parser, self.settings, self.scheduler, self.metrics = parser, settings, scheduler, metrics
-        self._long = CapacityLimiter(1)  # long texts wait for each other, short ones for none of them
 
     async def answer(self, request: ParseRequest, accept: str) -> Response:
         """The answer in the format that is accepted."""
@@ -182,16 +179,12 @@ class Answers:
 
     async def _split(self, request: ParseRequest) -> list[list[Any]]:
         """The sentences of each text; those in words are one list."""
-
-        def split(items: list[Any]) -> list[list[Any]]:
-            style, one = request.style, request.one_sentence
-            return [self.parser.sentences(item, style=style, one_sentence=one) for item in items]
-
+        style, one = request.style, request.one_sentence
         try:
             if request.text is None:
-                return [[sentence for own in split(request.words or []) for sentence in own]]
-            limiter = self._long if sum(map(len, request.texts)) > LONG_TEXT else None
-            return await to_thread.run_sync(split, request.texts, limiter=limiter, abandon_on_cancel=True)
+                each = (self.parser.sentences(words, style=style) for words in request.words or [])
+                return [[sentence for own in each for sentence in own]]
+            return await asyncio.wrap_future(self.scheduler.split(request.texts, style, one))
         except ArcspanError as error:
             raise problems.bad_request(str(error)) from None
 

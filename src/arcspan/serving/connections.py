@@ -49,7 +49,7 @@ class Connection(H11Protocol):
 
     @property
     def address(self) -> str:
-        """Who it is."""
+        """The client's address."""
         return self.client[0] if self.client else ""
 
     @property
@@ -136,7 +136,7 @@ class Connection(H11Protocol):
             self._watch_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Stop the timers."""
         self._stop_timer("_head")
         self._stop_timer("_reading")
         super().connection_lost(exc)

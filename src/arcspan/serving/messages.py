@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validator, model_validator
 
 from arcspan.parser import Parse
 from arcspan.rendering import Layout
@@ -17,7 +17,11 @@ Constraints = Annotated[list[Constraint], Field(max_length=1_000)]
 
 
 class ParseRequest(BaseModel):
-    """Text, or words; and what to say about them."""
+    """Text, or words; and what to say about them.
+
+    Requests are checked in the thread that answers all clients, and pydantic reports every problem of every branch of
+    a union. So what may hold a hundred thousand problems is checked here, up to the first one.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -35,10 +39,10 @@ class ParseRequest(BaseModel):
         },
     )
 
-    text: str | list[str] | None = Field(
+    text: SkipValidation[str | list[str] | None] = Field(
         None, description="Raw text, or a list of texts; the server splits them into sentences and words."
     )
-    words: list[str] | list[list[str]] | None = Field(
+    words: SkipValidation[list[str] | list[list[str]] | None] = Field(
         None, description="One sentence in words, or a list of such sentences; words are never split."
     )
     k: int = Field(1, ge=1, description="How many of the best trees to give for each sentence.")
@@ -54,7 +58,7 @@ class ParseRequest(BaseModel):
         description="What the trees of the one sentence must have: [i, j] or [i, j, label] for a constituent over "
         'words i+1..j, ["arc", head, word], ["head", i, j, head], ["root", word].',
     )
-    forbid: Constraints = Field([], description="The same that they must not have.")
+    forbid: Constraints = Field([], description="What they must not have, written in the same way.")
     svg: list[Layout] = Field(
         [],
         max_length=8,
@@ -63,10 +67,16 @@ class ParseRequest(BaseModel):
     )
     width: int = Field(1200, ge=100, le=100_000, description="For pictures, in pixels.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_fields(cls, given: Any) -> Any:
+        if isinstance(given, dict) and (unknown := given.keys() - cls.model_fields.keys()):
+            raise ValueError(f"{min(unknown)}: not a field of a request")
+        return given
+
     @field_validator("text", mode="before")
     @classmethod
     def _texts(cls, text: Any) -> Any:
-        """Check here, for one clear message: pydantic reports both branches of a union."""
         if text is not None and not all(
             isinstance(one, str) for one in (text if isinstance(text, list) else [text])
         ):
@@ -160,6 +170,8 @@ class SentenceAnswer(TreesAnswer):
     multiword: list[tuple[int, int, str]] = Field(
         description="Tokens of several words, such as can't: first word, last word (from 1), form."
     )
+    paragraph: bool = Field(description="Whether a paragraph of the text begins with the sentence.")
+    space_after: bool = Field(description="Whether white space follows the sentence in the text.")
     approximate: bool = Field(description="Whether the sentence was too long for the exact search.")
     reason: str | None = Field(
         None, description="Why there are fewer trees than asked for, or no confidence."

@@ -1,7 +1,8 @@
-"""What stands before the application: origins, token, body limits, counts, and an eye on clients that leave.
+"""What happens before the application: origins, token and body are checked, and requests are counted.
 
 Plain ASGI, because a body must be counted while it arrives and not after. A request's body is read whole
 before the application sees it, so a slow or broken client holds a connection and a few bytes, nothing more.
+While the application works, the connection is watched: when the client leaves, the work is cancelled.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class ClientLeft(Exception):
 
 
 class Middleware:
-    """The ASGI application around the application."""
+    """An ASGI application around another one."""
 
     def __init__(
         self,
@@ -53,7 +54,6 @@ class Middleware:
         self.metrics = metrics
         self.paths = paths
         self.stopping = False
-        self._reading = 0
         self._entry: ASGIApp = self._answer
         if settings.origins:  # outermost, so that pages from there can read refusals too
             self._entry = CORSMiddleware(
@@ -96,7 +96,7 @@ class Middleware:
         await _watched(self.app, scope, body, receive, answer)
 
     def _admit(self, scope: Scope, headers: dict[str, str]) -> None:
-        """What can be said before the body is read."""
+        """Refuse what can be refused before the body is read."""
         if self.settings.token is not None and scope["path"] in GUARDED:
             kind, _, given = headers.get("authorization", "").partition(" ")
             same = hmac.compare_digest(given.strip().encode("utf-8"), self.settings.token.encode("utf-8"))
@@ -110,10 +110,7 @@ class Middleware:
         """The whole body, within the limits of size and time."""
         if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
             return b""
-        if self._reading >= self.settings.max_reading:
-            raise problems.too_many_connections()
-        self._reading += 1
-        self.metrics.reading.set(self._reading)
+        self.metrics.reading.inc()
         try:
             return await asyncio.wait_for(
                 _read(receive, self.settings.max_body), self.settings.body_time_limit
@@ -121,8 +118,7 @@ class Middleware:
         except asyncio.TimeoutError:
             raise problems.body_too_slow(self.settings.body_time_limit) from None
         finally:
-            self._reading -= 1
-            self.metrics.reading.set(self._reading)
+            self.metrics.reading.dec()
 
 
 class _Incoming:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 BUSY_SECONDS = 1  # when a refused client may try again
+LONGEST_MESSAGE = 500  # characters; it may quote the request
 
 
 class Problem(Exception):
@@ -23,7 +24,7 @@ class Problem(Exception):
         super().__init__(message)
         self.status = status
         self.code = code
-        self.message = message
+        self.message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
         self.retry = retry
 
     def response(self, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -64,7 +65,7 @@ def too_busy(waiting: int) -> Problem:
 
 
 def too_many_connections() -> Problem:
-    """As many connections, or bodies on their way, as there may be."""
+    """As many connections as there may be."""
     return Problem(503, "too_many_connections", "too many requests at once: try again later", retry=True)
 
 
@@ -98,7 +99,7 @@ def unauthorized() -> Problem:
 
 
 def internal() -> Problem:
-    """A bug or the machine's failure; the log knows more."""
+    """A bug, or a failure of the machine; the log says more."""
     return Problem(500, "internal", "the server failed on this request; its log says why")
 
 

@@ -18,8 +18,9 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -31,7 +32,8 @@ from arcspan.serving.settings import Settings
 
 log = logging.getLogger("arcspan.serving")
 
-LONG = 250.0  # the cost from which a sentence waits with its like
+LONG_TEXT = 10_000  # characters
+LONG = 250.0  # sentences that cost this or more have a queue, and threads, of their own
 
 
 class Wanted(NamedTuple):
@@ -50,22 +52,25 @@ class Wanted(NamedTuple):
         found |= {"require": self.require, "forbid": self.forbid}
         return {name: value for name, value in found.items() if value}
 
-    def cost(self, n: int) -> float:
-        """About how long a sentence of n words takes, in words of short sentences."""
-        trees = n * (1 + 3 * (n / 100) ** 2)  # a part of the work grows with n, and a part faster
+    def cost(self, words: Sequence[str]) -> float:
+        """About how long a sentence takes, in common words of short sentences."""
+        n = len(words)
+        reading = sum(min(max(4, len(word)), 16) for word in words) / 4  # long words have many pieces
+        trees = reading + 3 * n * (n / 100) ** 2
         return 1 + trees * (4 if self.options else 1) + (n + 20) * self.k * self.pictures
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Task:
     """A sentence of a request, from `Parser.sentences`, and what is asked of it."""
 
     sentence: Any
     wanted: Wanted = Wanted()
 
-    @property
+    @cached_property
     def cost(self) -> float:
         """About how long it takes."""
-        return self.wanted.cost(len(self.sentence.words))
+        return self.wanted.cost(self.sentence.words)
 
 
 class Job:
@@ -79,6 +84,7 @@ class Job:
         self.write = write
         self.found: list[bytes] = [b""] * len(tasks)
         self.next = 0
+        self.cost = sum(task.cost for task in tasks)  # of the sentences that had no turn yet
         self.left = len(tasks)
         self.size = 0
         self.tag = 0.0  # its place in a queue
@@ -91,15 +97,10 @@ class Job:
         """Whether nobody waits for it any more."""
         return self.future.done()
 
-    @property
-    def cost(self) -> float:
-        """What is still to be done."""
-        return sum(task.cost for task in self.tasks[self.next :])
-
     def end(self, problem: Exception | None = None) -> None:
         """Answer it with what was found or with a problem, unless it is over."""
         with self._ending:  # by the thread that parses, or by one that refuses it
-            # A future that runs can no longer be cancelled: so a client that leaves now is answered into the void.
+            # From here on the future cannot be cancelled: if the client leaves now, nobody reads the answer.
             if self.over or not self.future.set_running_or_notify_cancel():
                 return
             if problem is None:
@@ -150,6 +151,8 @@ class Scheduler:
         self._changed = threading.Condition()
         # The parser has threads of its own for a turn of many sentences.
         queues = [self._short, *[self._long] * max(1, parser.predictor.threads - 1)]
+        # A text that is being split keeps its thread though its client has left, so that threads do not pile up.
+        self._splitting = ThreadPoolExecutor(parser.predictor.threads), ThreadPoolExecutor(1)
         self._threads = [threading.Thread(target=self._work, args=(queue,), daemon=True) for queue in queues]
         for thread in self._threads:
             thread.start()
@@ -158,6 +161,13 @@ class Scheduler:
     def at_work(self) -> bool:
         """Whether one of its threads still runs."""
         return any(thread.is_alive() for thread in self._threads)
+
+    def split(self, texts: list[str], style: str | None, one_sentence: bool) -> Future[list[list[Any]]]:
+        """The sentences of each text; long texts wait for each other, short ones for none of them."""
+        short, long = self._splitting
+        pool = long if sum(map(len, texts)) > LONG_TEXT else short
+        sentences = partial(self.parser.sentences, style=style, one_sentence=one_sentence)
+        return pool.submit(lambda: [sentences(text) for text in texts])
 
     def submit(self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]) -> Future[list[bytes]]:
         """Take a request; its future may be cancelled. Where too many wait, the one with most work is refused."""
@@ -194,6 +204,8 @@ class Scheduler:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
+        for pool in self._splitting:
+            pool.shutdown(wait=False, cancel_futures=True)
         end = None if timeout is None else time.monotonic() + timeout
         for thread in self._threads:
             thread.join(None if end is None else max(0.0, end - time.monotonic()))
@@ -231,6 +243,7 @@ class Scheduler:
                         continue
                     turn.append((job, job.next))
                     cost += job.tasks[job.next].cost
+                    job.cost -= job.tasks[job.next].cost
                     job.next += 1
                     self._queue_next(job)
                 if turn or (self._closing and not self._jobs):

@@ -39,11 +39,13 @@ class Settings:
     )
     max_k: int = _limit(10, "Trees per sentence that a request may ask for.")
     max_answer: int = _limit(16_000_000, "Bytes of an answer.")
-    max_waiting: int = _limit(128, "Requests that wait or are worked on at once; the next is answered 429.")
-    max_reading: int = _limit(
-        512, "Requests whose bodies are on their way at once; the next is answered 503."
+    max_waiting: int = _limit(
+        128,
+        "Requests that wait or are worked on at once; beyond it the one with the most work is answered 429.",
     )
-    max_connections: int = _limit(512, "Connections; for a new one, one that waits for its client is closed.")
+    max_connections: int = _limit(
+        512, "Connections; when there are more, the one that has kept the server waiting longest is closed."
+    )
     max_client_connections: int = _limit(
         128, "Connections of one address; a proxy in front of the server is one."
     )
@@ -57,7 +59,7 @@ class Settings:
     idle_time_limit: float = _limit(15.0, "Seconds that a connection may be idle between two requests.", 0)
     grace: float = _limit(
         10.0,
-        "Seconds from being told to stop to the end; requests that are not done a second before are answered 503.",
+        "Seconds from SIGTERM to the end of the process; requests not done a second before it are answered 503.",
         0,
     )
     batch_sentences: int = _limit(64, "Sentences that the parser is given at once.")
