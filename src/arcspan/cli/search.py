@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -83,7 +84,7 @@ def find(pattern: str, path: str) -> Iterator[Hit]:
     from arcspan.treebanks import read_brackets, read_conll
 
     wanted = "conll" if pattern.lstrip("(! ").startswith("{") else "brackets"
-    if path != "-" and kind_of(path) != wanted:
+    if os.path.isfile(path) and kind_of(path) != wanted:  # a pipe can be read only once
         kinds = {
             "conll": "dependencies, which are in CoNLL-U files",
             "brackets": "constituents, which are in bracket files",

@@ -50,6 +50,8 @@ def kind_of(path: PathLike) -> Literal["brackets", "conll"]:
         return "brackets"
     if suffixes & _CONLL_NAMES:
         return "conll"
+    if Path(path).exists() and not Path(path).is_file():  # a look inside would be lost to the reader
+        raise FileError("a pipe is read once: its name must tell what is in it (.ptb or .conllu)", path=path)
     for line in read_lines(path):
         if line.strip():
             return "brackets" if line.lstrip().startswith("(") else "conll"
