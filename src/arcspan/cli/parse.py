@@ -44,14 +44,19 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
 
 
+_PARTS = "'span,2,6' (words 3 to 6), 'span,2,6,NP', 'arc,HEAD,WORD', 'head,2,6,WORD' or 'root,WORD'"
+_PART = re.compile(r"(span,)?\d+,\d+(,[^,]+)?|arc,\d+,\d+|head,\d+,\d+,\d+|root,\d+")
+
+
 def _constraints(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> list[list[int | str]]:
     """`span,2,6,NP` as the list that `Parser.parse` takes."""
-    return [
-        [int(part) if part.isdecimal() else part for part in re.split(r"\s*,\s*", value.strip())]
-        for value in values
-    ]
+    parts = [re.sub(r"\s", "", value) for value in values]
+    for part in parts:
+        if not _PART.fullmatch(part):
+            raise click.BadParameter(f"{part!r} is not {_PARTS}")
+    return [[int(one) if one.isdecimal() else one for one in part.split(",")] for part in parts]
 
 
 @click.command("parse")
@@ -93,8 +98,7 @@ def _constraints(
     multiple=True,
     metavar="PART",
     callback=_constraints,
-    help="A part that both trees of the one sentence must have: 'span,2,6' (words 3 to 6), 'span,2,6,NP', "
-    "'arc,HEAD,WORD', 'head,2,6,WORD' or 'root,WORD'. Repeatable.",
+    help=f"A part that both trees of the one sentence must have: {_PARTS}. Repeatable.",
 )
 @click.option(
     "--forbid", multiple=True, metavar="PART", callback=_constraints, help="A part that they must not have."
