@@ -1,7 +1,8 @@
 """Put measured figures into the README and the model card: `python studies/readme_figures.py`.
 
 Reads studies/english/results.json, which studies/english/score.py writes, and rewrites what stands between the markers
-`<!-- figures: begin -->` and `<!-- figures: end -->`. Without results there is nothing between them.
+`<!-- figures: begin -->` and `<!-- figures: end -->`; without results there is nothing between them. The README also
+has a comparison with other parsers, whose published figures are below.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from arcspan.files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "studies" / "english" / "results.json"
-SECTION = re.compile(r"(<!-- figures: begin -->\n).*?(<!-- figures: end -->)", re.DOTALL)
 # Titles of columns, and where results have the figure: a name, or names inside one another.
 COLUMNS = {
     "sentences": "sentences",
@@ -40,6 +40,39 @@ RULES = (
     "EVALB with the COLLINS rules. Words are the treebank's, but for raw text. Each treebank is parsed in its own "
     "style. The dev parts chose the model; craft-ud test did not. Made by `studies/english/score.py`."
 )
+
+
+# What other parsers publish: LAS as the CoNLL 2018 scorer counts it, on test parts.
+PLACES = {
+    "GUM, gold words": "gum dev.las",
+    "GUM, raw text": "gum dev.raw.LAS",
+    "EWT, gold words": "ewt dev.las",
+    "EWT, raw text": "ewt dev.raw.LAS",
+}
+PEERS: tuple[tuple[str, tuple[float | None, ...], str], ...] = (
+    (
+        "UDPipe 2, mBERT, test",
+        (92.14, 91.54, 92.36, 89.91),
+        "[UD 2.17](https://github.com/ufal/udpipe/blob/udpipe-2/docs/models_ud217.md)",
+    ),
+    (
+        "Stanza 1.5.1, no transformer, test",
+        (None, 88.24, None, 86.77),
+        "[UD 2.12](https://stanfordnlp.github.io/stanza/performance.html)",
+    ),
+)
+
+
+def comparison(results: dict[str, Any] | None) -> str:
+    """The README's table of LAS beside other parsers; without results, only theirs."""
+    rows = list(PEERS)
+    if results:
+        own = tuple(value(results["treebanks"], place) for place in PLACES.values())
+        rows.insert(0, ("arcspan, dev", own, "measured, `studies/english/score.py`"))
+    lines = [f"| LAS | {' | '.join(PLACES)} | source |", "|---" + "|---:" * len(PLACES) + "|---|"]
+    for name, figures, source in rows:
+        lines.append(f"| {name} | {' | '.join(map(shown, figures))} | {source} |")
+    return "\n".join(lines) + "\n"
 
 
 def readme(results: dict[str, Any]) -> str:
@@ -91,23 +124,23 @@ def shown(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.1f}"
 
 
-def filled(page: str, section: str) -> str:
-    """The page with this between its markers."""
-    if not SECTION.search(page):
-        raise SystemExit("the page has no markers for figures")
+def filled(page: str, name: str, section: str) -> str:
+    """The page with this between its markers of a name."""
+    markers = re.compile(rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
+    if not markers.search(page):
+        raise SystemExit(f"the page has no markers for {name}")
     inside = f"\n{section}\n" if section else ""
-    return SECTION.sub(lambda found: f"{found[1]}{inside}{found[2]}", page)
-
-
-PAGES = {ROOT / "README.md": readme, ROOT / "docs" / "model-card.md": model_card}
+    return markers.sub(lambda found: f"{found[1]}{inside}{found[2]}", page)
 
 
 def pages(path: Path = RESULTS) -> dict[Path, str]:
     """The pages as they should be, by the results in a file, which may be missing."""
     results = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    first, card = ROOT / "README.md", ROOT / "docs" / "model-card.md"
+    page = filled(first.read_text(encoding="utf-8"), "figures", readme(results) if results else "")
     return {
-        page: filled(page.read_text(encoding="utf-8"), make(results) if results else "")
-        for page, make in PAGES.items()
+        first: filled(page, "comparison", comparison(results)),
+        card: filled(card.read_text(encoding="utf-8"), "figures", model_card(results) if results else ""),
     }
 
 

@@ -50,7 +50,18 @@ def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
     assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 40.0 | 95.5 |" in card
     assert "| treebank | Words | LAS |\n|---|---:|---:|\n| gum dev | 99.5 | 84.3 |" in card
     assert "| news | 64 | 86.1 | 88.0 |" in card
-    assert figures.filled(readme, "") == figures.pages(tmp_path / "none.json")[ROOT / "README.md"]
+    without = figures.pages(tmp_path / "none.json")[ROOT / "README.md"]
+    assert figures.filled(figures.filled(readme, "figures", ""), "comparison", "") == figures.filled(
+        without, "comparison", ""
+    )
+
+
+def test_the_comparison_has_our_figures_where_they_were_measured(figures: ModuleType) -> None:
+    alone, beside = figures.comparison(None), figures.comparison(RESULTS)
+    assert (
+        "arcspan" not in alone and "| UDPipe 2, mBERT, test | 92.1 | 91.5 | 92.4 | 89.9 | [UD 2.17]" in alone
+    )
+    assert "| arcspan, dev | 86.1 | 84.3 | - | - | measured" in beside
 
 
 def test_the_model_card_is_about_the_model_inside() -> None:
@@ -63,6 +74,7 @@ def test_the_model_card_is_about_the_model_inside() -> None:
     weights = {"fp16": "half precision", "fp32": "single precision", "int8": "whole numbers of 8 bits"}
     assert f"| system | {systems[config['system']]}:" in card
     assert f"| licence | {config['licence']} " in card
+    assert f"**{config['licence']}**" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"weights in {weights[config['precision']]}" in card
 
 
