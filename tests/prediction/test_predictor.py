@@ -19,6 +19,8 @@ from arcspan import decoding
 from arcspan.errors import BundleError, ScoreError
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.scores import Scores
+from arcspan.runtime.bundle import MODELS
 from tests.runtime.random_bundles import Made, load, sentences, tagged
 
 
@@ -63,6 +65,50 @@ def test_neighbours_order_and_threads_change_nothing(made: Made, words: list[lis
     threaded = load(made.folder, threads=3).predict(words)
     for others in (alone, backwards, threaded):
         assert all(same(one, other) for one, other in zip(together, others, strict=True))
+
+
+LONG_WORDS = [
+    *("the", "of", "in", "and", "with", "(", ")", ",", ".", "cells", "gene", "mice", "immunohistochemistry"),
+    *(
+        "phosphatidylinositol-4,5-bisphosphate",
+        "electroretinographically",
+        "Slc26a4-null",
+        "oligodendrocyte-specific",
+    ),
+    *(
+        "3,3'-diaminobenzidine",
+        "C57BL/6J-Apc(Min/+)",
+        "cyclooxygenase-2-dependent",
+        "glyceraldehyde-3-phosphate",
+    ),
+]
+
+
+def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
+    """Issue 15, 6: scores of such sentences differed by up to 1.4e-4 with the sentences beside them."""
+    predictor = load(MODELS / "en", threads=1)
+    draw = np.random.default_rng(15)
+    words = [draw.choice(LONG_WORDS, size=int(n)).tolist() for n in draw.integers(2, 18, 24)]
+    items = predictor._prepare(words, None, None, predictor.submit([]))
+    batches = [[items[place] for place in places] for places in predictor._batches(items)]
+    assert len(batches) < len(items)
+    for scorer in predictor.scorers:
+        for batch in batches:
+            together = scorer.score(predictor.arrays(scorer, batch))
+            for b, item in enumerate(batch):
+                alone = scorer.score(predictor.arrays(scorer, [item]))
+                found, expected = own_scores(together, b, item.length), own_scores(alone, 0, item.length)
+                for name, values in expected.items():
+                    np.testing.assert_array_equal(found[name], values, err_msg=f"{name} of {item.words}")
+
+
+def own_scores(scores: Scores, b: int, n: int) -> dict[str, np.ndarray]:
+    """All that a batch's scores say of one of its sentences, without the padding."""
+    i, j = np.triu_indices(scores.span.shape[1], 1)
+    found = {"span": scores.span[b, i, j][j <= n], "arc": scores.arc[b, 1 : n + 1, : n + 1]}
+    if scores.headed is not None:
+        found["headed"] = scores.headed[b, j <= n, : n + 1]
+    return found | {name: values[b, 1 : n + 1] for name, values in scores.words.items()}
 
 
 def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: Made) -> None:
