@@ -141,6 +141,18 @@ def test_rounding_together_loses_less_where_inputs_vary_together() -> None:
     assert error < 0.3 * lost(inputs @ np.rint(weight), inputs @ weight)
 
 
+def test_what_is_seen_of_rows_is_their_range_mean_and_covariance() -> None:
+    draw = np.random.default_rng(6)
+    rows = (draw.normal(size=(3, 50, 5)) @ draw.normal(size=(5, 5)) + 1000).astype(np.float32)
+    seen = int8.Observed()
+    for some in rows:
+        seen.add(some[None])
+    every = rows.reshape(-1, 5).astype(np.float64)
+    assert np.array_equal(seen.low, rows.min((0, 1))) and np.array_equal(seen.high, rows.max((0, 1)))
+    np.testing.assert_allclose(seen.mean, every.mean(0), rtol=1e-6)
+    np.testing.assert_allclose(seen.covariance, np.cov(every.T, bias=True), rtol=1e-3, atol=1e-3)
+
+
 def test_without_a_sentence_there_are_no_scales() -> None:
     with pytest.raises(ConfigError, match="no sentence"):
         int8.observe(small_graph(), [])
