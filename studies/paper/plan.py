@@ -6,6 +6,7 @@ import functools
 import hashlib
 import importlib.resources
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,12 +22,15 @@ else:
     import tomli as tomllib
 
 SYSTEM_TITLES = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
-KINDS = ("train", "apart", "convert")
+KINDS = ("train", "apart", "convert", "converter")
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """A treebank, how its models are trained, and the column of the paper that stands beside it."""
+    """A treebank, how its models are trained, and the column of the paper that stands beside it ("": none).
+
+    converter   what made its dependencies from constituents: a head table of arcspan, or a command (`conversion`)
+    """
 
     name: str
     title: str
@@ -34,6 +38,7 @@ class Treebank:
     settings: tuple[str, ...]
     paper: str
     minutes: float
+    converter: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,8 @@ class Plan:
     comparisons: tuple[tuple[str, str], ...]
     figure: tuple[str, ...]
     speed: dict[str, Any]
+    same: bool  # whether the treebanks are the paper's own, so that levels can be compared
+    widths: tuple[int, ...] | None  # upper ends of Figure 4's bins, by the paper's width; None: in words
 
     @classmethod
     def read(cls, path: str | Path) -> Plan:
@@ -98,8 +105,9 @@ class Plan:
                 one["title"],
                 one["recipe"],
                 tuple(one.get("settings", ())),
-                one["paper"],
+                one.get("paper", ""),
                 one["minutes"],
+                os.environ.get(f"ARCSPAN_CONVERTER_{name.upper()}", one.get("converter", "")),
             )
             for name, one in data["treebanks"].items()
         }
@@ -121,6 +129,8 @@ class Plan:
             comparisons=tuple((a, b) for a, b in data["comparisons"]["pairs"]),
             figure=tuple(data["figure"]["rows"]),
             speed=data["speed"],
+            same=data.get("same", False),
+            widths=tuple(data["figure"]["widths"]) if "widths" in data["figure"] else None,
         )
 
     def recipe(self, row: Row) -> str:
@@ -134,7 +144,9 @@ class Plan:
 
     def fingerprint(self, row: Row) -> str:
         """Changes when a row's meaning does: recipe (without comments), settings, system, seed, kind."""
-        text = json.dumps([row.kind, _recipe(self.recipe(row)), row.overrides()], sort_keys=True)
+        made = [row.kind, _recipe(self.recipe(row)), row.overrides()]
+        made += [row.treebank.converter] if row.kind == "converter" else []
+        text = json.dumps(made, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def command(self, row: Row) -> str:
@@ -174,7 +186,7 @@ def _derived(entry: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
             f"derived row {entry['name']}: kind {entry['kind']!r}: choose {', '.join(KINDS[1:])}"
         )
     for source in rows:
-        if source.name == entry["from"]:
+        if source.name == entry["from"] and (entry["kind"] != "converter" or source.treebank.converter):
             yield Row(
                 source.treebank,
                 entry["name"],

@@ -9,19 +9,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from arcspan.evaluation import COLLINS, Scoring, breakdown, compare
+from arcspan.evaluation import COLLINS, Breakdown, Scoring, breakdown, compare
+from arcspan.evaluation.breakdown import bin_names
 from arcspan.files import atomic_write
+from arcspan.prediction.outputs import LAYERS
 from arcspan.training import predict_pairs, train
 from arcspan.training.config import Config, DataSettings
 from arcspan.training.instances import read_gold, read_training
 from arcspan.treebanks import Pair, read_pairs, stats, write_pairs
-from arcspan.trees import DependencyTree, LexicalTree, convert, learn_rules
-from studies.paper import speed
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, convert, learn_rules
+from studies.paper import conversion, speed
 from studies.paper.plan import Plan, Row
 from studies.paper.results import Results, checksum, machine, read_json, write_json
 
@@ -84,7 +87,12 @@ class Study:
 
     def train(self, row: Row) -> None:
         """Train the row's model, or go on where it was left."""
-        if row.kind != "train" or self.is_trained(row) or not self.is_wanted(row):
+        if row.kind != "train":
+            return
+        if self.is_trained(row):
+            self._drop_state(row)
+            return
+        if not self.is_wanted(row):
             return
         self.say(f"train {row.id}")
         config = self.config(row)
@@ -93,16 +101,22 @@ class Study:
         # A run that was begun with other settings is refused here; one that needs no more epochs returns at once.
         train(config, resume=True, say=lambda line: self.say(f"  {line}"))
         write_json(self.folder(row) / "study.json", {"fingerprint": self.plan.fingerprint(row)})
+        self._drop_state(row)
+
+    def _drop_state(self, row: Row) -> None:
+        """A finished model needs its last state no more: with its optimizer it is three times as large as the model."""
+        for part in ("", *LAYERS):
+            shutil.rmtree(self.folder(row) / part / "steps", ignore_errors=True)
 
     def predict(self, row: Row) -> None:
         """Parse the test set and keep the trees."""
         if not self.is_trained(row) or self.is_predicted(row) or not self.is_wanted(row):
             return
-        if row.kind == "convert" and not self.is_predicted(row.trained):
+        if row.kind in ("convert", "converter") and not self.is_predicted(row.trained):
             return
         self.say(f"predict {row.id}")
         begin = time.perf_counter()
-        pairs = self._converted(row) if row.kind == "convert" else self._parsed(row)
+        pairs = self._parsed(row) if row.kind in ("train", "apart") else self._converted(row)
         seconds = time.perf_counter() - begin
         folder = self.folder(row)
         folder.mkdir(parents=True, exist_ok=True)
@@ -120,14 +134,24 @@ class Study:
         return predict_pairs(self.folder(row.trained), gold, apart=row.kind == "apart")
 
     def _converted(self, row: Row) -> list[Pair]:
-        """The constituents of another row, their dependencies by rules learnt from what it was trained on."""
-        rules = learn_rules(training_pairs(self.config(row).data))
-        out = []
-        for constituents, own in read_pairs(*(self.folder(row.trained) / name for name in PREDICTED)):
-            made = convert(constituents, rules)
-            tree = DependencyTree(made.heads, made.relations, own.words, own.tags, own.upos)
-            out.append(Pair(constituents, tree))
-        return out
+        """The constituents of another row, their dependencies by rules learnt from what it was trained on, or by
+        the converter that made the treebank's. Where the model predicts no tags, the gold ones are read.
+        """
+        pairs = list(read_pairs(*(self.folder(row.trained) / name for name in PREDICTED)))
+        gold = (pair.constituency.tags for pair in self.gold(row.treebank.name))
+        trees = [
+            tree if any(tree.tags) else ConstituencyTree(tree.words, tags, tree.spans)
+            for (tree, _), tags in zip(pairs, gold, strict=True)
+        ]
+        if row.kind == "converter":
+            made = conversion.converted(trees, row.treebank.converter)
+        else:
+            rules = learn_rules(training_pairs(self.config(row).data))
+            made = [convert(tree, rules) for tree in trees]
+        return [
+            Pair(tree, DependencyTree(new.heads, new.relations, old.words, old.tags, old.upos))
+            for tree, (_, old), new in zip(trees, pairs, made, strict=True)
+        ]
 
     def evaluate(self, row: Row) -> None:
         """Score the row's trees: every figure, its curves, and the counts of every sentence."""
@@ -136,9 +160,8 @@ class Study:
         self.say(f"evaluate {row.id}")
         config, folder = self.config(row), self.folder(row)
         scoring = Scoring(config.training.punctuation, COLLINS, config.training.subtypes, "gold")  # type: ignore[arg-type]
-        found = breakdown(
-            self.gold(row.treebank.name), read_pairs(*(folder / name for name in PREDICTED)), scoring
-        )
+        predicted = read_pairs(*(folder / name for name in PREDICTED))
+        found = by_width(self.gold(row.treebank.name), predicted, scoring, self.plan.widths)
         made = read_json(folder / "predicted.json")
         assert made is not None
         provenance: dict[str, Any] = {
@@ -211,8 +234,23 @@ class Study:
             return
         self.say("speed of parsing")
         gold = self.gold(settings["treebank"])[: settings["parsed"]]
-        rates = speed.parsing_rates(folders, [pair.dependencies.words for pair in gold], settings["rounds"])
-        write_json(path, {**inputs, "machine": machine(), "sentences_per_second": rates})
+        words = [pair.dependencies.words for pair in gold]
+        rates = speed.parsing_rates(folders, words, settings["rounds"], settings.get("parsed_batch"))
+        found = {"device": speed.device_name(), "sentences_per_second": rates}
+        write_json(path, {**inputs, "machine": machine(), **found})
+
+
+def by_width(gold: Any, predicted: Any, scoring: Scoring, ends: tuple[int, ...] | None) -> Breakdown:
+    """Figures and curves. With `ends`, the width of a constituent from w_i to w_j is j - i, as in the paper: one less
+    than its words, which are its width otherwise.
+    """
+    if ends is None:
+        return breakdown(gold, predicted, scoring)
+    found = breakdown(gold, predicted, scoring, widths=[end + 1 for end in ends])
+    tallies = found.curves["f1_by_width"]
+    names = dict(zip(bin_names([end + 1 for end in ends]), bin_names(ends, first=0), strict=True))
+    found.curves["f1_by_width"] = {names[name]: tally for name, tally in tallies.items()}
+    return found
 
 
 def training_pairs(data: DataSettings) -> list[Pair]:

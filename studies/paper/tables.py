@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from arcspan.evaluation import METRICS
+from studies.paper.plan import SYSTEM_TITLES
 from studies.paper.results import Results, Summary, read_json
 
 PAPER: dict[str, Any] = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
 SYSTEMS = ("sep", "mtl", "joint1o", "joint2o")
+SPLITS = ("train", "dev", "test")
+PIPELINES = ("pipeline", "converter", "joint2o", "converter-gold-tags", "joint2o-gold-tags")
+ALL_FIGURES = ("uas", "las", "precision", "recall", "f1")
 SEARCHES = {
     "naive": "O(n⁵) search of Zhou and Zhao (HPSG in the paper)",
     "cky + eisner": "CKY + Eisner",
@@ -28,13 +33,18 @@ def all_tables(results: Results) -> dict[str, str]:
     """Every table by its name."""
     return {
         "treebanks": treebanks(results),
-        "table2": with_paper(results, "table2", SYSTEMS, ("las", "f1")),
-        "table6": with_paper(results, "table6", ("pipeline", "joint2o"), ("uas", "las")),
+        "table2": with_paper(results, "table2", SYSTEMS, ("las", "f1"), average=results.plan.same),
+        "table3": with_previous(results, "table3", ALL_FIGURES),
+        "table4": with_previous(results, "table4", ALL_FIGURES),
+        "table5": with_previous(results, "table5", ("las", "f1")),
+        "table6": with_paper(results, "table6", PIPELINES, ("uas", "las")),
         "table7": table7(results),
         "table8": with_paper(results, "table8", SYSTEMS, ("lcm_con", "lcm_dep", "lcm_both")),
         "gold_tags": with_paper(results, "table4", ("joint2o", "joint2o-gold-tags"), ("uas", "las", "f1")),
         "loss": variants(results, "joint2o-crf", "joint2o"),
         "incompatible": variants(results, "joint2o-separate", "joint2o"),
+        "intermediate": variants(results, "joint2o-parent", "joint2o"),
+        "size": variants(results, "sep-large", "joint2o-large"),
         "apart": variants(results, "mtl-apart", "mtl"),
         "significance": significance(results),
         "everything": everything(results),
@@ -62,18 +72,21 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _complete(results: Results, names: Sequence[str]) -> Iterator[tuple[str, list[Summary]]]:
-    """Treebanks with all of these rows, or for the four systems, with some."""
+    """Treebanks with at least two of these rows, or for the four systems, with one."""
     for treebank in results.plan.treebanks:
         found = [one for name in names if (one := results.summary(treebank, name)) is not None]
-        if found and (names == SYSTEMS or len(found) == len(names)):
+        if len(found) > (names != SYSTEMS):
             yield treebank, found
 
 
-def with_paper(results: Results, table: str, names: Sequence[str], metrics: Sequence[str]) -> str:
-    """Rows by treebank: our figures, then the paper's for its treebank of that language."""
+def with_paper(
+    results: Results, table: str, names: Sequence[str], metrics: Sequence[str], *, average: bool = False
+) -> str:
+    """Rows by treebank: our figures, then the paper's for its treebank of that language; the average of all."""
     titles = [METRICS[metric].title for metric in metrics]
     rows = []
-    for treebank, found in _complete(results, names):
+    complete = list(_complete(results, names))
+    for treebank, found in complete:
         column = results.plan.treebanks[treebank].paper
         for one in found:
             theirs = PAPER[table].get(column, {}).get(one.name, {})
@@ -87,7 +100,57 @@ def with_paper(results: Results, table: str, names: Sequence[str], metrics: Sequ
                     *shown,
                 ]
             )
+    if average and len(complete) > 1 and all(len(found) == len(names) for _, found in complete):
+        columns = [results.plan.treebanks[treebank].paper for treebank, _ in complete]
+        for place, name in enumerate(names):
+            ours = [[found[place].mean(metric) for _, found in complete] for metric in metrics]
+            theirs = [
+                [PAPER[table].get(column, {}).get(name, {}).get(metric) for column in columns]
+                for metric in metrics
+            ]
+            title = complete[0][1][place].title
+            rows.append(["average", title, *map(_average, ours), "average of these", *map(_average, theirs)])
     return markdown(["treebank", "system", *titles, "in the paper", *titles], rows)
+
+
+def _average(values: Sequence[float | None]) -> str:
+    """The mean of values that are all there.
+
+    >>> _average([1, 2]), _average([1, None])
+    ('1.50', '–')
+    """
+    known = [value for value in values if value is not None]
+    return f"{statistics.fmean(known):.2f}" if len(known) == len(values) else "–"
+
+
+def with_previous(results: Results, table: str, metrics: Sequence[str]) -> str:
+    """A table in which the paper stands beside earlier parsers, for a plan with the paper's own treebanks.
+
+    Our row follows the paper's of the same name. Several languages have their average at the end.
+    """
+    treebanks = {one.paper: name for name, one in results.plan.treebanks.items() if results.plan.same}
+    columns = [column for column in PAPER[table] if column in treebanks]
+    header = [f"{column} {METRICS[metric].title}" for column in columns for metric in metrics]
+    header += [f"average {METRICS[metric].title}" for metric in metrics] if len(columns) > 1 else []
+    rows, ours = [], False
+
+    def add(title: str, figures: Sequence[Sequence[float | None]]) -> None:
+        """A row from figures [column][metric]."""
+        shown = [_average([value]) for own in figures for value in own]
+        shown += [_average(own) for own in zip(*figures, strict=True)] if len(columns) > 1 else []
+        rows.append([title, *shown])
+
+    for name in dict.fromkeys(name for column in columns for name in PAPER[table][column]):
+        found = [results.summary(treebanks[column], name) for column in columns]
+        title = next((one.title for one in found if one is not None), name)
+        theirs = [
+            [PAPER[table][column].get(name, {}).get(metric) for metric in metrics] for column in columns
+        ]
+        add(f"{title}, in the paper" if any(found) else SYSTEM_TITLES.get(name, name), theirs)
+        if any(found):
+            add(f"{title}, here", [[one and one.mean(metric) for metric in metrics] for one in found])
+            ours = True
+    return markdown(["system", *header], rows, left=1) if ours else ""
 
 
 def variants(results: Results, *names: str) -> str:
@@ -106,35 +169,27 @@ def _name(one: Summary) -> str:
 
 
 def treebanks(results: Results) -> str:
-    """Sizes of what was trained on and scored."""
+    """Table 1: sentences of each split and how many percent of them are compatible; what was trained on."""
     rows = []
     for name, treebank in results.plan.treebanks.items():
         data = read_json(results.folder / "treebanks" / f"{name}.json")
         if data is None or not results.summaries(name):
             continue
-        train, dev, test = (data[part] for part in ("train", "dev", "test"))
-        sizes = [f"{part['sentences']:,}" for part in (train, dev, test)]
+        train = data["train"]
+        theirs = PAPER["table1"].get(treebank.paper)
         rows.append(
             [
                 treebank.title,
-                *sizes,
-                f"{train['words']:,}",
-                f"{train['compatible']:.1f}",
+                *(f"{data[split]['sentences']:,} ({data[split]['compatible']:.1f})" for split in SPLITS),
+                f"{PAPER['treebanks'][treebank.paper]} {treebank.paper}" if theirs else "–",
+                *(f"{theirs[split][0]} ({theirs[split][1]:.1f})" if theirs else "–" for split in SPLITS),
                 f"{train['used']:,}",
+                f"{train['words']:,}",
                 f"{train['labels']} / {train['relations']}",
             ]
         )
-    header = [
-        "treebank",
-        "train",
-        "dev",
-        "test",
-        "train words",
-        "% compatible",
-        "trained on",
-        "labels / relations",
-    ]
-    return markdown(header, rows, left=1)
+    more = ["trained on", "train words", "labels / relations"]
+    return markdown(["treebank", *SPLITS, "in the paper", *SPLITS, *more], rows, left=1)
 
 
 def significance(results: Results) -> str:

@@ -41,14 +41,14 @@ CURVES = {
 }
 
 
-def bin_names(ends: Sequence[int]) -> list[str]:
-    """What the bins with these upper ends are called.
+def bin_names(ends: Sequence[int], first: int = 1) -> list[str]:
+    """What the bins with these upper ends are called; `first` is the smallest size.
 
     >>> bin_names((1, 2, 5))
     ['1', '2', '3–5', '>5']
     """
     names = []
-    low = 1
+    low = first
     for end in ends:
         names.append(str(end) if low == end else f"{low}–{end}")
         low = end + 1
