@@ -80,7 +80,8 @@ def test_of_a_very_long_word_some_pieces_are_read() -> None:
 def test_no_more_of_a_word_is_cut_into_pieces_than_is_read() -> None:
     """Issue 15, 1: a word of 900,000 characters stopped all threads for seconds."""
     inputs = make_inputs(pieces_per_word=3)
-    encode, seen = inputs._tokenizer.encode, []
+    encode = inputs._tokenizer.encode
+    seen: list[str] = []
 
     class Watched:
         def encode(self, words: list[str], **options: object) -> Any:
