@@ -15,6 +15,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from accelerate import Accelerator
 from safetensors.torch import load_file
 
 from arcspan import load
@@ -27,7 +28,7 @@ from arcspan.training.checkpoint import Checkpoint, load_parts
 from arcspan.training.config import document, recipes
 from arcspan.training.export import ScoreGraph, export
 from arcspan.training.run import read_data
-from arcspan.training.trainer import repeatable
+from arcspan.training.trainer import Trainer, repeatable
 from arcspan.treebanks import Pair, write_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from tests.toy import toy_pairs, write_toy
@@ -221,6 +222,7 @@ def test_every_write_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_changed_pointer_or_log_is_refused(tmp_path: Path) -> None:
+    """Issue 15, 7: only the files that pointers name had checksums."""
     path = configure(tmp_path, toy_pairs(4), training__epochs=1)
     train(read_config(path), say=lambda line: None, bars=False)
     for name, before, after in (
@@ -260,6 +262,21 @@ def test_with_several_threads_gradients_are_added_up_in_one_order(tmp_path: Path
     finally:
         torch.set_num_threads(threads)
     assert len(gradients) == 1
+
+
+def test_the_average_is_made_where_the_weights_were_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a copy of weights that were not on their device yet."""
+    config = read_config(configure(tmp_path, toy_pairs(2), training__average=0.5, training__epochs=1))
+    accelerator = Accelerator()
+    monkeypatch.setattr(accelerator, "prepare", lambda step, optimizer: (step.to("meta"), optimizer))
+    data = read_data(config, lambda line: None)
+    trainer = Trainer(config, "both", data, tmp_path, accelerator, lambda line: None, False)
+    trainer.epoch = config.training.epochs  # nothing is left to learn
+    trainer.run(resume=False)
+    assert trainer.average is not None
+    assert {value.device.type for value in trainer.average.values()} == {"meta"}
 
 
 def test_precision_and_rates_may_change_on_resume_but_not_what_is_learnt(tmp_path: Path) -> None:
@@ -332,8 +349,15 @@ def test_a_bundle_scores_as_the_torch_model_does(tmp_path: Path, system: str) ->
                 np.testing.assert_allclose(got, wanted.numpy(), atol=1e-4)
 
 
-@pytest.mark.parametrize("changes", [{}, {"data__binarization": "hidden"}, {"model__system": "sep"}])
-@pytest.mark.parametrize("intermediate", ["empty", "parent"])
+@pytest.mark.parametrize(
+    ("intermediate", "changes"),
+    [
+        ("empty", {}),
+        ("parent", {}),
+        ("parent", {"data__binarization": "hidden"}),
+        ("parent", {"model__system": "sep"}),
+    ],
+)
 def test_nodes_that_are_not_constituents_have_one_label_or_their_parents(
     tmp_path: Path, intermediate: str, changes: dict[str, Any]
 ) -> None:
