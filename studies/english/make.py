@@ -42,11 +42,16 @@ def steps(bundle: Path, treebanks: Path) -> list[Step]:
 
     segmenter = ["--segmenter", str(ROOT / "studies/segmenter/english.toml"), "--set", f"output={run}"]
     export = [str(run), str(bundle), "--name", "arcspan-en", "--precision", "int8"]
-    fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev"), "--labelling", *pair("gum", "train")]
+    free = [str(RUNS / f"gum-free.{kind}") for kind in ("ptb", "conllu")]
+    without = ["--incompatible", "--without", "genre=essay,fiction,letter,podcast,whow,conversation"]
+    fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev"), "--labelling", *free]
     return [
         Step("silver", [*arcspan, "train", str(HERE / "silver.toml")], RUNS / "english-silver/result.json"),
         Step("gold", [*arcspan, "train", str(HERE / "gold.toml")], run / "result.json"),
         Step("segmenter", [*arcspan, "train", *segmenter], run / "segmenter/segmenter.onnx"),
+        Step(
+            "free", [*arcspan, "treebank", "filter", *pair("gum", "train"), *free, *without], RUNS / free[1]
+        ),
         Step("bundle", [*arcspan, "export", *export, *fitted], bundle / "config.json"),
         Step("scores", [*python, str(HERE / "score.py"), str(bundle)], HERE / "results.json"),
         Step("sentences", [*python, str(HERE / "sentences.py"), str(bundle)], HERE / "sentences.json"),
