@@ -2,8 +2,8 @@
 
     ARCSPAN_TREEBANKS=FOLDER python studies/english/score.py [BUNDLE]
 
-Without BUNDLE it is the English model inside the package. Each treebank is parsed in its own style, from its own words;
-gum and ewt also from raw text, with a blank line between paragraphs.
+Without BUNDLE it is the English model inside the package. Each treebank is parsed in its own style, gum and ewt also in
+the default style, from its own words; gum and ewt also from raw text, with a blank line between paragraphs.
 
 - `las`, `uas`, `conll18` and `raw` as the CoNLL 2018 scorer counts them: punctuation counts, subtypes do not.
 - `las_words`, `uas_words`: without punctuation (by the Penn Treebank's tags); `las_subtypes`: with subtypes.
@@ -44,10 +44,17 @@ class Part(NamedTuple):
     layers: str  # c, d or cd
     genre: Callable[[str], str] | None = None
 
+    @property
+    def name(self) -> str:
+        own = {"gum": "gum", "ewt": "ewt"}.get(self.treebank, self.style)
+        return f"{self.treebank} {self.part}" + ("" if self.style == own else ", default style")
+
 
 PARTS = (
     Part("gum", "dev", "gum", "cd", lambda name: name.split("_")[1]),
-    Part("ewt", "dev", None, "d", lambda name: name.split("-")[0]),
+    Part("ewt", "dev", "ewt", "d", lambda name: name.split("-")[0]),
+    Part("gum", "dev", None, "cd"),
+    Part("ewt", "dev", None, "d"),
     Part("masc", "dev", None, "c"),
     Part("genia", "dev", "genia", "c"),
     Part("craft-ud", "dev", "craft", "cd"),
@@ -66,9 +73,9 @@ def main() -> None:
         stem = options.treebanks / part.treebank / part.part
         files = {kind: f"{stem}.{kind}.xz" for kind in ("ptb", "conllu")}
         entry = score_part(parser, part, files, options.limit)
-        if part.genre and not options.limit:
+        if part.treebank in ("gum", "ewt") and not options.limit:
             entry["raw"] = score_raw(parser, part, files["conllu"])
-        name = f"{part.treebank} {part.part}"
+        name = part.name
         results["treebanks"][name] = entry
         print(
             f"{name}: "
