@@ -16,6 +16,8 @@ from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.runtime import rtsys
 
 from arcspan.decoding import compilation
@@ -23,10 +25,34 @@ from arcspan.decoding import compilation
 logger = logging.getLogger(__name__)
 
 
+class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a part as it was written: LLVM optimises it, and makes machine code of it, in a kernel only."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    @property
+    def codegen(self) -> Any:
+        """What numba asks to set the environment of the machine code, of which there is none."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing to set."""
+
+
+class _PartCompiler(Compiler):  # type: ignore[misc]
+    def __init__(self, typing: Any, target: Any, library: Any, *others: Any) -> None:
+        library = library or _PartLibrary(target.codegen(), "part")
+        super().__init__(typing, target, library, *others)
+
+
 # What is not said here a part would take over from whichever caller is compiled first.
 _ALL = {"nogil": True, "error_model": "numpy", "fastmath": False, "no_cfunc_wrapper": True}
-# Parts are called by kernels and never by Python: the wrapper for that would take a third of the time to compile.
-_PART = {**_ALL, "no_cpython_wrapper": True}
+# Parts are called by kernels and never by Python: they need neither a wrapper for it nor machine code of their own.
+_PART = {**_ALL, "no_cpython_wrapper": True, "pipeline_class": _PartCompiler}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -92,7 +118,7 @@ def merged(function: Callable[..., Any]) -> Any:
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A large part of a kernel, compiled on its own: nested `inlined` parts are optimised again at every level."""
+    """A large part of a kernel that may stay a function: `inlined` in several places, it is compiled for each."""
     return numba.njit(function, **_PART)
 
 
