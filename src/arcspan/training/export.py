@@ -181,11 +181,12 @@ def _export_model(
     def to_int8(proto: Any) -> None:
         quantize(proto, observe(proto, _observed(model, inputs, data)))
 
-    narrow_score, narrow_label = {
+    narrowing: dict[str, tuple[Narrow, Narrow]] = {
         "fp32": (_leave, _leave),
         "fp16": (_halve, _halve),
         "int8": (to_int8, _halve),
-    }[precision]
+    }
+    narrow_score, narrow_label = narrowing[precision]
     _to_onnx(score, [given[name] for name in score.input_names], folder / f"{prefix}score.onnx", narrow_score)
     with torch.no_grad():
         hidden = score(*(given[name] for name in score.input_names))[0]

@@ -146,7 +146,7 @@ def quantize(proto: Any, seen: Mapping[str, Observed]) -> None:
         for node, weight in zip(nodes, weights, strict=True):
             last, bias = _bias(node, readers, constants)
             result = last.output[0]
-            made = _rounded(seen[source], steps, weight, constants.get(bias, np.float32(0)))
+            made = _rounded(seen[source], steps, weight, constants.get(bias, np.zeros(1, dtype=np.float32)))
             own = bias if len(readers.get(bias, [])) == 1 else f"{result}.bias"
             names = f"{result}.weight", f"{result}.scale", own
             _add_constants(graph, dict(zip(names, made, strict=True)))
