@@ -172,6 +172,9 @@ def show(found: list[Contender], sentences: int, words: int) -> None:
 def show_latency(model: str | None, sentences: Sentences, cells: int) -> None:
     """Sentences of 20 words, one call each, and together; the best of three turns."""
     chosen = [words for words in sentences if len(words) == 20][:100]
+    if not chosen:
+        print("no sentence of 20 words among them: one call each is not measured")
+        return
     parser = parser_of(model, 1, cells)
     parse(parser, chosen[:10])
     alone = Contender("alone", 1, "", lambda chunk: [parse(parser, [words]) for words in chunk])
