@@ -96,7 +96,7 @@ def page(rows: list[dict[str, float]], model: str, source: str) -> str:
         f"Measured with the model {model}, one thread a worker, on the text of `{source}`, {processor_name()},",
         f"{os.cpu_count()} cores:",
         "",
-        "| workers on the machine | sentences per second and core | words per second and core | MB per worker, at most |",
+        "| workers on the machine | sentences per second and core | words per second and core | MB per worker |",
         "|---|---|---|---|",
         *(
             f"| {row['cores']:.0f} | {row['sentences']:.0f} | {row['words']:.0f} | {row['megabytes']:.0f} |"

@@ -112,7 +112,8 @@ def _limits(parser: Parser) -> Settings:
     parser.parse(["Ada", "sees"], k=3, confidence=True)  # which compiles everything
     slow = max(1.0, (time.monotonic() - begun) / (time.process_time() - used))
     names = ("header_time_limit", "body_time_limit", "idle_time_limit")
-    return replace(LIMITS, **dict.fromkeys(names, slow * SENDING_SECONDS))
+    limits: dict[str, Any] = dict.fromkeys(names, slow * SENDING_SECONDS)
+    return replace(LIMITS, **limits)
 
 
 def _check_texts(rng: random.Random, server: Running, parser: Parser, counts: Counter[str]) -> None:

@@ -41,7 +41,9 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
     help="The port to listen on; 0 takes a free one.",
 )
 @click.option(
-    "--model", metavar="PATH", help="A model: its name, or a bundle's folder. Default: en, inside the package."
+    "--model",
+    metavar="PATH",
+    help="A model: its name, or a bundle's folder. Default: en, inside the package.",
 )
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Threads that parse; one per processor if not given."

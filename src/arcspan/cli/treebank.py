@@ -195,7 +195,10 @@ def rewrite(rules: str, files: tuple[str, ...]) -> None:
 @click.argument("brackets_out")
 @click.argument("conll_out")
 @click.option(
-    "-m", "--model", type=click.Path(), help="A model: its name, or a bundle's folder. Default: en, inside the package."
+    "-m",
+    "--model",
+    type=click.Path(),
+    help="A model: its name, or a bundle's folder. Default: en, inside the package.",
 )
 @click.option(
     "--style", metavar="NAME", help="Whose conventions to follow, for a model of several treebanks."
