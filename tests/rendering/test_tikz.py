@@ -62,8 +62,9 @@ def test_brackets_are_balanced_whatever_the_words_say() -> None:
 @pytest.mark.skipif(shutil.which("lualatex") is None, reason="lualatex is not installed")
 @pytest.mark.parametrize("trees", [(LOGIC, LOGIC_ARCS), hostile(), (CHINESE, CHINESE_ARCS)])
 def test_a_document_compiles(tmp_path: Path, trees: tuple[ConstituencyTree, DependencyTree]) -> None:
-    if subprocess.run(["kpsewhich", "tikz-dependency.sty"], capture_output=True).returncode:
-        pytest.skip("the LaTeX package tikz-dependency is not installed")
+    for file in ("tikz-dependency.sty", "forest.sty", "standalone.cls", "luaotfload-main.lua"):
+        if subprocess.run(["kpsewhich", "-progname=lualatex", file], capture_output=True).returncode:
+            pytest.skip(f"{file} is not installed for LaTeX")
     (tmp_path / "trees.tex").write_text(to_tikz(*trees), encoding="utf-8")
     command = ["lualatex", "-interaction=nonstopmode", "-halt-on-error", "trees.tex"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")

@@ -39,7 +39,7 @@ def test_the_english_bundle_fits() -> None:
         (lambda config: config["inventories"].update(tags=["NN", "NN"]), "inventories.tags"),
         (lambda config: config["inventories"].update(labels=[["NP"], []]), r"inventories.labels\[0\]"),
         (lambda config: config["inventories"].update(unused={"label": [[1]]}), "inventories.unused.label"),
-        (lambda config: config.update(styles={"gum": [0, 1]}), "styles.gum"),
+        (lambda config: config.update(styles={"gum": [0, 99]}), "styles.gum"),
         (lambda config: config["calibration"].update(label_temperature=float("nan")), "label_temperature"),
         (lambda config: config["labelling"].update(rules="/etc/passwd"), "labelling.rules"),
     ],

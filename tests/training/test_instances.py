@@ -125,7 +125,8 @@ def test_a_style_does_not_use_the_names_that_only_others_have() -> None:
     assert labels["S"] in known.unused["label"][1]
     assert known.unused["relation"] == ((), ())  # no dependencies are in the style b: there all are free
     assert style_number(("b", "a"), known) == (1, 0)
-    assert style_names({"new": ["b", "a"]}, known) == {"new": [1, 0], "a": [0, 0], "b": [1, 1]}
+    assert style_names({"new": ["b", "a"]}, known) == {"new": [1, 0]}
+    assert style_names({}, known) == {"a": [0, 0], "b": [1, 1]}
     with pytest.raises(ConfigError, match=r"styles\.new: no training source has the style 'c'; known: a, b"):
         style_names({"new": "c"}, known)
 

@@ -338,7 +338,10 @@ def style_number(style: tuple[str, str], inventories: Inventories) -> Style:
 
 
 def style_names(given: dict[str, Any], inventories: Inventories) -> dict[str, list[int]]:
-    """Styles that a parser can be asked for, by name: numbers for constituents and for dependencies."""
+    """Styles that a parser can be asked for, by name: numbers for constituents and for dependencies.
+
+    Those that are given, or else those of the treebanks, each for both layers.
+    """
     known = {name: number for number, name in enumerate(inventories.styles)}
     pairs = {name: [own, own] if isinstance(own, str) else own for name, own in given.items()}
     for name, pair in pairs.items():
@@ -348,7 +351,7 @@ def style_names(given: dict[str, Any], inventories: Inventories) -> dict[str, li
                     f"styles.{name}: no training source has the style {style!r}; known: {', '.join(known)}"
                 )
     wanted = {name: [known[style] for style in pair] for name, pair in pairs.items()}
-    return wanted | {name: [number, number] for name, number in known.items() if name not in wanted}
+    return wanted or {name: [number, number] for name, number in known.items()}
 
 
 def unseen(pairs: Iterable[Pair], inventories: Inventories) -> dict[str, Counter[str]]:
