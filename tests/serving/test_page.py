@@ -16,6 +16,7 @@ from tests.serving.conftest import Running, Start
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException  # noqa: E402
 from selenium.webdriver import ActionChains, Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
@@ -51,7 +52,10 @@ class Page:
         return found
 
     def wait(self, met: Callable[[], Any]) -> Any:
-        return WebDriverWait(self.driver, 20, poll_frequency=0.02).until(lambda _: met())
+        # What was found may be drawn anew before it is read: look again.
+        passing = [NoSuchElementException, StaleElementReferenceException]
+        waiting = WebDriverWait(self.driver, 20, poll_frequency=0.02, ignored_exceptions=passing)
+        return waiting.until(lambda _: met())
 
     def parse(self, text: str) -> None:
         """Type a text, press Enter, and wait for the pictures of its answer."""
