@@ -111,6 +111,7 @@ def test_an_encoder_saved_in_half_precision_is_trained_in_single_precision(tmp_p
     settings = EncoderSettings(kind="pretrained", path=str(folder))
     architecture = pretrained_architecture(settings)
     assert architecture is not None
+    assert settings.path not in str(architecture)  # which goes into bundles
     for weights_from in (settings.path, None):
         encoder = PretrainedEncoder(settings, architecture, weights_from)
         assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}

@@ -91,6 +91,7 @@ def pretrained_architecture(settings: EncoderSettings) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         raise ConfigError(f"encoder.path = {settings.path!r}: {_first_line(error)}") from None
     found: dict[str, Any] = json.loads(config.to_json_string(use_diff=False))
+    found.pop("_name_or_path", None)  # somebody's folder, which would go into bundles
     return found
 
 
