@@ -22,6 +22,7 @@ else:
     import tomli as tomllib
 
 SYSTEM_TITLES = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
+TREES_ALONE = "model.rows=false"  # the paper's systems learn no lemmas and features
 KINDS = ("train", "apart", "convert", "converter")
 
 
@@ -140,7 +141,8 @@ class Plan:
 
     def config(self, row: Row, output: Path) -> Config:
         """The configuration of a row's model; the treebank's files must be there."""
-        return read_config(self.recipe(row), [*row.overrides(), f"output={json.dumps(str(output))}"])
+        settings = [*row.overrides(), TREES_ALONE, f"output={json.dumps(str(output))}"]
+        return read_config(self.recipe(row), settings)
 
     def fingerprint(self, row: Row) -> str:
         """Changes when a row's meaning does: recipe (without comments), settings, system, seed, kind."""
@@ -152,7 +154,9 @@ class Plan:
     def command(self, row: Row) -> str:
         """The command that trains the row's model by itself."""
         recipe = row.treebank.recipe
-        return " ".join(["arcspan train", recipe, *(f"--set {one}" for one in row.overrides())])
+        return " ".join(
+            ["arcspan train", recipe, *(f"--set {one}" for one in (*row.overrides(), TREES_ALONE))]
+        )
 
 
 @functools.lru_cache
