@@ -105,6 +105,12 @@ def test_a_parse_of_one_tree_says_what_it_does_not_have(parse: Parse) -> None:
         Parse.from_trees(ConstituencyTree(["a"], ["A"], [(0, 1, "X")]), DependencyTree([0], ["root"], ["b"]))
 
 
+@pytest.mark.parametrize("comments", ["# rank = A\n# score = high", "# rank = 2", "# score = 0.5"])
+def test_a_rank_or_score_of_another_program_is_passed_over(comments: str) -> None:
+    parse = Parse.from_conllu(f"{comments}\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_")
+    assert (parse.rank, parse.score) == (None, 0.0)
+
+
 @pytest.mark.parametrize("damaged", [{}, {"words": ["a"], "heads": [1]}, {"words": 3}])
 def test_what_is_not_a_parse_is_refused(damaged: dict[str, object]) -> None:
     with pytest.raises(ArcspanError, match="to_dict"):

@@ -159,15 +159,19 @@ class Parse:
         if "" in lines:
             raise ArcspanError("several sentences: arcspan.treebanks.read_conllu reads a file of them")
         sentence = ConlluSentence(lines)
-        rank, score = sentence.comment("rank"), sentence.comment("score")
+        rank: int | None
+        try:
+            rank, score = int(sentence.comment("rank") or ""), float(sentence.comment("score") or "")
+        except ValueError:  # not there, or another program's
+            rank, score = None, 0.0
         return cls.from_trees(
             dependencies=sentence.tree,
             **_located(sentence),
             paragraph="# newpar" in lines,
             approximate=sentence.comment("approximate") == "yes",
             error=sentence.comment("error"),
-            rank=None if rank is None else int(rank),
-            score=0.0 if score is None else float(score),
+            rank=rank,
+            score=score,
         )
 
     @classmethod
