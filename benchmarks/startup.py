@@ -58,11 +58,8 @@ def parts(model: str | None) -> None:
     folder = model or arcspan.parser.MODELS / "en"
     with part("checksums"):
         read_bundle(folder)
-    with part("configuration and tokenizer"):
+    with part("configuration, tokenizer, sessions of onnxruntime"):
         parser = arcspan.parser.Parser(folder, verify=False)
-    with part("sessions of onnxruntime"):
-        for scorer in parser.predictor.scorers:
-            scorer.load()
     with part("splitting the text"):
         parser.split(TEXT)
     with part("import of numba"):

@@ -18,7 +18,8 @@ from arcspan.errors import ArcspanError, BundleError
 from arcspan.parser import MODELS, Parser
 from arcspan.runtime.bundle import SEGMENTER
 
-TOY = Path(__file__).parents[1] / "bundles" / "toy"
+TESTS = Path(__file__).parents[1]
+BUNDLES = (TESTS / "bundles/toy", TESTS / "runtime/bundles/joint2o")  # of words, and of pieces
 WORDS = ["Ada", "sees", "every", "tree", "."]
 TEXT = "Ada sees every tree. 中 \u07ff can't."
 VALUES = [
@@ -81,7 +82,7 @@ def damage(folder: Path, rng: random.Random) -> str:
 
 def forge(folder: Path, rng: random.Random) -> str:
     """Change values of the configuration, and make the checksums right again."""
-    there = [name for name in SEGMENTER[:1] if (folder / name).exists()]
+    there = [name for name in (SEGMENTER[0], "tokenizer.json") if (folder / name).exists()]
     path = folder / rng.choice(("config.json",) * 9 + ("checksums.json",) + tuple(there * 9))
     content = json.loads(path.read_text(encoding="utf-8"))
     done = []
@@ -139,7 +140,7 @@ def run(seed: int, seconds: float) -> Counter[str]:
     with tempfile.TemporaryDirectory() as work:
         while time.monotonic() < end or not counts:
             folder = Path(work) / "bundle"
-            shutil.copytree(TOY, folder)
+            shutil.copytree(rng.choice(BUNDLES), folder)
             if rng.random() < 0.3:
                 add_segmenter(folder)
             how = rng.choice((damage, forge))

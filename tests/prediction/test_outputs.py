@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from arcspan.decoding import Decoded
+from arcspan.errors import ScoreError
 from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Content, label
 from arcspan.prediction.scores import Scores
@@ -52,6 +53,14 @@ def test_every_named_output_has_its_inventory_and_its_place_in_a_parse() -> None
 def test_what_a_style_does_not_use_is_forbidden_in_its_rows_alone() -> None:
     found = FULL.forbid_unused("relation", np.zeros((3, 3)), np.asarray([1, 0, 1]))
     assert np.isinf(found).tolist() == [[True, True, False], [False, False, True], [True, True, False]]
+
+
+def test_scores_that_are_nan_choose_no_name() -> None:
+    """Issue 15, 8: the place of the NaN was taken for the best name."""
+    scores = np.zeros((2, 3))
+    scores[1, 2] = np.nan
+    with pytest.raises(ScoreError, match="the model's scores of 'relation' are NaN: its weights are damaged"):
+        FULL.forbid_unused("relation", scores, np.zeros(2, np.int64))
 
 
 class Loud:

@@ -20,6 +20,7 @@ from arcspan.errors import BundleError, ScoreError
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.scores import Scores
+from arcspan.prediction.sentence_scores import SentenceScores
 from arcspan.runtime.bundle import MODELS
 from tests.runtime.random_bundles import Made, load, sentences, tagged
 
@@ -207,6 +208,39 @@ def test_a_forked_process_goes_on_with_its_parents_predictor(sep: Made, words: l
     assert answer.get(timeout=120) == wanted
     child.join()
     assert [one.score for one in predictor.predict(words)] == wanted
+
+
+@pytest.mark.parametrize("output", ["label", "relation", "tag"])
+def test_a_model_that_says_nan_gives_no_tree(joint2o: Made, output: str) -> None:
+    """Issue 15, 8: trees were made of NaN, where several were asked for or the sentence was long."""
+    predictor = load(joint2o.folder, threads=1)
+    small = load(joint2o.folder, threads=1, memory_limit=predictor.chart_bytes(4))
+    words = sentences(1, seed=4)[0][:3] * 4
+    for one in (predictor, small):
+        (scorer,) = one.scorers
+        says_nan(scorer, output)
+        (found,) = one.predict([words])
+        assert found.error is not None and f"scores of '{output}' are NaN" in found.error
+    scores = SentenceScores(predictor, words)
+    for ask in (scores.best, lambda: scores.kbest(2)):
+        with pytest.raises(ScoreError, match=f"scores of '{output}' are NaN"):
+            ask()
+
+
+def says_nan(scorer: Any, output: str) -> None:
+    """Make a scorer say NaN of an output."""
+    label, score = scorer.label, scorer.score
+
+    def bad_label(*given: Any) -> list[np.ndarray]:
+        named = zip(("label", "relation"), label(*given), strict=True)
+        return [values * np.nan if name == output else values for name, values in named]
+
+    def bad_score(*given: Any, **options: Any) -> Scores:
+        found = score(*given, **options)
+        words = {name: part * np.nan if name == output else part for name, part in found.words.items()}
+        return found._replace(words=words)
+
+    scorer.label, scorer.score = bad_label, bad_score
 
 
 def test_a_damaged_bundle_is_named(joint1o: Made, tmp_path: Path) -> None:

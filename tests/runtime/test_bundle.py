@@ -62,3 +62,22 @@ def test_a_bundle_that_cannot_be_replaced_stays(
     update_bundle(folder, {"name": "another"})
     assert read_bundle(folder)["name"] == "another"
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_bundle_that_cannot_be_moved_back_is_kept_aside(
+    toy_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(toy_bundle, folder)
+    replace = os.replace
+
+    def fail(source: Path, target: Path) -> None:
+        if target == folder:
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space"):
+        update_bundle(folder, {"name": "another"})
+    (aside,) = tmp_path.glob(".bundle.*/bundle")
+    assert read_bundle(aside)["name"] == "toy"

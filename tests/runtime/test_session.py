@@ -1,10 +1,86 @@
-"""The ONNX graphs: scores in one run or several, labels one at a time or together."""
+"""The ONNX graphs: what is refused at load, scores in one run or several, labels one at a time or together."""
 
 from __future__ import annotations
 
-import numpy as np
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import onnxruntime
+import pytest
+
+from arcspan.errors import BundleError
+from arcspan.runtime.bundle import checksum
+from arcspan.runtime.session import providers
 from tests.runtime.random_bundles import Made, load, sentences
+
+
+def forged(source: Path, folder: Path, name: str, change: Callable[[Any], Any]) -> Path:
+    """A copy of a bundle with a JSON file that was changed, and the checksum that fits it."""
+    shutil.copytree(source, folder)
+    content, sums = (json.loads((folder / file).read_text()) for file in (name, "checksums.json"))
+    (folder / name).write_text(json.dumps(change(content)))
+    (folder / "checksums.json").write_text(json.dumps({**sums, name: checksum(folder / name)}))
+    return folder
+
+
+def cut_relations(config: Any) -> Any:
+    config["inventories"]["relations"].pop()
+    return config
+
+
+def swap_graphs(config: Any) -> Any:
+    for one in config["components"]:
+        one["score"], one["label"] = one["label"], one["score"]
+    return config
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (cut_relations, r"both-label\.onnx: the graph scores 5 of 'relation', the inventories have 4"),
+        (swap_graphs, r"both-label\.onnx: the graph does not make 'arc', which config\.json names"),
+    ],
+)
+def test_graphs_that_do_not_fit_the_inventories_are_refused_at_load(
+    joint2o: Made, tmp_path: Path, change: Callable[[Any], Any], message: str
+) -> None:
+    """Issue 15, 8: relations that were cut ended in an internal error at the first sentence."""
+    with pytest.raises(BundleError, match=message):
+        load(forged(joint2o.folder, tmp_path / "bundle", "config.json", change))
+
+
+@pytest.mark.parametrize("content", [{"a": 1}, [], None])
+def test_a_forged_tokenizer_is_refused_by_name(joint2o: Made, tmp_path: Path, content: object) -> None:
+    """Issue 15, 8: it ended in an internal error."""
+    folder = forged(joint2o.folder, tmp_path / "bundle", "tokenizer.json", lambda _: content)
+    with pytest.raises(BundleError, match=r"tokenizer\.json: damaged: not a tokenizer"):
+        load(folder)
+
+
+def test_a_tokenizer_that_lost_pieces_is_an_error_of_the_bundle(joint2o: Made, tmp_path: Path) -> None:
+    """Issue 15, 8."""
+
+    def lose(content: Any) -> Any:
+        del content["model"]["vocab"]["[UNK]"]
+        return content
+
+    predictor = load(forged(joint2o.folder, tmp_path / "bundle", "tokenizer.json", lose))
+    with pytest.raises(BundleError, match=r"the tokenizer fails: .*\[UNK\]"):
+        predictor.predict([["中"]])
+
+
+def test_a_device_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = ["CoreMLExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: there)
+    for device, first in (("cuda", there[1]), ("coreml", there[0]), ("auto", there[1])):
+        assert providers(device) == [first, "CPUExecutionProvider"]
+    assert providers("cpu") == ["CPUExecutionProvider"]
+    with pytest.warns(UserWarning, match="device='directml': .*using the CPU"):
+        assert providers("directml") == ["CPUExecutionProvider"]
 
 
 def test_second_order_scores_do_not_depend_on_the_number_of_runs(joint2o: Made) -> None:

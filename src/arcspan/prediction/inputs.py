@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from arcspan.errors import BundleError
+
 Arrays = dict[str, np.ndarray]
 CHARACTERS_PER_PIECE = 64  # at most
 
@@ -91,7 +93,10 @@ class PieceInputs:
         self.begin, self.end, self.padding, self.unknown = begin, end, padding, unknown
         self.window, self.overlap = window, min(overlap, max(0, (window - 2) // 2))
         self.pooling, self.pieces_per_word = pooling, pieces_per_word
-        self._tokenizer = Tokenizer.from_str(tokenizer)
+        try:
+            self._tokenizer = Tokenizer.from_str(tokenizer)
+        except Exception as error:  # the library's errors have no type of their own
+            raise BundleError(f"not a tokenizer: {error}") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
@@ -109,7 +114,10 @@ class PieceInputs:
         out = []
         for words in sentences:
             clean = [word[:most] if _encodable(word) else "" for word in words]
-            encoding = encode(clean, is_pretokenized=True, add_special_tokens=False)
+            try:
+                encoding = encode(clean, is_pretokenized=True, add_special_tokens=False)
+            except Exception as error:
+                raise BundleError(f"the tokenizer fails: {error}") from None
             out.append(self._prepare_one(words, encoding))
         return out
 

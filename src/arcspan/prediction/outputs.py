@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from arcspan.errors import ScoreError
+
 
 class Output(NamedTuple):
     """One of the things that a model can say.
@@ -107,7 +109,13 @@ class Inventories:
         return cls(**{**known, "labels": labels, "unused": unused, "seen_lemmas": seen})
 
     def forbid_unused(self, name: str, scores: np.ndarray, styles: np.ndarray) -> np.ndarray:
-        """Scores [K, names] of an output, -inf where a row's style (of `styles`, [K]) does not use the name."""
+        """Scores [K, names] of an output, -inf where a row's style (of `styles`, [K]) does not use the name.
+
+        All names are chosen from these. A model whose weights are damaged says NaN: no answer is better than one made
+        of that.
+        """
+        if np.isnan(scores).any():
+            raise ScoreError(f"the model's scores of {name!r} are NaN: its weights are damaged")
         for number, unused in enumerate(self.unused.get(name, ())):
             if unused:
                 scores[np.ix_(styles == number, unused)] = -np.inf

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arcspan.decoding import Decoded
-from arcspan.errors import ScoreError
 from arcspan.prediction.guidelines import Guidelines
 from arcspan.prediction.label_rules import Labelling
 from arcspan.prediction.lemmas import lemma_of
@@ -58,13 +57,6 @@ def whole_is_constituent(labels: np.ndarray, i: np.ndarray, j: np.ndarray, n: np
     return labels
 
 
-def refuse_nan(**scores: np.ndarray | None) -> None:
-    """A model whose weights are damaged says NaN: no answer is better than one made of that."""
-    for name, part in scores.items():
-        if part is not None and np.isnan(part).any():
-            raise ScoreError(f"the model's scores of {name!r} are NaN: its weights are damaged")
-
-
 def label(
     scorer: Scorer,
     scores: Scores,
@@ -86,7 +78,6 @@ def label(
         words = [b, m, decoded.heads[b, m]]
     labels, relations = scorer.label(scores.hidden, nodes, words)
     of_words = {name: part[b, m] for name, part in scores.words.items()}
-    refuse_nan(label=labels, relation=relations, **of_words)
     of = np.asarray(styles, dtype=np.int64).reshape(-1, len(LAYERS))
     if labels is not None:
         whole_is_constituent(labels, nodes[1], nodes[2], lengths[nodes[0]])

@@ -73,7 +73,8 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
             os.replace(old / "bundle", target)
             raise
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        if target.exists():  # otherwise what was there could not be moved back, and is kept
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def update_bundle(folder: Path, changes: dict[str, Any], texts: dict[str, str] | None = None) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from arcspan.errors import ArcspanError, BundleError
 from arcspan.prediction.confidence import Calibration
-from arcspan.prediction.inputs import inputs_from_json
+from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.label_rules import Labelling, RuleTable
 from arcspan.prediction.outputs import Inventories, Style
 from arcspan.prediction.predictor import Budget, Predictor
@@ -37,12 +37,14 @@ def load_predictor(
     config = read_bundle(folder, verify=verify)
     try:
         inventories = Inventories.from_json(config["inventories"])
-        tokenizer = folder / "tokenizer.json"
-        text = tokenizer.read_text(encoding="utf-8") if tokenizer.is_file() else None
-        inputs = inputs_from_json(config["inputs"], text)
+        inputs = _read_inputs(folder, config["inputs"])
         sessions = [Session(folder, component, inventories, chosen) for component in config["components"]]
+    except BundleError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise BundleError(f"{folder / 'config.json'}: damaged: {type(error).__name__}: {error}") from None
+    for session in sessions:
+        session.load()
     styles = {name: Style(*numbers) for name, numbers in config.get("styles", {}).items()}
     predictor = Predictor(
         sessions,
@@ -56,6 +58,16 @@ def load_predictor(
         styles=styles,
     )
     return predictor, config
+
+
+def _read_inputs(folder: Path, settings: dict[str, Any]) -> PieceInputs | WordInputs:
+    tokenizer = folder / "tokenizer.json"
+    if settings["kind"] != PieceInputs.kind:
+        return inputs_from_json(settings)
+    try:
+        return inputs_from_json(settings, tokenizer.read_text(encoding="utf-8"))
+    except (BundleError, UnicodeDecodeError) as error:
+        raise BundleError(f"{tokenizer}: damaged: {error}") from None
 
 
 def _read_labelling(

@@ -58,7 +58,7 @@ def providers(device: str) -> list[str]:
 class Session:
     """The graphs of one model of a bundle (`component`, an entry of the bundle's configuration).
 
-    They are loaded at the first use, by the providers of onnxruntime that are named.
+    They are loaded by `load`, and anew in a forked process, by the providers of onnxruntime that are named.
     """
 
     def __init__(
@@ -97,16 +97,17 @@ class Session:
 
     def _check_graphs(self, *graphs: Any) -> None:
         """Refuse graphs that do not fit the inventories: cut or put together from several bundles."""
-        made = {output.name: output.shape for graph in graphs for output in graph.get_outputs()}
-        for name in self.outputs:
-            if name not in made:
-                raise BundleError(f"{self.folder}: the graphs do not make {name!r}, which config.json names")
-        for name, size in self._sizes.items():
-            found = made[name][-1] if made[name] else None
-            if isinstance(found, int) and found != size:
-                raise BundleError(
-                    f"{self.folder}: the graphs score {found} of {name!r}, the inventories have {size}"
-                )
+        placed = self.outputs & {"label", "relation"}
+        for file, graph, names in zip(self._files, graphs, (self.outputs - placed, placed), strict=True):
+            made = {output.name: output.shape for output in graph.get_outputs()}
+            for name in sorted(names):
+                if name not in made:
+                    raise BundleError(f"{file}: the graph does not make {name!r}, which config.json names")
+                found, size = made[name][-1] if made[name] else None, self._sizes.get(name)
+                if isinstance(found, int) and size is not None and found != size:
+                    raise BundleError(
+                        f"{file}: the graph scores {found} of {name!r}, the inventories have {size}"
+                    )
 
     def score(self, arrays: Arrays, *, headed: bool = True, room: int = 1 << 28) -> Scores:
         """Score a batch; `arrays` come from the bundle's inputs.
