@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -190,6 +191,24 @@ def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(lo
     assert found.item() >= -1e-6 * total.item()
     found.backward()
     assert all(bool(parameter.grad.isfinite().all()) for parameter in span.parameters())
+
+
+def test_the_structures_time_is_without_what_an_accelerator_does_for_the_encoder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The log's share of the structure included waiting for the encoder."""
+    now = [0.0]
+
+    def passes(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(torch.accelerator, "synchronize", lambda device: passes(5))
+    structure = StructureLoss("joint2o", "margin")
+    for device in ("meta", "cpu"):
+        with structure.timed(torch.device(device)):
+            passes(1)
+    assert (structure.seconds, now[0]) == (2, 7)
 
 
 def test_the_margin_is_zero_when_the_gold_tree_wins_by_its_cost() -> None:

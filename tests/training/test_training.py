@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import accelerate
 import numpy as np
 import onnxruntime
 import pytest
@@ -28,6 +30,7 @@ from arcspan.training.checkpoint import Checkpoint, load_parts
 from arcspan.training.config import document, recipes
 from arcspan.training.export import ScoreGraph, export
 from arcspan.training.run import read_data
+from arcspan.training.scoring import GoldSentence, rule_notes
 from arcspan.training.trainer import Trainer, repeatable
 from arcspan.treebanks import Pair, write_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
@@ -279,6 +282,21 @@ def test_the_average_is_made_where_the_weights_were_moved(
     assert {value.device.type for value in trainer.average.values()} == {"meta"}
 
 
+def test_predictions_are_made_where_training_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models of a run parsed on the processor, whatever they were trained on."""
+    train(
+        read_config(configure(tmp_path, toy_pairs(2), training__epochs=1)), say=lambda line: None, bars=False
+    )
+    placed: list[str] = []
+    monkeypatch.setattr(accelerate, "PartialState", lambda: SimpleNamespace(device=torch.device("meta")))
+    monkeypatch.setattr(
+        "arcspan.training.run.predict_gold",
+        lambda models, *given, **options: placed.extend(model.device.type for model in models),
+    )
+    predict_pairs(tmp_path / "run", toy_pairs(2))
+    assert placed == ["meta"]
+
+
 def test_precision_and_rates_may_change_on_resume_but_not_what_is_learnt(tmp_path: Path) -> None:
     path = configure(tmp_path, toy_pairs(4), training__epochs=1)
     train(read_config(path), say=lambda line: None, bars=False)
@@ -396,6 +414,23 @@ def test_a_punctuation_rule_that_fits_no_word_of_dev_is_reported(tmp_path: Path)
         said: list[str] = []
         read_data(read_config(path, [f'training.punctuation="{rule}"']), said.append)
         assert sum(f"the punctuation rule {rule!r} fits no word" in line for line in said) == notes
+
+
+@pytest.mark.parametrize(
+    ("name", "full_stop", "noted"), [("ptb", ".", False), ("ctb", "PU", False), ("ptb", "PU", True)]
+)
+def test_the_papers_recipes_leave_out_the_punctuation_of_their_treebanks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, full_stop: str, noted: bool
+) -> None:
+    """That of CTB had the tags of PTB, so that nothing was left out."""
+    monkeypatch.setenv("ARCSPAN_TREEBANKS", str(tmp_path))
+    tree = ConstituencyTree(["a", "."], ["NN", full_stop], [(0, 2, "S")])
+    pair = Pair(tree, DependencyTree([0, 1], ["root", "punct"], tree.words, tree.tags))
+    (tmp_path / name).mkdir()
+    for split in ("train", "dev", "test"):
+        write_pairs([pair], tmp_path / name / f"{split}.ptb", tmp_path / name / f"{split}.conllu")
+    notes = rule_notes([GoldSentence(pair)], read_config(f"paper-{name}"))
+    assert any("fits no word" in note for note in notes) == noted
 
 
 def test_labels_that_occur_only_in_dev_are_reported(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ margin of every sentence is checked to be at least zero. All sums over trees are
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -170,12 +171,19 @@ class StructureLoss:
         """
         scores = _each(scores, lambda part: part.float())
         some = scores.span if scores.span is not None else scores.arc
-        if some.device.type != "cpu":
-            torch.accelerator.synchronize(
-                some.device
-            )  # what the encoder still computes is not the structure's
+        with self.timed(some.device):
+            return self._sum(scores, gold, some.new_zeros(()))
+
+    @contextlib.contextmanager
+    def timed(self, device: torch.device) -> Iterator[None]:
+        """Add what the block takes to `seconds`, without what an accelerator still computes for the encoder."""
+        if device.type != "cpu":
+            torch.accelerator.synchronize(device)
         started = time.perf_counter()
-        total: Tensor = some.new_zeros(())
+        yield
+        self.seconds += time.perf_counter() - started
+
+    def _sum(self, scores: Scores, gold: Gold, total: Tensor) -> tuple[Tensor, Nodes]:
         agreed = [Nodes(gold.node_b, gold.nodes, gold.labels)]
         for task in self._tasks(scores, gold):
             if len(task.chosen):
@@ -186,7 +194,6 @@ class StructureLoss:
         if len(crossing) and scores.arc is not None:
             # No projective search reaches these d-trees; each word still learns its head by itself.
             total = total + _head_selection(scores.arc, gold, crossing)
-        self.seconds += time.perf_counter() - started
         return total, Nodes(*(np.concatenate(part) for part in zip(*agreed, strict=True)))
 
     def _tasks(self, scores: Scores, gold: Gold) -> list[Task]:

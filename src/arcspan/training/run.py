@@ -109,10 +109,11 @@ def read_styled(sources: Sequence[Source], mismatch: str) -> list[GoldSentence]:
 
 
 def predict_pairs(folder: Path, gold: Sequence[Pair | GoldSentence], *, apart: bool = False) -> list[Pair]:
-    """Parse the words of gold pairs with the best model of a run, on the best device there is."""
+    """Parse the words of gold pairs with the best model of a run, on the device where it would be trained."""
+    from accelerate import PartialState
+
     parts = load_parts(folder)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    models = [model.to(device) for model, _, _, _ in parts.values()]
+    models = [model.to(PartialState().device) for model, _, _, _ in parts.values()]
     inputs = next(iter(parts.values()))[1]
     known = [one if isinstance(one, GoldSentence) else GoldSentence(one) for one in gold]
     return predict_gold(models, inputs, known, apart=apart)
