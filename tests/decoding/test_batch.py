@@ -202,6 +202,15 @@ def test_large_negative_masks_do_not_read_as_forbidden(search) -> None:
         ),
         (lambda: decoding.cky(np.zeros((1, 4, 4)), [3], threads=0), "threads must be a whole number"),
         (lambda: decoding.kbest(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3], 2), "arc must have the shape"),
+        (lambda: decoding.naive(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3]), "arc must have the shape"),
+        (
+            lambda: decoding.marginals(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3]),
+            "arc must have the shape",
+        ),
+        (
+            lambda: decoding.log_partition(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3]),
+            "arc must have the shape",
+        ),
     ],
 )
 def test_wrong_shapes_and_lengths_are_explained(call, message: str) -> None:

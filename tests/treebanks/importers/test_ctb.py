@@ -71,6 +71,16 @@ def test_markup_marks_and_traces_are_gone(source: Path, tmp_path: Path) -> None:
     assert pair.dependencies.heads == (2, 3, 0)
 
 
+def test_function_tags_decide_on_relations_before_they_are_cut_off(source: Path, tmp_path: Path) -> None:
+    """A time before the subject was a second subject."""
+    tree = "( (IP (NP-TMP (NT 今天)) (NP-SBJ (PN 他)) (VP (VC 是) (NP-PRD (NN 王)))) )\n"
+    (source / "chtb_001.fid").write_bytes(tree.encode("gb18030"))
+    import_ctb(source, tmp_path / "out")
+    pair = next(read_pairs(tmp_path / "out" / "train.ptb", tmp_path / "out" / "train.conllu"))
+    assert pair.dependencies.relations == ("VMOD", "SUB", "ROOT", "PRD")
+    assert {label for _, _, label in pair.constituency.spans} == {"TOP", "IP", "NP", "VP"}
+
+
 def test_copies_in_utf8_give_the_same(source: Path, tmp_path: Path) -> None:
     import_ctb(source, tmp_path / "out")
     for path in source.iterdir():
