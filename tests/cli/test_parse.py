@@ -402,10 +402,12 @@ def test_a_hundred_thousand_characters_without_a_space_are_one_word(parse: Parse
 def test_a_small_memory_limit_marks_long_sentences(parse: Parse, tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text("Ada sees Kurt .\n" + "a dog and " * 100 + "Ada\n")
-    code, out, _ = parse(path, "--words", "-f", "json", "--memory", "1MB")
+    code, out, error = parse(path, "--words", "-f", "json", "--memory", "1MB")
     assert code == 0
     short, long = map(json.loads, out.splitlines())
     assert (short["approximate"], long["approximate"]) == (False, True)
+    # Brackets and drawings have no mark for it, so a note says it.
+    assert error == "sentences parsed in pieces, since their charts need more than --memory: 1\n"
 
 
 def test_a_paragraph_without_end_is_read_in_parts() -> None:
@@ -455,6 +457,54 @@ def test_pictures_to_standard_output_make_no_files(
     code, out, _ = parse("Ada sees Kurt. Every dog plays.", "--text", "-f", "svg", "-o", "-")
     assert code == 0 and out.count("<svg") == 2
     assert not list(tmp_path.iterdir())
+
+
+def test_several_pictures_are_not_put_into_one_image(parse: Parse) -> None:
+    """Two PNG files one after the other went to standard output, of which programs show the first."""
+    code, out, error = parse("Ada sees Kurt. Every dog plays.", "-f", "png")
+    assert (code, out) == (2, "")
+    assert "several pictures do not fit into one png: name a file with -o" in error
+
+
+@pytest.mark.parametrize("name", ["gone.conllu", "data/gone.ptb", "gone.mrg.xz", "gone.jsonl"])
+def test_the_name_of_a_treebank_that_is_not_there_is_not_parsed(parse: Parse, name: str) -> None:
+    """`arcspan parse gone.conllu` gave the tree of the word "gone.conllu"."""
+    code, out, error = parse(name, "-f", "brackets")
+    assert (code, out) == (2, "")
+    assert f"{name}: no such file" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("a.conllu", "1\tAda\n2\tsees\n", "2 columns where CoNLL has 10"),
+        ("a.ptb", "Ada sees Kurt.\n", "text outside of any bracket"),
+    ],
+)
+def test_a_treebank_file_is_not_parsed_as_prose(
+    parse: Parse, tmp_path: Path, name: str, content: str, what: str
+) -> None:
+    """Files called .conllu or .ptb whose first line was damaged were split into words as running text."""
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    code, out, error = parse(path, "-f", "brackets")
+    assert (code, out) == (2, "")
+    assert f"{path}:1: {what}" in error
+    assert parse(path, "-f", "brackets", "--input", "text")[0] == 0
+
+
+def test_what_an_earlier_parse_said_of_itself_is_not_kept(parse: Parse, tmp_path: Path) -> None:
+    """The k best parses, parsed again, had the ranks and scores of before beside the new ones."""
+    path = tmp_path / "best.conllu"
+    assert parse("Ada sees Kurt.", "-k", 2, "-o", path)[0] == 0
+    own = "# approximate = yes\n# error = too long\n# source = Ada\n"
+    path.write_text(own + path.read_text(encoding="utf-8"), encoding="utf-8")
+    again = parse(path, "-f", "conllu")[1]
+    for name in ("rank", "score", "approximate", "error"):
+        assert f"# {name} =" not in again
+    assert "# source = Ada\n" in again
+    ranked = parse(path, "-f", "conllu", "-k", 1)[1]
+    assert ranked.count("# rank = 1\n") == ranked.count("# rank") == 2
 
 
 def test_minimum_bayes_risk_takes_no_k(parse: Parse) -> None:

@@ -33,7 +33,10 @@ FORMATS = {
     "html": (".html", ".htm"),
 }
 _STREAMED = ("pretty", "brackets", "conllu", "json")
-_NAME = re.compile(r"[^\s]*\.(txt|text|md|tok|words|csv|tsv|gz|xz|bz2|zip|pdf|docx?|html?)", re.IGNORECASE)
+_SUFFIXES = [suffix[1:] for suffixes in FORMATS.values() for suffix in suffixes]
+_NAME = re.compile(
+    rf"[^\s]*\.({'|'.join(_SUFFIXES)}|text|md|tok|words|csv|tsv|gz|xz|bz2|zip|docx?|parquet)", re.IGNORECASE
+)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 
 
@@ -68,7 +71,7 @@ def _constraints(
     type=click.Choice(INPUTS),
     help="What the input is. text: split into sentences and words; lines: one sentence per line, split into words; "
     "words: one sentence per line, its words separated by blanks; conllu and brackets: the words of the sentences "
-    "of such a file. Default: conllu or brackets for a file that looks like it, otherwise text.",
+    "of such a file. Default: conllu or brackets for a file that is named or looks like it, otherwise text.",
 )
 @click.option("--words", is_flag=True, help="The same as --input words.")
 @click.option(
@@ -217,6 +220,8 @@ def command(
         writing.write(items, output)
     if not writing.sentences:
         note("no sentence in the input")
+    if writing.approximate:
+        note(f"sentences parsed in pieces, since their charts need more than --memory: {writing.approximate}")
     if writing.failures:
         complain(f"{writing.failures} of {writing.sentences} sentences could not be parsed")
     return 1 if writing.failures else 0
@@ -256,9 +261,20 @@ def _items(text: str, path: str | None, kind: str | None) -> tuple[str, Iterator
     lines: Iterator[str] = io.StringIO(text) if path is None else lines_of(path)
     if kind is None and path is not None:
         kind, lines = recognised(lines)
+        kind = _named_kind(path) or kind
         if kind != "text":
             note(f"{name_of(path)}: looks like {kind}: its words are parsed (--input text takes it as prose)")
     return kind or "text", items_of(lines, kind or "text", path or "-")
+
+
+def _named_kind(path: str) -> str | None:
+    """The kind of treebank file that a name stands for: a damaged one must not be parsed as prose.
+
+    >>> _named_kind("a/dev.conllu.xz"), _named_kind("dev.ptb"), _named_kind("dev.txt")
+    ('conllu', 'brackets', None)
+    """
+    suffix = Path(path.removesuffix(".gz").removesuffix(".xz")).suffix
+    return next((kind for kind in ("conllu", "brackets") if suffix in FORMATS[kind]), None)
 
 
 def _tell_of_compilation() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 PICTURES = ("svg", "tikz", "png", "pdf")  # one file per sentence
 READ_AHEAD = 256  # items
+_OF_A_PARSE = re.compile(r"#\s*(rank|score|approximate|error)\s*=")  # comments that an earlier parse has made
 
 
 class Writing:
@@ -44,7 +46,7 @@ class Writing:
         self.asked: dict[str, Any] = {"k": k, "style": style}
         self.require, self.forbid = list(require), list(forbid)
         self.colour = False
-        self.sentences = self.failures = 0
+        self.sentences = self.failures = self.approximate = 0
 
     def write(self, items: Iterator[Item], output: str) -> None:
         """Parse everything into a file, whole or not at all; "-" is standard output."""
@@ -95,6 +97,10 @@ class Writing:
         found = (one for _, parses in self._parses(items, bar=output != "-") for one in _by_sentence(parses))
         numbered = ((number, parse) for number, parses in enumerate(found, 1) for parse in parses)
         ahead = list(itertools.islice(numbered, 2))
+        if output == "-" and len(ahead) > 1 and self.form in ("png", "pdf"):
+            raise ArcspanError(
+                f"several pictures do not fit into one {self.form}: name a file with -o, or use html"
+            )
         names = []
         for number, parse in itertools.chain(ahead, numbered):
             name = output
@@ -141,6 +147,7 @@ class Writing:
             for item, parses in itertools.chain.from_iterable(as_they_come(self._stream(items), READ_AHEAD)):
                 for best, *_ in _by_sentence(parses):
                     self.sentences += 1
+                    self.approximate += best.approximate
                     if best.error is not None:
                         self.failures += 1
                         complain(f"sentence {self.sentences}: {best.error}")
@@ -238,7 +245,7 @@ def _with_given_lines(given: tuple[str, ...], text: str) -> str:
 
     sentence = ConlluSentence(given)
     own = text.rstrip("\n").split("\n")
-    found = list(sentence.comments)
+    found = [line for line in sentence.comments if not _OF_A_PARSE.match(line)]
     if sentence.comment("text") is None:
         found.append(f"# text = {sentence.spell()}")
     found += [line for line in own if line.startswith("#") and not line.startswith("# text =")]
