@@ -81,7 +81,7 @@ def main() -> None:
 @click.option("--treebanks", envvar="ARCSPAN_TREEBANKS", required=True, help="Folder of the treebanks.")
 @click.option("--runs", type=click.Path(path_type=Path), default=HERE.parents[1] / "runs" / "ablations")
 @click.option("--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results.")
-@click.option("--only", multiple=True, metavar="PREFIX", help="Rows whose name starts so.")
+@click.option("--only", multiple=True, metavar="ROW", help="Only this row. Repeatable.")
 def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...]) -> None:
     """Train and score every row that has no result."""
     from arcspan.training.config import read_config
@@ -89,7 +89,7 @@ def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...]) -> Non
     os.environ["ARCSPAN_TREEBANKS"] = treebanks
     found = _read(results)
     for name, row in ROWS.items():
-        if name.startswith(only or ("",)) and name not in found:
+        if name in (only or ROWS) and name not in found:
             output = runs / name.replace(",", "").replace(" ", "-")
             settings = [f"output={output}", f"encoder.path={row.encoder}", *SETTINGS, *row.settings]
             found[name] = _train(row, read_config(HERE / "silver.toml", settings), runs)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate import PartialState
 
 from arcspan import decoding
 from arcspan.cli.benchmark import Contestant, Race, kernels, make_batches, mixture, rivals
@@ -51,7 +52,8 @@ def _both(contestants: list[Contestant], prefix: str = "") -> list[Contestant]:
 
 def device_name() -> str:
     """Where models are run: an accelerator where there is one."""
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
+    kind: str = PartialState().device.type
+    return str(torch.cuda.get_device_name()) if kind == "cuda" else kind.upper()
 
 
 def parsing_rates(
@@ -62,7 +64,7 @@ def parsing_rates(
     `folders` has the runs "mtl" and "joint2o". The searches take each other's place within the MTL model.
     With `batch`, so many sentences of like length are parsed at once.
     """
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = PartialState().device
     models = {name: load_parts(folder)["both"][:2] for name, folder in folders.items()}
     contestants: dict[str, Callable[[], object]] = {}
     for title, (name, search) in _PARSERS.items():

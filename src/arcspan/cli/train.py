@@ -63,11 +63,14 @@ def command(
         raise ArcspanError(f"{config}: neither a file nor one of the recipes: {known}")
     settings = configuration.read_config(config, list(overrides), segmenter_only=segmenter)
     from arcspan.training.run import read_data, train
-    from arcspan.training.segmenter import run_segmenter
+    from arcspan.training.segmenter import read_texts, run_segmenter
 
     if check:
         if not segmenter:
             read_data(settings, note)
+        if settings.segmenter.train:
+            train_texts, _ = read_texts(settings.segmenter)
+            note(f"segmenter: {sum(map(len, train_texts)):,} sentences in {len(train_texts):,} documents")
         return
     if not segmenter:
         train(settings, resume=resume, say=note, bars=False if quiet() else None)

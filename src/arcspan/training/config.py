@@ -127,7 +127,7 @@ class Text:
     """A treebank with the text that its sentences were: `# text` or SpaceAfter, and paragraphs where it has them."""
 
     conll: str = described("", "CoNLL-U file (.gz, .xz)")
-    every: int = described(1, "train: take one document of this many")
+    every: int = described(1, "train: take one document of this many", least=1)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Config:
     """One training run."""
 
     output: str = described("", "folder of the run: checkpoints, log, results")
-    seed: int = described(1, "seed of everything random")
+    seed: int = described(1, "seed of everything random", least=0)
     language: str = described("", "language code, kept with the model")
     licence: str = described("", "licence of the resulting model, kept with it")
     styles: dict[str, Any] = described(
@@ -182,8 +182,7 @@ def read_config(
     if str(path) in recipes() and not path.exists():
         path, folder = _RECIPES / f"{path}.toml", Path()
     try:
-        with open(path, "rb") as file:
-            data = toml.load(file)
+        data = toml.loads(path.read_text(encoding="utf-8-sig"))
     except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     for override in overrides or []:
@@ -247,7 +246,8 @@ def _field_line(entry: Any) -> str:
 
 def _build(kind: type, data: Any, where: str, prefix: str) -> Any:
     if not isinstance(data, dict):
-        raise ConfigError(f"{where}: {prefix or 'the whole'} should be a table, not {data!r}")
+        name = prefix.removesuffix(".") or "the whole"
+        raise ConfigError(f"{where}: {name} should be a table, not {_as_toml(data)}")
     known = {entry.name: entry for entry in dataclasses.fields(kind)}
     types = get_type_hints(kind)
     for name in data:
@@ -256,6 +256,15 @@ def _build(kind: type, data: Any, where: str, prefix: str) -> Any:
             hint = f"; did you mean {prefix}{near}?" if near else f"; known: {', '.join(known)}"
             raise ConfigError(f"{where}: unknown field {prefix}{name}{hint}")
     return kind(**{name: _value(types[name], value, where, prefix + name) for name, value in data.items()})
+
+
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    str: "a string",
+    bool: "true or false",
+    dict: "a table",
+}
 
 
 def _value(kind: Any, value: Any, where: str, name: str) -> Any:
@@ -271,7 +280,7 @@ def _value(kind: Any, value: Any, where: str, name: str) -> Any:
         value = float(value)
     plain = get_origin(kind) or kind
     if not isinstance(value, plain) or (kind is int and isinstance(value, bool)):
-        raise ConfigError(f"{where}: {name} should be {plain.__name__}, not {value!r}")
+        raise ConfigError(f"{where}: {name} should be {_KINDS[plain]}, not {_as_toml(value)}")
     return value
 
 
@@ -301,6 +310,17 @@ def _check(config: Config, where: str) -> None:
     _check_fields(config, where, "")
     if not config.output:
         raise ConfigError(f"{where}: output names no folder for the run")
+    for name, own in config.styles.items():
+        pair = [own, own] if isinstance(own, str) else own
+        if not isinstance(pair, list) or list(map(type, pair)) != [str, str]:
+            raise ConfigError(
+                f"{where}: styles.{name} should be the name of a style, or a list of two, for constituents and "
+                f"dependencies, not {_as_toml(own)}"
+            )
+    for name in ("train", "dev"):
+        for place, text in enumerate(getattr(config.segmenter, name)):
+            if not text.conll:
+                raise ConfigError(f"{where}: segmenter.{name}[{place}] needs conll")
 
 
 def _check_parser(config: Config, where: str) -> None:
@@ -332,9 +352,9 @@ def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
     """Make every path absolute, and check that the files are there before anything long begins."""
     root = _path(config.data.root, folder) if config.data.root else folder
 
-    def sources(given: list[Any]) -> list[Any]:
+    def sources(given: list[Any], where: str) -> list[Any]:
         out = []
-        for source in given:
+        for place, source in enumerate(given):
             changed: dict[str, Any] = {}
             for name, value in vars(source).items():
                 if name in _FILES and value:
@@ -343,18 +363,20 @@ def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
                         raise ConfigError(f"{file}: no such file (data.root is {root})")
                     changed[name] = str(file)
                 elif isinstance(value, dict):
-                    changed[name] = _values(value, folder)
+                    changed[name] = _values(value, folder, f"{where}[{place}].{name}")
             out.append(dataclasses.replace(source, **changed))
         return out
 
-    def with_sources(section: Any, *names: str) -> Any:
-        return dataclasses.replace(section, **{name: sources(getattr(section, name)) for name in names})
+    def with_sources(which: str, *names: str) -> Any:
+        section = getattr(config, which)
+        found = {name: sources(getattr(section, name), f"{which}.{name}") for name in names}
+        return dataclasses.replace(section, **found)
 
-    segmenter = with_sources(config.segmenter, "train", "dev")
+    segmenter = with_sources("segmenter", "train", "dev")
     config = dataclasses.replace(config, segmenter=segmenter, output=str(_path(config.output, folder)))
     if segmenter_only:
         return config
-    data = dataclasses.replace(with_sources(config.data, "train", "dev", "test"), root=str(root))
+    data = dataclasses.replace(with_sources("data", "train", "dev", "test"), root=str(root))
     encoder = config.encoder
     if encoder.kind == "pretrained" and encoder.path:
         encoder = dataclasses.replace(encoder, path=_encoder_path(encoder.path, folder))
@@ -365,17 +387,17 @@ def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
     return dataclasses.replace(config, data=data, encoder=encoder, model=model)
 
 
-def _values(given: dict[str, Any], folder: Path) -> dict[str, list[str]]:
+def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[str]]:
     """Values of comments; "@FILE" stands for the lines of a file, up to the first tab of each."""
     found = {}
     for name, values in given.items():
         if isinstance(values, str) and values.startswith("@"):
             path = _path(values[1:], folder)
             if not path.is_file():
-                raise ConfigError(f"{path}: no such file")
+                raise ConfigError(f"{where}.{name}: {path}: no such file")
             values = [line.split("\t")[0] for line in path.read_text(encoding="utf-8").splitlines()]
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise ConfigError(f'{name} = {values!r}: give a list of values, or "@FILE"')
+            raise ConfigError(f'{where}.{name} = {_as_toml(values)}: give a list of values, or "@FILE"')
         found[name] = values
     return found
 

@@ -265,7 +265,8 @@ def read_source(
         empty = False
         yield place, pair if rules is None else rewrite(pair, rules)
     if empty:
-        raise FileError("no sentence in it", path=source.brackets or source.conll)
+        why = "no sentence in it" if keep is None else "no sentence is left of it by without and only"
+        raise FileError(why, path=source.brackets or source.conll)
     intake.mismatched += report.skipped
     unused = set() if keep is None else set(keep.unused())
     for name, values in {**without, **only}.items():

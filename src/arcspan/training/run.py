@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import torch
 from arcspan.errors import ConfigError
 from arcspan.files import atomic_write, dump
 from arcspan.prediction.inputs import PieceInputs
-from arcspan.prediction.outputs import LAYERS
+from arcspan.prediction.outputs import LAYERS, Inventories
 from arcspan.training.batches import make_examples
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import Config, Source
@@ -81,10 +81,16 @@ def read_data(config: Config, say: Say) -> Data:
     say(f"dev: {len(dev):,} sentences, {sum(len(one.pair.words) for one in dev):,} words")
     for note in rule_notes(dev, config):
         say(f"dev: {note}")
+    if config.data.test:  # scored at the end, which is no time to find a damaged file
+        test = read_styled(config.data.test, config.data.mismatch)
+        say(f"test: {len(test):,} sentences, {sum(len(one.pair.words) for one in test):,} words")
     inventories = take_inventories(sentences)
     if start:
         inventories = extended(start.inventories, inventories)
     style_names(config.styles, inventories)
+    for note in _unknown_styles(config, inventories):
+        say(note)
+    _check_layers(dev, inventories)
     say(
         f"inventories: {len(inventories.labels)} labels, {len(inventories.relations)} relations, "
         f"{len(inventories.tags)} tags, {len(inventories.upos)} universal tags, {len(inventories.lemmas)} edits of "
@@ -101,6 +107,31 @@ def read_data(config: Config, say: Say) -> Data:
         if pieceless:
             say(f"{pieceless:,} pieces are unknown to the tokenizer; their words share one vector")
     return Data(examples, dev, inventories, inputs, start)
+
+
+def _unknown_styles(config: Config, inventories: Inventories) -> Iterator[str]:
+    """Lines about the styles of dev and test that the model does not learn."""
+    for name in ("dev", "test"):
+        for place, source in enumerate(getattr(config.data, name)):
+            for style in dict.fromkeys(source.styles):
+                if style and style not in inventories.styles:
+                    known = ", ".join(inventories.styles) or "none"
+                    yield (
+                        f"data.{name}[{place}]: no training source has the style {style!r} (known: {known}); "
+                        "the first is taken"
+                    )
+
+
+def _check_layers(dev: Sequence[GoldSentence], inventories: Inventories) -> None:
+    """ConfigError where dev has no tree of a kind that is learnt, and could not choose a model."""
+    learnt = (bool(inventories.labels), bool(inventories.relations))
+    if not any(has and tree is not None for one in dev for has, tree in zip(learnt, one.pair, strict=True)):
+        which = (
+            "constituents, data.dev only dependencies"
+            if learnt[0]
+            else "dependencies, data.dev only constituents"
+        )
+        raise ConfigError(f"data.train has only {which}: dev cannot choose the model")
 
 
 def read_styled(sources: Sequence[Source], mismatch: str) -> list[GoldSentence]:

@@ -88,15 +88,7 @@ def train_segmenter(
 ) -> dict[str, dict[str, float]]:
     """Train a segmenter and write it into the folder `output`; returns its scores on the dev files."""
     folder = Path(output)
-    train = [
-        document
-        for source in settings.train
-        for document in documents(
-            source.conll, every=source.every, genre=lambda name: name not in settings.without
-        )
-    ]
-    if not train:
-        raise ConfigError("segmenter.train: no sentence whose text holds its words")
+    train, dev = read_texts(settings)
     counts = Counter(
         letter_of(c) for document in train for gold in document for c in gold.text if not c.isspace()
     )
@@ -121,7 +113,6 @@ def train_segmenter(
         },
     }
     graph = _graph(network)
-    dev = [list(documents(source.conll)) for source in settings.dev]
     segmenter = _Remembering(graph, kept)
     kept["threshold"] = segmenter.threshold = _threshold(segmenter, dev)
     scores = [score(segmenter, file) for file in dev]
@@ -135,6 +126,24 @@ def train_segmenter(
     for name, found in results.items():
         say(f"{name}: " + ", ".join(f"{what} {value:.2f}" for what, value in found.items()))
     return results
+
+
+def read_texts(settings: SegmenterSettings) -> tuple[list[list[Gold]], list[list[list[Gold]]]]:
+    """The documents to train on, and those of every dev file; an error names what has none."""
+    train = [
+        document
+        for source in settings.train
+        for document in documents(
+            source.conll, every=source.every, genre=lambda name: name not in settings.without
+        )
+    ]
+    if not train:
+        raise ConfigError("segmenter.train: no sentence whose text holds its words")
+    dev = [list(documents(source.conll)) for source in settings.dev]
+    for source, file in zip(settings.dev, dev, strict=True):
+        if not file:
+            raise ConfigError(f"segmenter.dev: {source.conll}: no sentence whose text holds its words")
+    return train, dev
 
 
 def _named(sources: Iterable[Text]) -> list[str]:

@@ -109,7 +109,7 @@ def read_rules(path: Source) -> Rules:
     else:
         import tomli as tomllib
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileError(f"not TOML: {error}", path=path) from None
     unknown = set(data) - {"constituents", "tags", "relations"}
