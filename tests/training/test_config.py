@@ -45,7 +45,19 @@ def made(**changes: Any) -> Config:
         ({"data__dev": [{}]}, r"data\.dev\[0\] needs brackets or conll, or both"),
         ({"data__train": [{"brackets": "a", "only": {"genre": ["x"]}}]}, "told by the comments of conll"),
         ({"data__train": [{**PAIR, "weigth": 1}]}, r"did you mean data\.train\[0\]\.weight\?"),
-        ({"data__train": [{**PAIR, "only": 3}]}, "should be dict, not 3"),
+        ({"data__train": [{**PAIR, "only": 3}]}, r"data\.train\[0\]\.only should be a table, not 3"),
+        ({"data__train": ["a.ptb"]}, r'data\.train\[0\] should be a table, not "a\.ptb"'),
+        ({"data": 1}, "data should be a table, not 1"),
+        ({"training__epochs": True}, r"training\.epochs should be a whole number, not true"),
+        ({"training__rate": "fast"}, r'training\.rate should be a number, not "fast"'),
+        ({"seed": -1}, "seed = -1 is out of range: at least 0"),
+        ({"styles": {"new": 3}}, r"styles\.new should be the name of a style, or a list of two"),
+        (
+            {"styles": {"new": ["a", "b", "c"]}},
+            r"styles\.new should be the name of a style, or a list of two",
+        ),
+        ({"segmenter__train": [{}]}, r"segmenter\.train\[0\] needs conll"),
+        ({"segmenter__dev": [{"conll": "a", "every": 0}]}, r"segmenter\.dev\[0\]\.every = 0 is out of range"),
         ({"data__missing": "guessed"}, "choose hidden, separate"),
         ({"data__incompatible": "keep"}, "choose drop, separate, hidden"),
         ({"training__warmup": 1.5}, r"training\.warmup = 1\.5 is out of range: at most 1"),
@@ -96,6 +108,25 @@ def test_paths_are_those_of_the_configurations_folder_and_lists_may_be_in_files(
     assert config.output == str(tmp_path / "out")
     assert config.model.start == str(tmp_path / "run")
     assert read_config(tmp_path / "my.toml", ["model.start=en"]).model.start == "en"
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    """Some editors write one, and the message was "Invalid statement (at line 1, column 1)"."""
+    (tmp_path / "a.conllu").write_text("")
+    text = 'output = "run"\r\n[segmenter]\r\ntrain = [{ conll = "a.conllu" }]\r\n'
+    (tmp_path / "my.toml").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert read_config(tmp_path / "my.toml", segmenter_only=True).output == str(tmp_path / "run")
+
+
+def test_documents_that_are_no_list_are_named_with_their_source(tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text("")
+    source = '{ conll = "a.conllu", without = { genre = "essay" } }'
+    text = f'output = "run"\n[data]\ntrain = [{source}]\ndev = [{source}]\n[encoder]\nkind = "lstm"\n'
+    (tmp_path / "my.toml").write_text(text)
+    with pytest.raises(
+        ConfigError, match=r'data\.train\[0\]\.without\.genre = "essay": give a list of values'
+    ):
+        read_config(tmp_path / "my.toml")
 
 
 def test_every_setting_of_a_source_is_documented() -> None:

@@ -13,6 +13,7 @@ from arcspan.errors import ArcspanError, ConfigError
 from arcspan.evaluation import evaluate
 from arcspan.training import predict_pairs, read_config, train
 from arcspan.training.export import export
+from arcspan.training.run import read_data
 from arcspan.treebanks import Pair, read_pairs
 from arcspan.trees import ConstituencyTree
 from tests.toy import toy_pairs, write_toy
@@ -161,6 +162,26 @@ def test_an_unknown_style_in_the_names_for_parsing_is_refused_before_training(tm
     source = {**write_toy(tmp_path, "one", toy_pairs(4)), "style": "plain"}
     with pytest.raises(ConfigError, match="no training source has the style 'plane'"):
         learn(tmp_path, [source], [source], styles={"new": "plane"}, training__epochs=1)
+
+
+def test_a_style_of_dev_that_is_not_learnt_is_reported(tmp_path: Path) -> None:
+    """A misspelt style was parsed in the first one, and nobody was told."""
+    source = {**write_toy(tmp_path, "one", toy_pairs(4)), "style": "plain"}
+    dev = {**source, "style": "plane"}
+    said: list[str] = []
+    read_data(
+        read_config(configure(tmp_path, toy_pairs(4), data__train=[source], data__dev=[dev])), said.append
+    )
+    note = "data.dev[0]: no training source has the style 'plane' (known: plain); the first is taken"
+    assert note in said
+
+
+def test_dev_must_have_a_layer_that_is_learnt(tmp_path: Path) -> None:
+    """Such a run trained to the end without a single score."""
+    source = write_toy(tmp_path, "one", toy_pairs(4))
+    for learnt, scored in (("conll", "brackets"), ("brackets", "conll")):
+        with pytest.raises(ConfigError, match="dev cannot choose the model"):
+            learn(tmp_path, [only(source, learnt)], [only(source, scored)], training__epochs=1)
 
 
 def test_trees_are_rewritten_on_reading(tmp_path: Path) -> None:

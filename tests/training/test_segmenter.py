@@ -43,6 +43,19 @@ def test_a_configuration_without_a_parser_trains_a_segmenter(config: Path) -> No
     assert str(config.parent) not in json.dumps(kept), "no path of the machine that trained it"
 
 
+def test_check_reads_the_files(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It looked at the configuration only, and a dev file without sentences was found after the training."""
+    command = ["train", "--segmenter", "--check", str(config)]
+    assert run(command) == 0
+    assert capsys.readouterr().err == "segmenter: 20 sentences in 1 documents\n"
+    assert run([*command, "--set", "segmenter.train=[{conll='toy.ptb'}]"]) == 2
+    assert "toy.ptb:1: 1 column where CoNLL has 10" in capsys.readouterr().err
+    row = "1\tDogs\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    (config.parent / "other.conllu").write_text(f"# text = Cats\n{row}", encoding="utf-8")
+    assert run([*command, "--set", "segmenter.dev=[{conll='other.conllu'}]"]) == 2
+    assert "other.conllu: no sentence whose text holds its words" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

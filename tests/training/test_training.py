@@ -462,7 +462,7 @@ def test_labels_that_occur_only_in_dev_are_reported(tmp_path: Path) -> None:
         ("training.rate=0.0", "out of range"),
         ("training.epoch=3", "did you mean training.epochs"),
         ("model.system=hpsg", "choose sep, mtl, joint1o, joint2o"),
-        ("training.epochs=many", "should be int"),
+        ("training.epochs=many", "should be a whole number"),
         ("data.binarization=left", "searches l-trees"),
         ("encoder.kind=pretrained", "encoder.path is missing"),
         ("encoder", "write key=value"),
@@ -501,6 +501,20 @@ def test_bad_data_is_refused_with_its_place(tmp_path: Path, empty: str) -> None:
             (tmp_path / "toy.conllu").write_text("")
     with pytest.raises(ArcspanError, match=r"toy\.(ptb|conllu)"):
         train(read_config(path), say=lambda line: None, bars=False)
+    # The next try was refused, because "a run is already here".
+    assert not (tmp_path / "run").exists()
+
+
+def test_check_reads_the_test_files_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A damaged test file was found after the training."""
+    path = str(configure(tmp_path, toy_pairs(3)))
+    source = f"conll={json.dumps(str(tmp_path / 'toy.conllu'))}"
+    assert run(["train", path, "--check", "--set", f"data.test=[{{{source}}}]"]) == 0
+    assert "test: 3 sentences" in capsys.readouterr().err
+    (tmp_path / "bad.conllu").write_text("1\tAda\n")
+    source = f"conll={json.dumps(str(tmp_path / 'bad.conllu'))}"
+    assert run(["train", path, "--check", "--set", f"data.test=[{{{source}}}]"]) == 2
+    assert "bad.conllu:1: 2 columns" in capsys.readouterr().err
 
 
 def test_every_field_is_documented_and_the_documentation_is_a_configuration(tmp_path: Path) -> None:

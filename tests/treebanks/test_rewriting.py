@@ -37,6 +37,10 @@ def rewritten(folder: Path, rules: str, brackets: str) -> str:
     return rewrite(pair, read_rules(path)).constituency.brackets()
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    assert rewritten(tmp_path, f"\ufeff{WH}", "(TOP (NN x))") == "(TOP (NN x))"
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

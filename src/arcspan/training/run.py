@@ -42,9 +42,11 @@ def train(
     bars = sys.stderr.isatty() if bars is None else bars
     folder = Path(config.output)
     if accelerator.is_main_process:
-        _claim(folder, config, resume, say)
+        _refuse_another_run(folder, config, resume, say)
+    data = read_data(config, say)  # before there is a folder: what is wrong in it leaves none behind
+    if accelerator.is_main_process:
+        _make_folder(folder, config)
     accelerator.wait_for_everyone()
-    data = read_data(config, say)
     config = data.start.settle(config) if data.start else config
     layers = parts_of(data)
     for part in layers if config.model.system == "sep" or len(layers) == 1 else ("both",):
@@ -173,14 +175,13 @@ CHANGEABLE = (
 )
 
 
-def _claim(folder: Path, config: Config, resume: bool, say: Say) -> None:
-    """Refuse to train over another run; keep the configuration beside the results."""
+def _refuse_another_run(folder: Path, config: Config, resume: bool, say: Say) -> None:
+    """ConfigError for a folder that has another run, or one that is not to be resumed."""
     started = (folder / "config.json").exists()
     if started and not resume:
         raise ConfigError(
             f"{folder}: a run is already here: continue it with --resume, or choose another output"
         )
-    folder.mkdir(parents=True, exist_ok=True)
     if started:
         before = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         changed = _differences(before, config.to_json(), Config().to_json())
@@ -192,6 +193,11 @@ def _claim(folder: Path, config: Config, resume: bool, say: Say) -> None:
             )
         if changed:
             say(f"resuming with other settings than before: {', '.join(changed)}")
+
+
+def _make_folder(folder: Path, config: Config) -> None:
+    """The folder of a run, with its configuration beside the results."""
+    folder.mkdir(parents=True, exist_ok=True)
     if config.model.system == "sep":
         for part in ("constituency", "dependency"):
             (folder / part).mkdir(exist_ok=True)
