@@ -117,6 +117,8 @@ def test_what_is_not_a_parse_is_refused(damaged: dict[str, object]) -> None:
         Parse.from_dict(damaged)
     with pytest.raises(ArcspanError, match="several sentences"):
         Parse.from_conllu("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n")
+    with pytest.raises(ArcspanError, match="no sentence"):  # was "several sentences"
+        Parse.from_conllu("\n")
 
 
 def test_a_list_of_parses_shows_its_pictures(parser: Parser) -> None:

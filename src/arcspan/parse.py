@@ -156,6 +156,8 @@ class Parse:
     def from_conllu(cls, text: str) -> Parse:
         """The parse of one sentence in CoNLL-U, without constituents; text and offsets where words spell the text."""
         lines = text.strip("\n").split("\n")
+        if lines == [""]:
+            raise ArcspanError("no sentence: the text is empty")
         if "" in lines:
             raise ArcspanError("several sentences: arcspan.treebanks.read_conllu reads a file of them")
         sentence = ConlluSentence(lines)

@@ -117,6 +117,20 @@ def test_quiet_leaves_results_and_drops_notes(tmp_path: Path, capsys: pytest.Cap
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_warning_is_a_note_without_a_place_in_the_source(tmp_path: Path) -> None:
+    """People were shown `rules.py:155: UserWarning: ...` and a line of the source."""
+    (tmp_path / "a.ptb").write_text("(TOP (NP (NN dog)))\n")
+    (tmp_path / "my.prm").write_text("LABELED 1\nCOLOUR red\n")
+    call = ["evaluate", *[str(tmp_path / "a.ptb")] * 2, "--prm", str(tmp_path / "my.prm")]
+    for options, told in (
+        ([], f"warning: {tmp_path}/my.prm:2: EVALB has no keyword COLOUR; ignored\n"),
+        (["-q"], ""),
+    ):
+        command = [sys.executable, "-m", "arcspan", *options, *call]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stderr == told
+
+
 def test_no_colour_off_a_terminal_and_no_noise_when_the_reader_leaves(tmp_path: Path) -> None:
     brackets, conll = tmp_path / "a.ptb", tmp_path / "a.conllu"
     brackets.write_text("(TOP (NP (NN dog)))\n" * 20_000)

@@ -64,3 +64,17 @@ def test_what_is_wrong_is_said(files: tuple[str, str], capsys: Captured) -> None
     ):
         assert run(["search", *arguments]) == 2
         assert reason in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where"),
+    [("NP <", "from '<' on"), ("", "at its end"), ("/[/", ": invalid or oversized /regex/")],
+)
+def test_a_pattern_that_is_not_tgreps_is_refused_in_a_line(
+    files: tuple[str, str], capsys: Captured, pattern: str, where: str
+) -> None:
+    """The message was the whole grammar of tgrep."""
+    pytest.importorskip("nltk", reason="nltk is not installed (arcspan[nltk])")
+    assert run(["search", pattern, files[0]]) == 2
+    error = capsys.readouterr().err
+    assert where in error and len(error) < 200

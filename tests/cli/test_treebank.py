@@ -49,6 +49,45 @@ def test_stats_as_json_holds_the_same(tmp_path: Path, capsys: Captured) -> None:
     assert found["labels"] == {"NP": 4, "S": 3, "VP": 3, "ADVP": 1, "FRAG": 1}
 
 
+def test_stats_as_json_says_nothing_of_a_layer_that_is_not_there(tmp_path: Path, capsys: Captured) -> None:
+    """A file of dependencies had 0 compatible sentences, and one of constituents 0 projective ones."""
+    brackets, conll = write(tmp_path)
+    found = []
+    for file in (conll, brackets):
+        assert call("stats", "--json", file) == 0
+        found += json.loads(capsys.readouterr().out).values()
+    rows, trees = found
+    assert (rows["projective"], rows["compatible"], rows["compatible_percent"]) == (3, None, None)
+    assert (trees["projective"], trees["projective_percent"], trees["compatible"]) == (None, None, None)
+
+
+def test_standard_input_may_hold_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    """`xzcat a.conllu.xz | arcspan treebank stats -` was read as brackets."""
+    for content, counted in ((WORDS, "relations ("), (TREES, "labels (")):
+        raw = io.BufferedReader(io.BytesIO(content.encode()))  # type: ignore[arg-type]
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+        assert call("stats", "-") == 0
+        assert counted in capsys.readouterr().out
+
+
+def test_files_in_the_wrong_order_are_named(tmp_path: Path, capsys: Captured) -> None:
+    """Every line of the CoNLL file was printed as text outside of any bracket."""
+    brackets, conll = write(tmp_path)
+    assert call("check", conll, brackets) == 2
+    assert f"The bracket file comes first: {conll} has columns." in capsys.readouterr().err
+
+
+def test_two_outputs_are_two_files(tmp_path: Path, capsys: Captured) -> None:
+    """The trees were lost, and the command said that they were written."""
+    out = tmp_path / "out.txt"
+    assert call("filter", *write(tmp_path), out, out) == 2
+    assert f"{out}: is named for two outputs" in capsys.readouterr().err
+    assert not out.exists()
+    assert call("filter", *write(tmp_path), "/dev/null", "/dev/null") == 0
+
+
 def test_stats_takes_folders_and_several_pairs(tmp_path: Path, capsys: Captured) -> None:
     folder = tmp_path / "bank"
     folder.mkdir()

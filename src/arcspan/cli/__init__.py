@@ -12,10 +12,14 @@ import importlib
 import os
 import sys
 import traceback
+import warnings
+from pathlib import Path
+from typing import TextIO
 
 import click
 
 from arcspan._version import __version__
+from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError
 
 # command -> the one line that `arcspan --help` shows; the module of the same name holds `command`.
@@ -63,6 +67,7 @@ def arcspan(ctx: click.Context, quiet: bool) -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
+    warnings.showwarning = _show_warning
     code = run(args)
     if code:
         # After Ctrl-C or an error nobody waits for the threads that are still busy with a batch.
@@ -124,6 +129,24 @@ def _mend_standard_streams() -> None:
     elif (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning of arcspan's own is a note; those of other packages are shown as Python does."""
+    if category is UserWarning and Path(filename).is_relative_to(Path(__file__).parents[1]):
+        note(f"warning: {message}")
+    else:
+        _python_shows_warning(message, category, filename, lineno, file, line)
+
+
+_python_shows_warning = warnings.showwarning
 
 
 def _complain(message: str, code: int) -> int:

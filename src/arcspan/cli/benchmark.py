@@ -179,7 +179,7 @@ def command() -> None:
     """Measure the search on this machine."""
 
 
-@command.command()
+@command.command(short_help="Sentences per second and memory of every search.")
 @click.option(
     "--lengths",
     default="10,20,40,80,120,200,300,376",

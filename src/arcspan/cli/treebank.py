@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -369,6 +370,8 @@ def _files_of(files: tuple[str, ...]) -> Iterator[tuple[str, str | None, str | N
 def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
     """The bracket file and the CoNLL file, one of which may be missing."""
     if len(files) == 2:
+        if _is_conll(files[0]) and not _is_conll(files[1]):
+            raise click.UsageError(f"The bracket file comes first: {files[0]} has columns.")
         return files[0], files[1]
     if len(files) > 2:
         raise click.UsageError("One file is needed, or two: BRACKETS CONLL.")
@@ -390,10 +393,16 @@ def _in_and_out(files: tuple[str, ...]) -> tuple[_Files, _Files]:
 
 
 def _is_conll(file: str) -> bool:
-    """Whether a file holds columns; a stream, which can be read only once, is taken for brackets."""
+    """Whether a file holds columns; a stream, which can be read only once, is taken for brackets.
+
+    Standard input is looked at without being read, unless it is compressed.
+    """
     from arcspan.evaluation.files import kind_of
 
-    is_stream = file == "-" or (os.path.exists(file) and not os.path.isfile(file))
+    if file == "-":
+        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+        return peek is not None and peek(1).lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"#", b"1\t", b"1-"))
+    is_stream = os.path.exists(file) and not os.path.isfile(file)
     return not is_stream and kind_of(file) == "conll"
 
 

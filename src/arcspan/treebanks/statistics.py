@@ -83,20 +83,22 @@ class Statistics:
 
     @property
     def mean_length(self) -> float:
-        """Words a sentence."""
+        """Words per sentence."""
         return self.words / self.sentences if self.sentences else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, inventories from the commonest down."""
+        """Everything as plain values, inventories from the commonest down; None for what a single layer cannot say."""
+        has_arcs = bool(self.relations) or not self.sentences
+        has_both = has_arcs and (bool(self.labels) or not self.sentences)
         return {
             "sentences": self.sentences,
             "words": self.words,
             "mean_length": round(self.mean_length, 2),
             "longest": self.longest,
-            "projective": self.projective,
-            "projective_percent": round(self.projective_percent, 2),
-            "compatible": self.compatible,
-            "compatible_percent": round(self.compatible_percent, 2),
+            "projective": self.projective if has_arcs else None,
+            "projective_percent": round(self.projective_percent, 2) if has_arcs else None,
+            "compatible": self.compatible if has_both else None,
+            "compatible_percent": round(self.compatible_percent, 2) if has_both else None,
             "causes": dict(self.causes.most_common()),
             "places": [
                 {"cause": kind, "label": label, "sentences": count}

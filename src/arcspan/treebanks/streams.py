@@ -164,6 +164,10 @@ def open_output(path: Source) -> Iterator[IO[str]]:
 @contextlib.contextmanager
 def open_outputs(*paths: Source | None) -> Iterator[list[IO[str] | None]]:
     """Several outputs, all or none of which are written; None for a path that is None."""
+    given = [os.path.realpath(path) for path in paths if path is not None]
+    for path in given:
+        if given.count(path) > 1 and (os.path.isfile(path) or not os.path.exists(path)):
+            raise FileError("is named for two outputs, one of which would be lost", path=path)
     with contextlib.ExitStack() as stack:
         yield [None if path is None else stack.enter_context(open_output(path)) for path in paths]
 

@@ -74,7 +74,10 @@ def _tgrep(pattern: str) -> Callable[[Any], list[tuple[int, ...]]]:
         with warnings.catch_warnings():  # nltk calls pyparsing by its old names
             warnings.simplefilter("ignore", DeprecationWarning)
             compiled = tgrep.tgrep_compile(pattern)
-    except (tgrep.TgrepException, pyparsing.ParseBaseException, re.error) as error:
+    except pyparsing.ParseBaseException as error:
+        where = f"from {pattern[error.loc :]!r} on" if pattern[error.loc :] else "at its end"
+        raise ArcspanError(f"the pattern {pattern!r} is not one of tgrep's {where}") from None
+    except (tgrep.TgrepException, re.error) as error:
         raise ArcspanError(f"the pattern {pattern!r} is not one of tgrep's: {error}") from None
     return lambda nodes: next(iter(tgrep.tgrep_positions(compiled, [nodes])))
 
