@@ -505,6 +505,21 @@ def test_bad_data_is_refused_with_its_place(tmp_path: Path, empty: str) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_bundle_that_cannot_be_fitted_is_not_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missing file of --calibrate was found after the export, and the bundle stayed without temperatures."""
+    train(
+        read_config(configure(tmp_path, toy_pairs(3), training__epochs=1)), say=lambda line: None, bars=False
+    )
+    call = ["export", str(tmp_path / "run"), str(tmp_path / "bundle")]
+    assert run([*call, "--calibrate", str(tmp_path / "toy.ptb"), str(tmp_path / "gone.conllu")]) == 2
+    assert "gone.conllu" in capsys.readouterr().err
+    assert run([*call, "--style", "gum"]) == 2
+    assert "--style is that of the treebanks of --calibrate" in capsys.readouterr().err
+    assert not (tmp_path / "bundle").exists()
+
+
 def test_check_reads_the_test_files_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A damaged test file was found after the training."""
     path = str(configure(tmp_path, toy_pairs(3)))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 import click
 
 from arcspan.cli.progress import note
 from arcspan.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from arcspan.treebanks import Pair
 
 
 @click.command(name="export")
@@ -54,31 +58,29 @@ def command(
     """
     if labelling and not calibrate:
         raise click.UsageError("--labelling is tuned on held-out sentences: give them with --calibrate")
+    if style is not None and not calibrate:
+        raise click.UsageError("--style is that of the treebanks of --calibrate: give them, too")
     if not all(find_spec(needed) for needed in ("torch", "onnx", "onnxscript")):
         raise MissingExtraError("export", "train")
     from arcspan.training.export import export
+    from arcspan.treebanks import read_pairs
 
+    # Read first: a bundle that could not be fitted must not be left behind.
+    dev = [pair for files in calibrate for pair in read_pairs(*files)]
+    training = [pair for files in labelling for pair in read_pairs(*files)]
     export(checkpoint, bundle, precision=precision, name=name)
     if calibrate:
-        _fit(bundle, calibrate, labelling, style)
+        _fit(bundle, dev, training, style)
     note(f"wrote {bundle}")
 
 
-def _fit(
-    bundle: str,
-    held_out: tuple[tuple[str, str], ...],
-    training: tuple[tuple[str, str], ...],
-    style: str | None,
-) -> None:
+def _fit(bundle: str, dev: list[Pair], training: list[Pair], style: str | None) -> None:
     """Fit on held-out sentences what training does not; labels first, since temperatures depend on their choice."""
     from arcspan.training.calibration import calibrate
     from arcspan.training.labelling import add_labelling
-    from arcspan.treebanks import read_pairs
 
-    dev = [pair for files in held_out for pair in read_pairs(*files)]
     if training:
-        train = (pair for files in training for pair in read_pairs(*files))
-        found = add_labelling(bundle, train, dev, style=style)
+        found = add_labelling(bundle, training, dev, style=style)
         note(f"labels and relations together: weight {found['weight']:g}, {'on' if found['on'] else 'off'}")
     fitted = calibrate(bundle, dev, style=style)
     note("temperatures: " + ", ".join(f"{name} {value:g}" for name, value in fitted.to_json().items()))
