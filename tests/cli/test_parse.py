@@ -459,6 +459,14 @@ def test_pictures_to_standard_output_make_no_files(
     assert not list(tmp_path.iterdir())
 
 
+def test_k_needs_a_model_of_both_trees_at_once(parse: Parse) -> None:
+    """Each sentence of a file failed, and its words were written under a tree that nobody had found."""
+    sep = Path(__file__).parents[1] / "runtime" / "bundles" / "sep"
+    code, out, error = parse(TEXT, "-k", 2, "-f", "brackets", "--model", sep)
+    assert (code, out) == (2, "")
+    assert "-k needs a model that finds both trees at once" in error
+
+
 def test_several_pictures_are_not_put_into_one_image(parse: Parse) -> None:
     """Two PNG files one after the other went to standard output, of which programs show the first."""
     code, out, error = parse("Ada sees Kurt. Every dog plays.", "-f", "png")

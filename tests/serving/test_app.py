@@ -232,6 +232,9 @@ def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
         ('{"words": [["a"], "b"]}', "words: sentence 2 is not"),
         ('{"words": ["a", " "]}', "words: sentence 1, word 2 is not"),
         ('{"text": "\\ud800"}', "half of a surrogate pair"),
+        # These two were failures of the server.
+        ('{"\\ud800": 1}', "\\ud800: not a field of a request"),
+        ('{"words": ["a", "b"], "require": [[0, 2, "\\ud800"]]}', "required span (0, 2) \\ud800: "),
         ("[" * 100_000, "There was an error parsing the body"),
         (json.dumps(dict.fromkeys(map(str, range(80_000)), 1)), "0: not a field of a request"),
     ],

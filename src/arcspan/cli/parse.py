@@ -206,6 +206,8 @@ def command(
     from arcspan.parser import load
 
     parser = load(model, threads=threads, memory_limit=memory, decode="mbr" if mbr else "best")
+    if asked["k"] and not parser.predictor.joint:
+        raise ArcspanError("-k needs a model that finds both trees at once: this one finds each by itself")
     kind, items = _items(source or "", path, kind)
     slow = path is not None and (path == "-" or not os.path.isfile(path))
     writing = Writing(parser, form, slow=slow, **asked)

@@ -71,7 +71,8 @@ class ParseRequest(BaseModel):
     @classmethod
     def _known_fields(cls, given: Any) -> Any:
         if isinstance(given, dict) and (unknown := given.keys() - cls.model_fields.keys()):
-            raise ValueError(f"{min(unknown)}: not a field of a request")
+            name = min(unknown).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair
+            raise ValueError(f"{name}: not a field of a request")
         return given
 
     @field_validator("text", mode="before")

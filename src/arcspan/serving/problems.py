@@ -21,6 +21,7 @@ class Problem(Exception):
     """Why a request gets no parse."""
 
     def __init__(self, status: int, code: str, message: str, *, retry: bool = False) -> None:
+        message = message.encode("utf-8", "backslashreplace").decode()  # it may quote half a surrogate pair
         super().__init__(message)
         self.status = status
         self.code = code
