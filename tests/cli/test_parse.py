@@ -132,6 +132,7 @@ def test_lines_are_parsed_as_they_arrive(toy_bundle: Path) -> None:
     ("name", "start"),
     [
         ("a.ptb", "(TOP (S"),
+        ("A.PTB", "(TOP (S"),
         ("a.conllu", "# newdoc\n# sent_id = 1\n# newpar\n# text = Logic"),
         ("a.jsonl", '{"text"'),
         ("a.html", "<!doctype html>"),

@@ -231,7 +231,7 @@ def command(
 
 def _form_of(output: str) -> str:
     """The format that a name stands for; pretty for standard output, devices, and names without a suffix."""
-    suffix = Path(output).suffix
+    suffix = Path(output).suffix.lower()
     for form, suffixes in FORMATS.items():
         if suffix in suffixes:
             return form
@@ -275,7 +275,7 @@ def _named_kind(path: str) -> str | None:
     >>> _named_kind("a/dev.conllu.xz"), _named_kind("dev.ptb"), _named_kind("dev.txt")
     ('conllu', 'brackets', None)
     """
-    suffix = Path(path.removesuffix(".gz").removesuffix(".xz")).suffix
+    suffix = Path(path.removesuffix(".gz").removesuffix(".xz")).suffix.lower()
     return next((kind for kind in ("conllu", "brackets") if suffix in FORMATS[kind]), None)
 
 
