@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RUNS = ROOT / "runs"
 TIMES = HERE / "steps.json"
+TRAININGS = {"silver": "english-silver", "gold": "english", "gold-2": "english-2", "gold-3": "english-3"}
 
 
 class Step(NamedTuple):
@@ -34,7 +35,7 @@ class Step(NamedTuple):
 
 def steps(bundle: Path, treebanks: Path) -> list[Step]:
     """Everything, in order."""
-    run = RUNS / "english-last"
+    run = RUNS / "english-3"
     arcspan, python = [sys.executable, "-m", "arcspan"], [sys.executable]
 
     def pair(treebank: str, part: str) -> list[str]:
@@ -46,9 +47,10 @@ def steps(bundle: Path, treebanks: Path) -> list[Step]:
     without = ["--incompatible", "--without", "genre=essay,fiction,letter,podcast,whow,conversation"]
     fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev"), "--labelling", *free]
     return [
-        Step("silver", [*arcspan, "train", str(HERE / "silver.toml")], RUNS / "english-silver/result.json"),
-        Step("gold", [*arcspan, "train", str(HERE / "gold.toml")], RUNS / "english/result.json"),
-        Step("last", [*arcspan, "train", str(HERE / "last.toml")], run / "result.json"),
+        *(
+            Step(recipe, [*arcspan, "train", str(HERE / f"{recipe}.toml")], RUNS / folder / "result.json")
+            for recipe, folder in TRAININGS.items()
+        ),
         Step("segmenter", [*arcspan, "train", *segmenter], run / "segmenter/segmenter.onnx"),
         Step(
             "free", [*arcspan, "treebank", "filter", *pair("gum", "train"), *free, *without], RUNS / free[1]
