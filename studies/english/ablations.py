@@ -67,6 +67,7 @@ ROWS = {
     "five without genia": Row(tuple(one for one in FIVE if one != "genia")),
     "five, also what is not free": Row(free=False),
     "five, CRF": Row(settings=("model.loss=crf",)),
+    "five, incompatible trees separate": Row(settings=("data.incompatible=separate",)),
     "five, missing layers separate": Row(settings=("data.missing=separate",)),
     "five, gte-small": Row(encoder="$ARCSPAN_ENCODERS/gte-small"),
 }

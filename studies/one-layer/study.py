@@ -27,32 +27,40 @@ _ARCS = {"conll": _ROWS, "every": 2, "first": 1}
 _SPANS = {"brackets": _TREES, "every": 2, "first": 1}
 
 
-def _row(train: list[dict[str, Any]], **data: Any) -> dict[str, Any]:
-    return {"train": train, "incompatible": "separate", **data}
+EPOCHS = 15
 
 
-# By treebank: rows by name, the sources and settings of their training data.
+def _row(train: list[dict[str, Any]], epochs: int = EPOCHS, **data: Any) -> dict[str, Any]:
+    return {"epochs": epochs, "data": {"train": train, "incompatible": "separate", **data}}
+
+
+# By treebank: rows by name, the sources and settings of their training data. Rows have about as many updates, so those
+# that see fewer sentences in an epoch have more epochs; "as many passes" says that they do not.
 ROWS: dict[str, dict[str, dict[str, Any]]] = {
     "sequoia": {
         "all": _row([_BOTH]),
-        "half": _row([_HALF]),
+        "half": _row([_HALF], 2 * EPOCHS),
+        "half, as many passes": _row([_HALF]),
         "half+dependencies": _row([_HALF, _ARCS]),
         "half+dependencies, separate": _row([_HALF, _ARCS], missing="separate"),
         "half+constituents": _row([_HALF, _SPANS]),
         "half+constituents, separate": _row([_HALF, _SPANS], missing="separate"),
-        "half+each": _row([_HALF, _ARCS, _SPANS]),
+        "half+each": _row([_HALF, _ARCS, _SPANS], EPOCHS * 2 // 3),
+        "half+each, as many passes": _row([_HALF, _ARCS, _SPANS]),
         "all, hidden binarization": _row([_BOTH], binarization="hidden"),
     },
     "gum": {
-        "drop": _row([{**_BOTH, "every": 4}], incompatible="drop"),
+        "drop": _row([{**_BOTH, "every": 4}], EPOCHS * 10 // 7, incompatible="drop"),
+        "drop, as many passes": _row([{**_BOTH, "every": 4}], incompatible="drop"),
         "separate": _row([{**_BOTH, "every": 4}]),
-        "hidden": _row([{**_BOTH, "every": 4}], incompatible="hidden"),
+        "hidden": _row([{**_BOTH, "every": 4}], EPOCHS * 4 // 5, incompatible="hidden"),
     },
 }
 # What is tested against what.
 COMPARED = {
     "sequoia": [
         ("all", "half"),
+        ("half", "half, as many passes"),
         ("half+dependencies", "half"),
         ("half+constituents", "half"),
         ("half+each", "half"),
@@ -83,7 +91,6 @@ SETTINGS: dict[str, Any] = {
         "rows": False,
     },
     "training": {
-        "epochs": 15,
         "rate": 5e-3,
         "average": 0.99,
         "punctuation": "none",
@@ -108,20 +115,20 @@ def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...], seeds:
     """Train and score every row that has no result, then compare."""
     found = _read(results)
     for treebank, rows in ROWS.items():
-        for name, data in rows.items():
+        for name, row in rows.items():
             for seed in SEEDS[:seeds]:
                 key = f"{treebank}/{name}"
                 if not key.startswith(only or ("",)) or str(seed) in found["rows"].get(key, {}):
                     continue
                 folder = runs / treebank / name.replace(", ", "-").replace(" ", "-") / str(seed)
-                figures = _train(Path(treebanks) / treebank, data, folder, seed, tiny)
+                figures = _train(Path(treebanks) / treebank, row, folder, seed, tiny)
                 found["rows"].setdefault(key, {})[str(seed)] = figures
                 found["comparisons"] = _compare(Path(treebanks), runs, found["rows"])
                 _write(results, found)
     click.echo(report_text(found))
 
 
-def _train(treebank: Path, data: dict[str, Any], folder: Path, seed: int, tiny: bool) -> dict[str, float]:
+def _train(treebank: Path, row: dict[str, Any], folder: Path, seed: int, tiny: bool) -> dict[str, float]:
     """Train a row with a seed, keep what it predicts of the held-out sentences, and score that."""
     from arcspan.training import predict_pairs, train
     from arcspan.training.config import config_from_dict
@@ -132,6 +139,7 @@ def _train(treebank: Path, data: dict[str, Any], folder: Path, seed: int, tiny: 
         return {k: str(treebank / v) if k in _BOTH else v for k, v in {**source, **limit}.items()}
 
     held_out = {name: path.replace("train", "dev") for name, path in _BOTH.items()}
+    data = row["data"]
     config = config_from_dict(
         {
             "output": str(folder / "run"),
@@ -139,7 +147,7 @@ def _train(treebank: Path, data: dict[str, Any], folder: Path, seed: int, tiny: 
             "data": {**data, "train": [absolute(source) for source in data["train"]]}
             | {"dev": [{name: str(treebank / file) for name, file in held_out.items()}]},
             **SETTINGS,
-            "training": {**SETTINGS["training"], **({"epochs": 1} if tiny else {})},
+            "training": {**SETTINGS["training"], "epochs": 1 if tiny else row["epochs"]},
         }
     )
     folder.mkdir(parents=True, exist_ok=True)
@@ -206,12 +214,14 @@ def report_text(found: dict[str, Any]) -> str:
     lines = ["| row | seeds | LAS | F1 | share of the gain, LAS | F1 |", "|---|---|---|---|---|---|"]
     means = {
         key: {figure: fmean(one[figure] for one in seeds.values()) for figure in ("las", "f1")}
-        for key, seeds in found["rows"].items()
+        for treebank, rows in ROWS.items()
+        for key in (f"{treebank}/{row}" for row in rows)
+        if (seeds := found["rows"].get(key))
     }
     for key, mean in means.items():
         low, high = means.get("sequoia/half"), means.get("sequoia/all")
         shares = ["", ""]
-        if key.startswith("sequoia/half+") and low and high:
+        if key.startswith("sequoia/half+") and low and high and not key.endswith("passes"):
             shares = [f"{(mean[f] - low[f]) / (high[f] - low[f]):.0%}" for f in mean if high[f] != low[f]]
         cells = [key, str(len(found["rows"][key])), *(f"{value:.2f}" for value in mean.values()), *shares]
         lines.append("| " + " | ".join(cells) + " |")

@@ -62,7 +62,7 @@ class DataSettings:
     every: int = described(1, "train: take every k-th sentence", least=1)
     limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
     incompatible: str = described(
-        "drop",
+        "separate",
         "train: drop incompatible sentences, learn each layer separately, or each with the other hidden",
         choices=("drop", "separate", "hidden"),
     )
