@@ -110,6 +110,13 @@ def test_paths_are_those_of_the_configurations_folder_and_lists_may_be_in_files(
     assert read_config(tmp_path / "my.toml", ["model.start=en"]).model.start == "en"
 
 
+@pytest.mark.parametrize("value", ["1" * 5000, "[" * 5000], ids=["digits", "brackets"])
+def test_what_the_reader_of_toml_gives_up_on_is_not_valid(tmp_path: Path, value: str) -> None:
+    (tmp_path / "deep.toml").write_text(f"seed = {value}")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        read_config(tmp_path / "deep.toml")
+
+
 def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
     """Some editors write one, and the message was "Invalid statement (at line 1, column 1)"."""
     (tmp_path / "a.conllu").write_text("")

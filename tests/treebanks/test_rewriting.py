@@ -122,6 +122,8 @@ def test_tags_change_in_both_trees_by_parent_and_word_and_relations_by_name(tmp_
     ("text", "what"),
     [
         ("[[constituents]\n", "not TOML"),
+        pytest.param("a = " + "1" * 5000, "not TOML", id="a number of 5,000 digits"),
+        pytest.param("a = " + "[" * 5000, "not TOML", id="5,000 brackets"),
         ("", "no rule in this file"),
         ("[[spans]]\nlabel = 'X'", "unknown table 'spans'"),
         ("[tags]\nX = 'Y'", r"write \[\[tags\]\]"),

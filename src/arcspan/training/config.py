@@ -183,7 +183,7 @@ def read_config(
         path, folder = _RECIPES / f"{path}.toml", Path()
     try:
         data = toml.loads(path.read_text(encoding="utf-8-sig"))
-    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     for override in overrides or []:
         _apply(data, override, toml)
@@ -432,7 +432,7 @@ def _apply(data: dict[str, Any], override: str, toml: Any) -> None:
         raise ConfigError(f"--set {override}: write key=value, for example training.epochs=3")
     try:
         value = toml.loads(f"value = {text}")["value"]
-    except toml.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text
     *sections, last = name.strip().split(".")
     table = data

@@ -110,7 +110,7 @@ def read_rules(path: Source) -> Rules:
         import tomli as tomllib
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, a thousand brackets
         raise FileError(f"not TOML: {error}", path=path) from None
     unknown = set(data) - {"constituents", "tags", "relations"}
     if unknown:
