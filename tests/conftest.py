@@ -9,7 +9,12 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("ARCSPAN_TENSORBOARD", "0")
 
+import hypothesis
 import pytest
+
+# The same cases in every run; new ones are what scripts/fuzz looks for.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 
 TREEBANKS = Path(
     os.environ.get("ARCSPAN_TREEBANKS", Path(__file__).resolve().parents[2] / "shared" / "treebanks")
