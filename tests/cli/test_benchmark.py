@@ -34,6 +34,12 @@ def test_json_holds_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None
     assert "naive" not in result["lengths"]["5"]
 
 
+@pytest.mark.parametrize("device", ["nowhere", "cuda:99", "meta:x"])
+def test_a_device_that_is_not_there_is_refused(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["benchmark", "decode", *SHORT, "--device", device]) == 2
+    assert f"--device {device}: " in capsys.readouterr().err
+
+
 def test_lengths_that_are_no_numbers_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["benchmark", "decode", "--lengths", "ten"]) == 2
     assert "ten" in capsys.readouterr().err

@@ -54,6 +54,12 @@ def test_a_text_is_drawn(parse: Parse) -> None:
     assert "\x1b[" not in out
 
 
+@pytest.mark.parametrize("option", ["--workers", "--column"])
+def test_options_of_ray_need_ray(parse: Parse, option: str) -> None:
+    code, _, error = parse("Logic plays.", option, "2")
+    assert code == 2 and "need --engine ray" in error
+
+
 def test_brackets_conllu_and_json_say_the_same(parse: Parse, tmp_path: Path) -> None:
     (tmp_path / "a.ptb").write_text(parse(TEXT, "-f", "brackets")[1], encoding="utf-8")
     (tmp_path / "a.conllu").write_text(parse(TEXT, "-f", "conllu")[1], encoding="utf-8")

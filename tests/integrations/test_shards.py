@@ -49,14 +49,20 @@ def test_two_shards_cannot_have_one_target(tmp_path: Path) -> None:
         targets(tmp_path)
 
 
-def test_what_is_written_is_done_unless_its_source_is_newer(tmp_path: Path) -> None:
-    touch(tmp_path, "in/a.txt", "in/b.txt", "in/c.txt")
+def test_what_is_written_is_done_unless_its_source_was_exchanged(tmp_path: Path, parser: Parser) -> None:
+    def write(parser: Parser, shard: Shard) -> Done:
+        Path(shard.target).touch()
+        return Done(shard, 1)
+
+    touch(tmp_path, "in/a.txt", "in/b.txt", "in/c.txt", "in/d.txt")
     shards = find_shards(str(tmp_path / "in"), tmp_path / "out", ".ptb")
     prepare(shards, tmp_path / "out", {"format": "brackets"})
     assert remaining(shards) == shards
-    touch(tmp_path, "out/a.ptb", "out/b.ptb")
-    os.utime(tmp_path / "in/b.txt", (2e9, 2e9))
-    assert [os.path.basename(shard.source) for shard in remaining(shards)] == ["b.txt", "c.txt"]
+    for shard in shards[:3]:
+        attempt(write, parser, shard)
+    os.utime(tmp_path / "in/b.txt", (2e9, 2e9))  # edited
+    os.utime(tmp_path / "in/c.txt", (1e9, 1e9))  # another file, older than what was written
+    assert [os.path.basename(shard.source) for shard in remaining(shards)] == ["b.txt", "c.txt", "d.txt"]
 
 
 def test_a_folder_made_with_other_settings_is_refused(tmp_path: Path) -> None:
@@ -73,11 +79,14 @@ def test_a_bad_shard_is_told_and_one_that_kills_workers_is_given_up(tmp_path: Pa
     def refuse(parser: Parser, shard: Shard) -> Done:
         raise FileError("not UTF-8", path=shard.source, line=3)
 
-    shard = Shard("a.txt", str(tmp_path / "a.ptb"))
-    assert attempt(refuse, parser, shard).error == "a.txt:3: not UTF-8"
-    touch(tmp_path, *(f".a.ptb.{k}.part" for k in range(TRIES)), "other.part")
+    touch(tmp_path, "in/a.txt", "out/a.ptb")
+    shard = Shard(str(tmp_path / "in" / "a.txt"), str(tmp_path / "out" / "a.ptb"))
+    assert attempt(refuse, parser, shard).error == f"{shard.source}:3: not UTF-8"
+    touch(tmp_path, *(f"out/.a.ptb.{k}.part" for k in range(TRIES)), "out/other.part")
     error = attempt(refuse, parser, shard).error
     assert error is not None and "given up" in error
     sweep([shard])
-    assert [path.name for path in tmp_path.iterdir()] == ["other.part"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.ptb", "other.part"]
     assert attempt(lambda parser, shard: Done(shard, 7), parser, shard) == Done(shard, 7)
+    os.unlink(shard.source)
+    assert "No such file" in str(attempt(refuse, parser, shard).error)

@@ -212,6 +212,7 @@ def decode(
     """Every search, kernels against torch against the O(n^5) search: sentences per second and memory."""
     with_torch = with_rivals and _has_torch()
     if with_torch:
+        _check_device(device)
         decoding.batched.torch.set_num_threads(threads)  # type: ignore[attr-defined]
     racers = kernels(threads) + (rivals(threads, with_torch) if with_rivals else [])
     drawn = mixture(sentences)
@@ -223,6 +224,14 @@ def decode(
         }
     numbers = {"threads": threads} | {name: numbers for name, (_, numbers) in found.items()}
     click.echo(json.dumps(numbers, indent=1) if as_json else "\n\n".join(text for text, _ in found.values()))
+
+
+def _check_device(device: str) -> None:
+    torch = decoding.batched.torch  # type: ignore[attr-defined]
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:  # AssertionError: torch was built without it
+        raise click.UsageError(f"--device {device}: {str(error).splitlines()[0]}") from None
 
 
 def _has_torch() -> bool:

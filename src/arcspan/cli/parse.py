@@ -148,9 +148,11 @@ def _constraints(
     help="ray: several processes or machines parse a folder of text or Parquet files into the folder OUT.",
 )
 @click.option(
-    "--workers", type=click.IntRange(1), help="Number of workers that Ray starts. Default: one per processor."
+    "--workers",
+    type=click.IntRange(1),
+    help="Number of workers, with --engine ray. Default: one per processor.",
 )
-@click.option("--column", default="text", show_default=True, help="The column of Parquet files to parse.")
+@click.option("--column", help="The column of Parquet files to parse, with --engine ray. Default: text.")
 def command(
     source: str | None,
     kind: str | None,
@@ -165,7 +167,7 @@ def command(
     mbr: bool,
     engine: str,
     workers: int | None,
-    column: str,
+    column: str | None,
     **asked: Any,
 ) -> int:
     """Parse text, a file, or standard input (-) into both trees.
@@ -189,8 +191,17 @@ def command(
                 "--engine ray does not take -k, --style, --confidence, --mbr, --require or --forbid"
             )
         return parse_shards(
-            source, output, form=form, kind=kind, column=column, workers=workers, model=model, memory=memory
+            source,
+            output,
+            form=form,
+            kind=kind,
+            column=column or "text",
+            workers=workers,
+            model=model,
+            memory=memory,
         )
+    if workers or column is not None:
+        raise click.UsageError("--workers and --column need --engine ray")
     if mbr and (asked["k"] or asked["require"] or asked["forbid"]):
         raise click.UsageError("--mbr finds one parse and does not take -k, --require or --forbid")
     output = output or "-"

@@ -1,7 +1,7 @@
 """A corpus in shards: which files are read, what is written for each, and what a later run still has to do.
 
-A shard is a file. What is made of it is one file too, which appears whole or not at all, so the files that are
-there say what is done: a run that was stopped is simply started again.
+A shard is a file. What is made of it is one file too, which appears whole or not at all and is given the time stamp
+of its source, so the files that are there say what is done: a run that was stopped is simply started again.
 """
 
 from __future__ import annotations
@@ -98,13 +98,13 @@ def _fixed_parts(path: Path) -> list[str]:
 
 
 def remaining(shards: Iterable[Shard]) -> list[Shard]:
-    """The shards that are still to do: nothing is written for them, or their source is newer than what is."""
+    """The shards that are still to do: nothing is written for them, or it was made of a file of another time."""
     return [shard for shard in shards if not _is_done(shard)]
 
 
 def _is_done(shard: Shard) -> bool:
     try:
-        return os.stat(shard.target).st_mtime_ns >= os.stat(shard.source).st_mtime_ns
+        return os.stat(shard.target).st_mtime_ns == os.stat(shard.source).st_mtime_ns
     except FileNotFoundError:
         return False
 
@@ -156,6 +156,9 @@ def attempt(work: Work, parser: Parser, shard: Shard) -> Done:
     if len(_left_behind(shard)) >= TRIES:
         return Done(shard, error=f"{shard.source}: {TRIES} workers died while they parsed it; given up")
     try:
-        return work(parser, shard)
-    except ArcspanError as error:
+        time = os.stat(shard.source).st_mtime_ns
+        done = work(parser, shard)
+    except (ArcspanError, FileNotFoundError) as error:
         return Done(shard, error=str(error))
+    os.utime(shard.target, ns=(time, time))
+    return done
