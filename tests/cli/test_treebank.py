@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import lzma
@@ -64,9 +65,11 @@ def test_stats_as_json_says_nothing_of_a_layer_that_is_not_there(tmp_path: Path,
 def test_standard_input_may_hold_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    """`xzcat a.conllu.xz | arcspan treebank stats -` was read as brackets."""
-    for content, counted in ((WORDS, "relations ("), (TREES, "labels (")):
-        raw = io.BufferedReader(io.BytesIO(content.encode()))  # type: ignore[arg-type]
+    """`xzcat a.conllu.xz | arcspan treebank stats -` was read as brackets, and later `cat a.conllu.xz |` still was."""
+    packed = gzip.compress(WORDS.encode()), lzma.compress(WORDS.encode())
+    columns = dict.fromkeys((WORDS.encode(), *packed), "relations (")
+    for content, counted in {**columns, TREES.encode(): "labels ("}.items():
+        raw = io.BufferedReader(io.BytesIO(content))  # type: ignore[arg-type]
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
         assert call("stats", "-") == 0
         assert counted in capsys.readouterr().out
@@ -77,6 +80,31 @@ def test_files_in_the_wrong_order_are_named(tmp_path: Path, capsys: Captured) ->
     brackets, conll = write(tmp_path)
     assert call("check", conll, brackets) == 2
     assert f"The bracket file comes first: {conll} has columns." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["filter", "a.ptb", "a.conllu"], "a.conllu: the name says columns"),
+        (["filter", "a.conllu", "a.ptb"], "a.ptb: the name says brackets"),
+        (["filter", "a.ptb", "a.conllu", "b.conllu.gz", "b.ptb"], "b.conllu.gz: the name says columns"),
+        (["rewrite", "rules.toml", "a.ptb", "a.conllu"], "a.conllu: the name says columns"),
+        (["complete", "a.conllu", "b.conllu", "b.mrg"], "b.conllu: the name says columns"),
+        (["convert", "a.ptb", "b.ptb.xz", "--rules", "ptb"], "b.ptb.xz: the name says brackets"),
+    ],
+)
+def test_an_output_with_the_name_of_the_other_kind_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str, capsys: Captured
+) -> None:
+    """`filter a.ptb a.conllu`, a pair without outputs, wrote brackets over the CoNLL file."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path)
+    (tmp_path / "rules.toml").write_text("")
+    assert call(*arguments) == 2
+    told = capsys.readouterr().err
+    assert message in told and told.startswith(f"Usage: arcspan treebank {arguments[0]}")
+    assert ((tmp_path / "a.ptb").read_text(), (tmp_path / "a.conllu").read_text()) == (TREES, WORDS)
+    assert not list(tmp_path.glob("b.*"))
 
 
 def test_two_outputs_are_two_files(tmp_path: Path, capsys: Captured) -> None:

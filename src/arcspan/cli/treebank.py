@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -225,6 +224,7 @@ def complete(
 
     Every arc, or every constituent, of FILE is kept; sentences that no pair of trees fits are counted and left out.
     """
+    _refuse_other_kind(brackets_out, conll_out)
     from arcspan.cli.completing import complete_files
     from arcspan.parser import load
 
@@ -262,6 +262,7 @@ def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
     from arcspan.trees import DependencyTree
     from arcspan.trees import convert as convert_tree
 
+    _refuse_other_kind(None, conll_out)
     refuse_to_overwrite(conll_out, brackets)
     loaded = load_rules(rules)
 
@@ -387,21 +388,30 @@ def _in_and_out(files: tuple[str, ...]) -> tuple[_Files, _Files]:
         raise click.UsageError(f"Two files are needed, or four: {_IN_AND_OUT}.")
     half = len(files) // 2
     brackets, conll = _one_treebank(files[:half])
+    outputs = brackets and files[half], conll and files[-1]
+    _refuse_other_kind(*outputs)
     for output in files[half:]:
         refuse_to_overwrite(output, brackets, conll)
-    return (brackets, conll), (brackets and files[half], conll and files[-1])
+    return (brackets, conll), outputs
+
+
+def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
+    """UsageError, after the usage, for an output that is named as a file of the other kind: it may be an input."""
+    from arcspan.evaluation.files import named_kind
+
+    if brackets_out and named_kind(brackets_out) == "conll":
+        raise click.UsageError(f"{brackets_out}: the name says columns, but brackets would be written to it.")
+    if conll_out and named_kind(conll_out) == "brackets":
+        raise click.UsageError(f"{conll_out}: the name says brackets, but columns would be written to it.")
 
 
 def _is_conll(file: str) -> bool:
-    """Whether a file holds columns; a stream, which can be read only once, is taken for brackets.
-
-    Standard input is looked at without being read, unless it is compressed.
-    """
+    """Whether a file holds columns; a stream other than standard input is taken for brackets."""
     from arcspan.evaluation.files import kind_of
+    from arcspan.treebanks.streams import peek_input
 
     if file == "-":
-        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
-        return peek is not None and peek(1).lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"#", b"1\t", b"1-"))
+        return peek_input().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"#", b"1\t", b"1-"))
     is_stream = os.path.exists(file) and not os.path.isfile(file)
     return not is_stream and kind_of(file) == "conll"
 

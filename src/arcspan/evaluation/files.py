@@ -39,17 +39,28 @@ class TreeFiles(NamedTuple):
         return " + ".join(os.fspath(path) for path in self if path is not None)
 
 
+def named_kind(path: PathLike) -> Literal["brackets", "conll"] | None:
+    """What a file's name says of its content, by its last suffix that says anything.
+
+    >>> named_kind("a.ptb.conllu.xz"), named_kind("a.MRG"), named_kind("a.txt")
+    ('conll', 'brackets', None)
+    """
+    for suffix in reversed(Path(path).suffixes):
+        if suffix.lower() in _BRACKET_NAMES:
+            return "brackets"
+        if suffix.lower() in _CONLL_NAMES:
+            return "conll"
+    return None
+
+
 def kind_of(path: PathLike) -> Literal["brackets", "conll"]:
     """Whether a file holds bracketed trees or CoNLL columns: by its name, else by its first line.
 
     >>> kind_of("test.ptb.xz"), kind_of("test.conllu")
     ('brackets', 'conll')
     """
-    suffixes = set(Path(path).suffixes)
-    if suffixes & _BRACKET_NAMES:
-        return "brackets"
-    if suffixes & _CONLL_NAMES:
-        return "conll"
+    if (named := named_kind(path)) is not None:
+        return named
     if Path(path).exists() and not Path(path).is_file():  # a look inside would be lost to the reader
         raise FileError("a pipe is read once: its name must tell what is in it (.ptb or .conllu)", path=path)
     for line in read_lines(path):

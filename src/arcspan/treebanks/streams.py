@@ -127,6 +127,18 @@ def open_bytes(path: Source) -> Iterator[IO[bytes]]:
             raise FileError(message, path=name_of(path)) from None
 
 
+def peek_input() -> bytes:
+    """The beginning of standard input, decompressed and still to be read; b"" where it cannot be looked at."""
+    peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+    start: bytes = peek(1) if peek is not None else b""
+    try:
+        if start.startswith(_GZIP):
+            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start)  # 16: with the header of gzip
+        return lzma.LZMADecompressor().decompress(start) if start.startswith(_XZ) else start
+    except (zlib.error, lzma.LZMAError):
+        return b""
+
+
 @contextlib.contextmanager
 def open_output(path: Source) -> Iterator[IO[str]]:
     """A text file to write, compressed as its name says (.gz, .xz), whole or not at all; "-" is stdout.
