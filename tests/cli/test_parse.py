@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import arcspan
 from arcspan.cli import run
 from arcspan.cli.reading import LONGEST, items_of
 from arcspan.parser import Parser
@@ -723,10 +724,23 @@ def test_conllu_numbers_sentences_and_marks_the_document_its_paragraphs_and_mult
         *("# sent_id = 3", "# newpar", "# text = Every dog plays."),
     ]
     assert "2-3\tcan't" + "\t_" * 8 in lines
-    lines = parse(path, "-f", "conllu", "--input", "lines", "-k", 2)[1].splitlines()
-    assert [line for line in lines if line.startswith("# sent_id")] == [
-        f"# sent_id = {n}" for n in (1, 1, 2, 2)
-    ]
+
+
+def test_of_the_best_parses_in_conllu_the_first_alone_begins_a_document_and_ids_are_unique(
+    parse: Parse, tmp_path: Path
+) -> None:
+    """Every rank repeated `# newdoc`, `# newpar` and the same `# sent_id`."""
+    path = tmp_path / "in.txt"
+    path.write_text("Ada sees Kurt.\n\nEvery dog plays.\n")
+    for _ in range(2):  # of a text, then of a CoNLL-U file
+        out = parse(path, "-f", "conllu", "-k", 2)[1]
+        found = [arcspan.Parse.from_conllu(block) for block in out.strip().split("\n\n")]
+        assert [(one.rank, one.paragraph) for one in found] == [(1, True), (2, False)] * 2
+        lines = [line for line in out.splitlines() if line.startswith(("# newdoc", "# sent_id"))]
+        assert lines == ["# newdoc", *(f"# sent_id = {name}" for name in ("1", "1-2", "2", "2-2"))]
+        best = [one.conllu() for one in found if one.rank == 1]
+        path = tmp_path / "in.conllu"
+        path.write_text("# newdoc\n# sent_id = 1\n" + "# sent_id = 2\n".join(best))
 
 
 def test_the_trees_of_a_sentence_are_followed_by_a_blank_line(parse: Parse) -> None:

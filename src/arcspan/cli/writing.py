@@ -134,10 +134,11 @@ class Writing:
             found = list(_by_sentence(parses))
             texts = []
             for number, own in enumerate(found, self.sentences - len(found) + 1):
-                head = ""
-                if self.form == "conllu" and not item.lines:
-                    head = "# newdoc\n" * (number == 1) + f"# sent_id = {number}\n"
-                texts += [head + write(item, parse) for parse in own] + [mark]
+                written = [write(item, parse) for parse in own]
+                if self.form == "conllu":
+                    head = "" if item.lines else "# newdoc\n" * (number == 1) + f"# sent_id = {number}\n"
+                    written = [_ranked(head + text, rank) for rank, text in enumerate(written, 1)]
+                texts += [*written, mark]
             yield "".join(texts), len(found)
 
     def _parses(self, items: Iterator[Item], bar: bool = False) -> Iterator[tuple[Item, list[Parse]]]:
@@ -237,6 +238,18 @@ def _by_sentence(parses: Iterable[Parse]) -> Iterator[list[Parse]]:
         found.append(parse)
     if found:
         yield found
+
+
+def _ranked(text: str, rank: int) -> str:
+    r"""A parse in CoNLL-U by its rank: after the best, none begins a document or paragraph, and ids are their own.
+
+    >>> _ranked("# newdoc id = a\n# sent_id = a-1\n# newpar\n", 2)
+    '# sent_id = a-1-2\n'
+    """
+    if rank == 1:
+        return text
+    text = re.sub(r"^#\s*(newdoc|newpar)\b.*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r"^#\s*sent_id\s*=.*\S", rf"\g<0>-{rank}", text, flags=re.MULTILINE)
 
 
 def _with_given_lines(given: tuple[str, ...], text: str) -> str:
