@@ -33,12 +33,13 @@ COLUMNS = {
 }
 FROM_RAW = ("Tokens", "Words", "Sentences", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
 BRIEF = ("sentences", "LAS", "LAS from raw text", "F1", "both trees right", "UPOS", "features", "lemmas")
-OF_GENRES = ("sentences", "LAS", "UAS", "F1", "both trees right", "XPOS", "UPOS")
+OF_GENRES = ("sentences", "LAS", "LAS from raw text", "UAS", "F1", "both trees right", "XPOS", "UPOS")
 EVERYTHING = COLUMNS | {"LAS from raw text": "raw.LAS"}
 RULES = (
     "Attachment and lemmas are counted as the CoNLL 2018 scorer does (punctuation counts, subtypes do not), F1 as "
-    "EVALB with the COLLINS rules. Words are the treebank's, but for raw text. Each treebank is parsed in its own "
-    "style. The dev parts chose the model; craft-ud test did not. Made by `studies/english/score.py`."
+    "EVALB with the COLLINS rules, but that punctuation is told by the gold tags. Words are the treebank's, but for "
+    "raw text. Each treebank is parsed in its own style. The dev parts chose the model; craft-ud test did not. Made by "
+    "`studies/english/score.py`."
 )
 
 
@@ -59,6 +60,11 @@ PEERS: tuple[tuple[str, tuple[float | None, ...], str], ...] = (
         "Stanza 1.5.1, no transformer, test",
         (None, 88.24, None, 86.77),
         "[UD 2.12](https://stanfordnlp.github.io/stanza/performance.html)",
+    ),
+    (
+        "Trankit base, test",
+        (None, 88.43, None, 87.96),
+        "[UD 2.5](https://trankit.readthedocs.io/en/latest/performance.html)",
     ),
 )
 
@@ -97,7 +103,29 @@ def model_card(results: dict[str, Any]) -> str:
     for name, entry in treebanks.items():
         if "genres" in entry:
             parts += [f"By genre, {name}:", table("genre", entry["genres"], OF_GENRES)]
+        if "errors" in entry:
+            parts += errors(name, entry["errors"])
     return "\n\n".join(parts) + "\n"
+
+
+def errors(name: str, found: dict[str, Any]) -> list[str]:
+    """What is wrong most often in a treebank."""
+    labels = ["| gold | predicted | constituents |", "|---|---|---:|"]
+    labels += [f"| {wanted} | {got} | {count:,} |" for wanted, got, count in found["labels"]]
+    relations = [
+        "| gold relation | words | wrong head | right head, wrong relation |",
+        "|---|---:|---:|---:|",
+    ]
+    relations += [
+        f"| {relation} | {' | '.join(f'{n:,}' for n in counts)} |" for relation, *counts in found["relations"]
+    ]
+    return [
+        f"The most frequent errors, {name}. Constituents, with gold trees rewritten as in training; `(none)` where one "
+        "tree has no constituent over these words:",
+        "\n".join(labels),
+        "Dependencies:",
+        "\n".join(relations),
+    ]
 
 
 def table(title: str, rows: dict[str, dict[str, Any]], columns: tuple[str, ...], prefix: str = "") -> str:

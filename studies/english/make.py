@@ -26,11 +26,11 @@ TRAININGS = {"silver": "english-silver", "gold": "english", "gold-2": "english-2
 
 
 class Step(NamedTuple):
-    """A command, and the file that is there once it is done."""
+    """A command, and the file that is there once it is done; None for what is quick enough to be done each time."""
 
     name: str
     command: list[str]
-    result: Path
+    result: Path | None
 
 
 def steps(bundle: Path, treebanks: Path) -> list[Step]:
@@ -56,8 +56,8 @@ def steps(bundle: Path, treebanks: Path) -> list[Step]:
             "free", [*arcspan, "treebank", "filter", *pair("gum", "train"), *free, *without], RUNS / free[1]
         ),
         Step("bundle", [*arcspan, "export", *export, *fitted], bundle / "config.json"),
-        Step("scores", [*python, str(HERE / "score.py"), str(bundle)], HERE / "results.json"),
-        Step("sentences", [*python, str(HERE / "sentences.py"), str(bundle)], HERE / "sentences.json"),
+        Step("scores", [*python, str(HERE / "score.py"), str(bundle)], None),
+        Step("sentences", [*python, str(HERE / "sentences.py"), str(bundle)], None),
     ]
 
 
@@ -74,7 +74,7 @@ def main() -> None:
         options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
     times = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
     for step in steps(given.bundle, Path(given.treebanks)):
-        if step.result.exists() and step.name not in given.again:
+        if step.result and step.result.exists() and step.name not in given.again:
             print(f"{step.name}: done before ({step.result})")
         else:
             print(f"{step.name}: {' '.join(step.command)}", flush=True)

@@ -9,6 +9,7 @@ the default style, from its own words; gum and ewt also from raw text, with a bl
 - `las_words`, `uas_words`: without punctuation (by the Penn Treebank's tags); `las_subtypes`: with subtypes.
 - F1 is EVALB's with the rules of COLLINS.prm; punctuation is told by the gold tags, so that no sentence is left out.
 - `rewritten`: the F1 of gum where `rules/gum.toml` mends its constituents first, as in training.
+- `errors`: the constituents and the relations of gum that are wrong most often, each with what stood there instead.
 
 `studies/readme_figures.py` makes the tables of the README and the model card from it.
 """
@@ -18,17 +19,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import arcspan
-from arcspan.evaluation import evaluate, evaluate_raw
+from arcspan.evaluation import Scoring, breakdown, evaluate, evaluate_raw
 from arcspan.files import atomic_write
 from arcspan.training.segmenter import plain_text
 from arcspan.training.segmenting_data import documents
-from arcspan.treebanks import Pair, read_conllu, read_pairs
+from arcspan.treebanks import ConlluSentence, Pair, read_conllu, read_pairs
 from arcspan.treebanks.rewriting import read_rules, rewrite
 
 HERE = Path(__file__).resolve().parent
@@ -61,6 +62,8 @@ PARTS = (
     Part("craft-ud", "test", "craft", "cd"),
 )
 RAW = ("Tokens", "Words", "Sentences", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
+HIDDEN = ("genres", "conll18", "errors")  # not printed
+MOST = 12  # kinds of errors in a list
 TREES = {"f1": "f1", "lcm_con": "lcm_con", "lcm_dep": "lcm_dep", "lcm_both": "lcm_both"}
 
 
@@ -74,13 +77,10 @@ def main() -> None:
         files = {kind: f"{stem}.{kind}.xz" for kind in ("ptb", "conllu")}
         entry = score_part(parser, part, files, options.limit)
         if part.treebank in ("gum", "ewt") and not options.limit:
-            entry["raw"] = score_raw(parser, part, files["conllu"])
+            score_raw(parser, part, files["conllu"], entry)
         name = part.name
         results["treebanks"][name] = entry
-        print(
-            f"{name}: "
-            + ", ".join(f"{key} {value}" for key, value in entry.items() if key not in ("genres", "conll18"))
-        )
+        print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in entry.items() if key not in HIDDEN))
     if options.limit:
         print("only part of the sentences: nothing is written")
         return
@@ -125,6 +125,8 @@ def score_part(
         rules = read_rules(HERE / "rules" / "gum.toml")
         mended = [rewrite(pair, rules) for pair in gold]
         entry["rewritten"] = round(evaluate(mended, pairs(parses), tags="gold").f1, 2)
+        if part.name == "gum dev":
+            entry["errors"] = errors(mended, pairs(parses))
     if part.genre:
         places = defaultdict(list)
         for place, name in enumerate(names[: len(gold)]):
@@ -163,10 +165,50 @@ def pairs(parses: Sequence[Any]) -> list[Pair]:
     return [Pair(parse.constituency, parse.dependencies) for parse in parses]
 
 
-def score_raw(parser: arcspan.Parser, part: Part, conllu: str) -> dict[str, float]:
-    """The CoNLL 2018 figures from raw text."""
-    texts = (plain_text(document)[0] for document in documents(conllu))
-    return conll18(conllu, list(parser.pipe(texts, batch_size=64, style=style_of(parser, part))))
+def score_raw(parser: arcspan.Parser, part: Part, conllu: str, entry: dict[str, Any]) -> None:
+    """Add the CoNLL 2018 figures from raw text, of the whole and of every genre."""
+    gold: list[list[ConlluSentence]] = []
+    for sentence in read_conllu(conllu):
+        if not gold or sentence.comment("newdoc id"):
+            gold.append([])
+        gold[-1].append(sentence)
+    texts = [plain_text(document)[0] for document in documents(conllu)]
+    parses = [parser(text, style=style_of(parser, part)) for text in texts]
+    places = defaultdict(list)
+    for place, document in enumerate(gold):
+        if part.genre:
+            places[part.genre(document[0].sent_id or "")].append(place)
+
+    def of(own: Iterable[int]) -> dict[str, float]:
+        chosen = list(own)
+        return conll18([one for k in chosen for one in gold[k]], [one for k in chosen for one in parses[k]])
+
+    entry["raw"] = of(range(len(gold)))
+    for genre, own in places.items():
+        entry["genres"][genre]["raw"] = of(own)
+
+
+def errors(gold: Sequence[Pair], predicted: Sequence[Pair]) -> dict[str, Any]:
+    """What is wrong most often: constituents, and relations of words whose head is right or not."""
+    found = breakdown(gold, predicted, Scoring(punctuation="none", subtypes=False, tags="gold"))
+    relations = Counter[str]()
+    heads = Counter[str]()
+    for (wanted, got), count in found.relation_confusion.items():
+        at_head = found.relation_confusion_at_head[wanted, got]
+        heads[wanted] += count - at_head
+        if wanted != got:
+            relations[wanted] += at_head
+    totals = Counter[str]()
+    for (wanted, _), count in found.relation_confusion.items():
+        totals[wanted] += count
+    labels = Counter({pair: count for pair, count in found.label_confusion.items() if pair[0] != pair[1]})
+    return {
+        "labels": [[*pair, count] for pair, count in labels.most_common(MOST)],
+        "relations": [
+            [name, totals[name], heads[name], relations[name]]
+            for name, _ in (heads + relations).most_common(MOST)
+        ],
+    }
 
 
 def conll18(gold: Any, parses: Sequence[Any]) -> dict[str, float]:

@@ -76,9 +76,8 @@ def test_documents_are_chosen_by_genre_and_number_and_a_text_without_its_words_i
     treebank: Path,
 ) -> None:
     assert [len(document) for document in documents(treebank)] == [3, 1]
-    assert [document[0].text for document in documents(treebank, genre=lambda name: name != "web")] == [
-        "Yes !"
-    ]
+    assert [document[0].text for document in documents(treebank, without=["web"])] == ["Yes !"]
+    assert [len(document) for document in documents(treebank, without=["2"])] == [3]
     assert len(list(documents(treebank, every=2))) == 1
 
 

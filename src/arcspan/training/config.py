@@ -136,7 +136,7 @@ class SegmenterSettings:
 
     train: list[Text] = described([], "files to train on")
     dev: list[Text] = described([], "files that choose how sure a sentence's end must be")
-    without: list[str] = described([], "train: genres (# genre = after # newdoc) to leave out")
+    without: list[str] = described([], "train: genres (# genre =) and documents (# newdoc id =) to leave out")
     channels: int = described(64, "width of the network", least=1)
     epochs: int = described(8, "passes over the training data", least=1)
     batch: int = described(16, "windows of 512 characters in a batch", least=1)

@@ -133,9 +133,7 @@ def read_texts(settings: SegmenterSettings) -> tuple[list[list[Gold]], list[list
     train = [
         document
         for source in settings.train
-        for document in documents(
-            source.conll, every=source.every, genre=lambda name: name not in settings.without
-        )
+        for document in documents(source.conll, every=source.every, without=settings.without)
     ]
     if not train:
         raise ConfigError("segmenter.train: no sentence whose text holds its words")

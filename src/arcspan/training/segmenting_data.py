@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
@@ -44,9 +44,9 @@ class Marked(NamedTuple):
 
 
 def documents(
-    path: str | PathLike[str], *, every: int = 1, genre: Callable[[str | None], bool] = lambda _: True
+    path: str | PathLike[str], *, every: int = 1, without: Collection[str] = ()
 ) -> Iterator[list[Gold]]:
-    """The documents of a CoNLL-U file, one of `every`, and of those only the genres (# genre =) that are wanted."""
+    """The documents of a CoNLL-U file, one of `every`, and of those none of a genre or with an id in `without`."""
     document: list[Gold] = []
     number, kept = -1, True
     for sentence in read_conllu(str(path)):
@@ -55,7 +55,8 @@ def documents(
             if document:
                 yield document
             document, number = [], number + 1
-            kept = number % every == 0 and genre(sentence.comment("genre"))
+            names = sentence.comment("genre"), sentence.comment("newdoc id")
+            kept = number % every == 0 and not any(name in without for name in names)
         if kept and (
             gold := _gold(sentence, any(line.startswith(("newpar", "newdoc")) for line in comments))
         ):
