@@ -96,7 +96,7 @@ def test_everything_that_is_written_can_be_read_again(parser: Parser) -> None:
 def test_a_parse_of_one_tree_says_what_it_does_not_have(parse: Parse) -> None:
     only = Parse.from_conllu(parse.conllu())
     assert only.layers == ("dependency",)
-    with pytest.raises(ArcspanError, match="no constituents"):
+    with pytest.raises(ArcspanError, match="no constituents: the model or the file"):  # there was no model
         _ = only.constituency
     assert only.to_dict()["brackets"] is None
     with pytest.raises(ArcspanError, match="no dependencies"):
@@ -119,6 +119,12 @@ def test_what_is_not_a_parse_is_refused(damaged: dict[str, object]) -> None:
         Parse.from_conllu("1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n")
     with pytest.raises(ArcspanError, match="no sentence"):  # was "several sentences"
         Parse.from_conllu("\n")
+
+
+def test_several_labels_at_once_are_refused(parse: Parse) -> None:
+    """No constituent was found."""
+    with pytest.raises(ArcspanError, match=r"one label or none, not list"):
+        parse.nodes(["NP", "VP"])  # type: ignore[arg-type]
 
 
 def test_a_list_of_parses_shows_its_pictures(parser: Parser) -> None:

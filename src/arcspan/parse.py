@@ -238,7 +238,7 @@ class Parse:
 
     @cached_property
     def constituency(self) -> ConstituencyTree:
-        """The constituency tree, with the wrapper TOP around it. ArcspanError from a model without constituents."""
+        """The constituency tree, with the wrapper TOP around it. ArcspanError where there is none."""
         found = constituency_of(self.words, self._said)
         if found is None:
             self._refuse("constituents")
@@ -249,7 +249,7 @@ class Parse:
 
     @cached_property
     def dependencies(self) -> DependencyTree:
-        """The dependency tree. ArcspanError from a model without dependencies."""
+        """The dependency tree. ArcspanError where there is none."""
         found = dependencies_of(self.words, self._said)
         if found is None:
             self._refuse("dependencies")
@@ -261,7 +261,7 @@ class Parse:
 
     def _refuse(self, what: str) -> None:
         if self.error is None:
-            raise ArcspanError(f"this parse has no {what}: the model was trained without them")
+            raise ArcspanError(f"this parse has no {what}: the model or the file that it comes from has none")
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ class Parse:
 
     @property
     def trees(self) -> tuple[ConstituencyTree | None, DependencyTree | None]:
-        """Both trees; None for one that the model does not have."""
+        """Both trees; None for one that is not there."""
         return (
             self.constituency if "constituency" in self.layers else None,
             self.dependencies if "dependency" in self.layers else None,
@@ -332,6 +332,8 @@ class Parse:
 
     def nodes(self, label: str | None = None) -> list[Node]:
         """The constituents, top-down and from left to right; with a label, those that have it."""
+        if label is not None and not isinstance(label, str):
+            raise ArcspanError(f"nodes() takes one label or none, not {type(label).__name__}: {label!r}")
         spans = self.constituency.spans
         return [
             Node(self, place)

@@ -100,6 +100,11 @@ def test_the_tree_is_above_the_words_and_the_arcs_are_below() -> None:
         assert check is None or check(float(text.get("y", "")))
 
 
+def test_a_confidence_that_is_none_is_refused() -> None:
+    with pytest.raises(ArcspanError, match=r"what Parse\.confidence gives, not True"):
+        to_svg(LOGIC, LOGIC_ARCS, confidence=True)  # type: ignore[arg-type]
+
+
 def test_confidence_is_written_and_doubt_is_seen() -> None:
     svg = to_svg(LOGIC, LOGIC_ARCS, confidence=CONFIDENCE)
     spans = {

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from html import escape
 from math import inf
 
+from arcspan.errors import ArcspanError
 from arcspan.rendering.layout import Arc, Confidence, Constituent, Picture, columns, is_right_to_left
 
 # Colours on light and on dark paper. Those of the bands are of what is not sure, where probabilities are known.
@@ -91,6 +92,8 @@ class Drawing(ABC):
     drop = 0.0  # how far from a constituent's middle the edges to its children begin, along
 
     def __init__(self, picture: Picture, confidence: Confidence | None, ids: bool, room: float = inf) -> None:
+        if confidence is not None and not hasattr(confidence, "arcs"):
+            raise ArcspanError(f"confidence is what Parse.confidence gives, not {confidence!r}")
         self.picture = picture
         self.confidence = confidence
         self.ids = ids
