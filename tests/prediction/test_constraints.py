@@ -92,6 +92,14 @@ def test_contradictions_about_labels_are_named(require: list[Any], forbid: list[
         allowed_labels(4, require, forbid, CHAINS)
 
 
+def test_the_wrapper_is_required_of_the_whole_sentence_alone() -> None:
+    """Trees that need their wrapper make it a label, which could then be put inside of others."""
+    chains = [*CHAINS, ("TOP",)]
+    with pytest.raises(ArcspanError, match="TOP stands only around the whole sentence"):
+        allowed_labels(4, [Span(1, 3, "TOP")], [], chains)
+    assert allowed_labels(4, [Span(0, 4, "TOP")], [Span(1, 3, "TOP")], chains)[0, 4][-1]
+
+
 @pytest.mark.parametrize(
     ("require", "forbid", "message"),
     [

@@ -18,6 +18,7 @@ from arcspan.decoding import constraints as binary
 from arcspan.decoding.constraints import Arc, Masks, Root, constrain
 from arcspan.decoding.constraints import HeadOf as Head
 from arcspan.errors import ArcspanError
+from arcspan.trees import WRAPPERS
 
 __all__ = [
     "Arc",
@@ -143,6 +144,8 @@ def allowed_labels(
         if isinstance(what, Span) and what.label is not None and not any(what.label in c for c in chains):
             known = ", ".join(sorted({label for chain in chains for label in chain}))
             raise ArcspanError(f"{demand}: this model has no label {what.label!r}; it has {known}")
+        if demand.required and isinstance(what, Span) and what.label in WRAPPERS and what.j - what.i < n:
+            raise ArcspanError(f"{demand}: {what.label} stands only around the whole sentence")
         demands.setdefault((what.i, what.j), []).append(demand)
     found = {}
     for place, own in demands.items():
