@@ -280,12 +280,36 @@ def test_what_to_do_about_errors_is_checked(parser: Parser) -> None:
         ("Logic plays", "parser\\(text\\)"),
         (["a", 3], "word 2 is int"),
         (["a", ""], "word 2 .* empty"),
+        (["a", " \t"], "word 2 .* empty"),
         ([b"a"], "bytes"),
     ],
 )
 def test_wrong_words_are_named(parser: Parser, words: object, reason: str) -> None:
     with pytest.raises(ArcspanError, match=reason):
         parser.parse(words)  # type: ignore[call-overload]
+
+
+def test_an_empty_word_is_named_before_constraints(parser: Parser) -> None:
+    """A sentence with an empty word was said to have no words."""
+    with pytest.raises(ArcspanError, match=r"word 2 .* empty"):
+        parser.parse(["a", " "], require=[(0, 1)])
+    ((bad,),) = parser.stream([["a", " "]], require=[(0, 1)])
+    assert bad.error == "word 2 of the sentence is empty"
+
+
+def test_arguments_of_the_wrong_kind_are_refused_in_our_words(parser: Parser) -> None:
+    """Python's own TypeErrors were raised; None was split into nothing."""
+    with pytest.raises(ArcspanError, match=r"no style \['gum'\]"):
+        parser.parse(["Ada"], style=["gum"])  # type: ignore[call-overload]
+    with pytest.raises(ArcspanError, match="a stream of texts is needed, not NoneType"):
+        next(parser.pipe(None))  # type: ignore[arg-type]
+    with pytest.raises(ArcspanError, match="a text is needed, not NoneType"):
+        parser.split(None)  # type: ignore[arg-type]
+
+
+def test_a_byte_order_mark_is_counted_and_not_part_of_a_word(parser: Parser) -> None:
+    (parse,) = parser("\ufeffAda sees Kurt.")
+    assert (parse.words[0], parse.offsets[0], parse.text) == ("Ada", (1, 4), "Ada sees Kurt.")  # type: ignore[index]
 
 
 def test_a_device_that_is_not_there_is_said_and_the_processor_parses(

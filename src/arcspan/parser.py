@@ -15,7 +15,7 @@ from arcspan.parse import Confidence, Offsets, Parse
 from arcspan.prediction.constraints import Arc, Constraint, Head, Root, Span, read_constraints
 from arcspan.prediction.outputs import Inventories, Style
 from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.predictor import Budget, Pending
+from arcspan.prediction.predictor import Budget, Pending, empty_word
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
 from arcspan.runtime.bundle import MODELS, find_bundle
 from arcspan.runtime.loading import load_predictor
@@ -139,7 +139,7 @@ class Parser:
             return None
         try:
             return self.predictor.styles[name]
-        except KeyError:
+        except (KeyError, TypeError):
             known = f"it has {', '.join(self.styles)}" if self.styles else "it has only one"
             raise ArcspanError(f"this model has no style {name!r}: {known}") from None
 
@@ -218,9 +218,9 @@ class Parser:
         _check_k(k)
         if sentence.tags is not None and not any(scorer.reads_tags for scorer in self.predictor.scorers):
             raise ArcspanError("this model reads no part-of-speech tags: it was trained without them")
-        if sentence.words and "" not in sentence.words and any(asked):
+        if sentence.words and not empty_word(sentence.words) and any(asked):
             found = self._answer(sentence, asked)
-        elif asked.require or asked.forbid:
+        elif not sentence.words and (asked.require or asked.forbid):
             raise ArcspanError("a sentence without words meets no constraints")
         else:
             (prediction,) = self.predictor.predict([sentence.words], [sentence.tags], [sentence.style])
@@ -259,9 +259,9 @@ class Parser:
         rank = None if asked.k is None else 1
         constrained = asked.require or asked.forbid
         try:
-            if sentence.words and "" not in sentence.words:
+            if sentence.words and not empty_word(sentence.words):
                 return self._answer(sentence, asked)
-            if constrained and sentence.error is None:
+            if constrained and not sentence.words and sentence.error is None:
                 raise ArcspanError("a sentence without words meets no constraints")
         except ArcspanError as error:
             if constrained or not isinstance(error, LengthError):
@@ -352,6 +352,8 @@ class Parser:
         """
         if isinstance(items, (str, bytes)):
             raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
+        if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
+            raise ArcspanError(f"a stream of texts is needed, not {type(items).__name__}: {items!r}")
         if batch_size < 1:
             raise ArcspanError(f"batch_size must be at least 1, not {batch_size}")
         if errors not in ("raise", "keep"):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arcspan.parser import Parse, Parser
+from arcspan.segmenting.paragraphs import blank_mark
 from arcspan.treebanks import ConlluSentence
 from arcspan.trees import ConstituencyTree, compatible
 
@@ -84,7 +85,7 @@ def tokens(parse: Parse) -> Iterator[tuple[str, int, int]]:
 
 def check(text: str, parses: list[Parse]) -> None:
     """Assert what is promised of the parses of a text."""
-    end = 0
+    text, end = blank_mark(text), 0
     for parse in parses:
         assert parse.error is None, (text, parse.error)
         assert parse.offsets is not None and len(parse.offsets) == len(parse.words) > 0, text

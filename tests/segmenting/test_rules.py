@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from arcspan.segmenting import RuleSegmenter, Sentence
 from arcspan.segmenting import words as module
+from arcspan.segmenting.paragraphs import blank_mark
 from arcspan.training.segmenter import score
 from arcspan.training.segmenting_data import documents
 
@@ -23,7 +24,7 @@ def sentences(text: str, language: str = "en") -> list[str]:
 
 
 def assert_nothing_is_lost(text: str, found: list[Sentence]) -> None:
-    end = 0
+    text, end = blank_mark(text), 0
     for sentence in found:
         assert sentence.words and len(sentence.words) == len(sentence.offsets)
         assert (sentence.start, sentence.end) == (sentence.offsets[0][0], sentence.offsets[-1][1])
@@ -129,8 +130,18 @@ def test_an_emoji_sequence_is_one_word() -> None:
     assert words(f"{family}{thumb}🇩🇪🇫🇷😂😂 ☀️") == [family, thumb, "🇩🇪", "🇫🇷", "😂", "😂", "☀️"]
 
 
+@pytest.mark.parametrize("pieces", [["\ufeffWe go.\n\nWe"], ["", "\ufeff", "We go.\n", "\nWe"]])
+def test_a_byte_order_mark_is_white_space_at_the_beginning_alone(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    first, second = RuleSegmenter().stream(pieces)
+    assert (first.words, first.start, text[second.start :]) == (("We", "go", "."), 1, "We")
+    (whole,) = RuleSegmenter().split(text + "\ufeff", one_sentence=True)
+    assert whole.words == ("We", "go", ".", "We\ufeff") and whole.start == 1
+    assert RuleSegmenter().split("\ufeff") == []
+
+
 def test_what_cannot_be_seen_stays_with_a_word_beside_it() -> None:
-    assert words("\ufefffoo\x00bar a\u200bb") == ["\ufefffoo\x00bar", "a\u200b", "b"]
+    assert words("a\ufefffoo\x00bar a\u200bb") == ["a\ufefffoo\x00bar", "a\u200b", "b"]
     assert words("x \u200b \x07") == ["x", "\u200b", "\x07"]
 
 

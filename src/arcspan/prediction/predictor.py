@@ -176,8 +176,7 @@ class Predictor:
         for place, words in enumerate(sentences):
             if not words:
                 pending.done[place] = self._empty()
-            elif "" in words:
-                number = list(words).index("") + 1
+            elif number := empty_word(words):
                 pending.done[place] = Prediction(error=f"word {number} of the sentence is empty")
             else:
                 places.append(place)
@@ -301,6 +300,15 @@ class Predictor:
             if self._workers is None:
                 self._workers = ThreadPoolExecutor(self.threads, thread_name_prefix="arcspan")
             return self._workers
+
+
+def empty_word(words: Sequence[str]) -> int:
+    """The number of the first word that is empty or white space; 0 where there is none.
+
+    >>> empty_word(["a", " ", ""]), empty_word(["a b"])
+    (2, 0)
+    """
+    return next((number for number, word in enumerate(words, 1) if not word.strip()), 0)
 
 
 def _columns(count: int) -> int:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
-from arcspan.segmenting.paragraphs import blocks, paragraphs
+from arcspan.errors import ArcspanError
+from arcspan.segmenting.paragraphs import blank_mark, blocks, paragraphs
 from arcspan.segmenting.sentence import Sentence, Token
 
 
@@ -26,9 +27,11 @@ class BaseSegmenter(ABC):
 
     def split(self, text: str, *, one_sentence: bool = False) -> list[Sentence]:
         """The sentences of a text, none where it has no words; `one_sentence`: all of it is one."""
+        if not isinstance(text, str):
+            raise ArcspanError(f"a text is needed, not {type(text).__name__}: {text!r}")
         if not one_sentence:
             return list(self.stream([text]))
-        found = [token for sentence in self.tokens(text) for token in sentence]
+        found = [token for sentence in self.tokens(blank_mark(text)) for token in sentence]
         return [Sentence.of(text, found)] if found else []
 
     def stream(self, pieces: Iterable[str]) -> Iterator[Sentence]:

@@ -27,6 +27,11 @@ class Part(NamedTuple):
     last: bool
 
 
+def blank_mark(text: str) -> str:
+    """The text with a space for a byte order mark at its beginning, which is not part of a word."""
+    return " " + text[1:] if text.startswith("\ufeff") else text
+
+
 def paragraphs(pieces: Iterable[str]) -> Iterator[Part]:
     r"""The paragraphs of a text that comes in pieces; what they are does not depend on the pieces.
 
@@ -37,6 +42,8 @@ def paragraphs(pieces: Iterable[str]) -> Iterator[Part]:
     for piece in chain(pieces, (None,)):
         searched = len(text[begin:].rstrip())  # no blank line begins before this
         text, shift, begin = text[begin:] + (piece or ""), shift + begin, 0
+        if shift == 0:
+            text = blank_mark(text)
         gap = _BLANK_LINE.search(text, searched)
         while begin < len(text):
             whole = gap is not None and gap.end() < len(text)  # a gap at the end may go on in the next piece
