@@ -14,6 +14,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
+from arcspan.errors import ArcspanError
 from arcspan.integrations.spacy import ArcspanComponent
 from arcspan.parse import Parse
 from arcspan.parser import Parser
@@ -206,6 +207,16 @@ def test_the_component_pickles(bundle: Path, nlp: Language) -> None:
     assert [token.dep_ for token in again(nlp.make_doc("Ada sees Kurt."))] == [
         token.dep_ for token in nlp("Ada sees Kurt.")
     ]
+
+
+def test_the_style_is_the_parsers(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nlp = pipeline(bundle, style="gum")
+    component = pickle.loads(pickle.dumps(nlp.get_pipe("arcspan")))
+    with pytest.raises(ArcspanError, match="no style 'gum'"):
+        component(nlp.make_doc("Ada sees Kurt."))
+    parser = component.parser
+    monkeypatch.setitem(parser.predictor.styles, "gum", parser.predictor.style)
+    assert len(list(component(nlp.make_doc("Ada sees Kurt.")).sents)) == 1
 
 
 def test_an_error_goes_to_spacys_error_handler(tmp_path: Path) -> None:

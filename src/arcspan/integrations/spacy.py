@@ -62,6 +62,7 @@ CHUNK = 64  # sentences that the parser reads ahead
     ],
     default_config={
         "model": None,
+        "style": None,
         "dependencies": True,
         "tags": True,
         "sentences": True,
@@ -73,6 +74,7 @@ def make_component(
     nlp: Language,
     name: str,
     model: str | None,
+    style: str | None,
     dependencies: bool,
     tags: bool,
     sentences: bool,
@@ -85,6 +87,7 @@ def make_component(
     return ArcspanComponent(
         name,
         model=model,
+        style=style,
         dependencies=dependencies,
         tags=tags,
         sentences=sentences,
@@ -97,6 +100,7 @@ class ArcspanComponent(Pipe):
     """A parser as a spaCy component.
 
     model          a model bundle's folder; None for the English model inside the package
+    style          whose conventions to follow, for a model of several treebanks; None for its default
     dependencies   set heads and relations, and with them the sentence starts
     tags           set `tag_`, and `pos_`, `lemma_` and `morph` where the model predicts them
     sentences      set sentence starts on Docs that have none
@@ -112,6 +116,7 @@ class ArcspanComponent(Pipe):
         name: str = "arcspan",
         *,
         model: str | os.PathLike[str] | None = None,
+        style: str | None = None,
         dependencies: bool = True,
         tags: bool = True,
         sentences: bool = True,
@@ -121,6 +126,7 @@ class ArcspanComponent(Pipe):
         set_extensions()
         self.name = name
         self.model = None if model is None else os.fspath(model)
+        self.style = style
         self.dependencies = dependencies
         self.tags = tags
         self.sentences = sentences
@@ -162,7 +168,7 @@ class ArcspanComponent(Pipe):
             for doc, own in zip(docs, bounds, strict=True)
             for start, end in own
         ]
-        parses = self.parser.pipe(words, batch_size=CHUNK)
+        parses = self.parser.pipe(words, batch_size=CHUNK, style=self.style)
         for doc, own in zip(docs, bounds, strict=True):
             self._write(doc, own, [next(parses) for _ in own])
 
@@ -214,7 +220,7 @@ class ArcspanComponent(Pipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        settings = ("model", "dependencies", "tags", "sentences", "constituents", "threads")
+        settings = ("model", "style", "dependencies", "tags", "sentences", "constituents", "threads")
         return _restore, (self.name, {setting: getattr(self, setting) for setting in settings})
 
 
