@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from string import whitespace
 from typing import Any
 
 import numpy as np
@@ -303,12 +304,12 @@ class Predictor:
 
 
 def empty_word(words: Sequence[str]) -> int:
-    """The number of the first word that is empty or white space; 0 where there is none.
+    """The number of the first word that is empty or ASCII's white space, which no file can hold; 0 for none.
 
-    >>> empty_word(["a", " ", ""]), empty_word(["a b"])
+    >>> empty_word(["a", " ", ""]), empty_word(["a b", "\u00a0"])
     (2, 0)
     """
-    return next((number for number, word in enumerate(words, 1) if not word.strip()), 0)
+    return next((number for number, word in enumerate(words, 1) if not word.strip(whitespace)), 0)
 
 
 def _columns(count: int) -> int:
