@@ -22,7 +22,8 @@ else:
     import tomli as tomllib
 
 SYSTEM_TITLES = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
-TREES_ALONE = "model.rows=false"  # the paper's systems learn no lemmas and features
+# The paper's systems learn by the margin, and no lemmas and features; a row's own settings come after these.
+AS_IN_PAPER = ("model.loss=margin", "model.rows=false")
 KINDS = ("train", "apart", "convert", "converter")
 
 
@@ -141,7 +142,7 @@ class Plan:
 
     def config(self, row: Row, output: Path) -> Config:
         """The configuration of a row's model; the treebank's files must be there."""
-        settings = [*row.overrides(), TREES_ALONE, f"output={json.dumps(str(output))}"]
+        settings = [*AS_IN_PAPER, *row.overrides(), f"output={json.dumps(str(output))}"]
         return read_config(self.recipe(row), settings)
 
     def fingerprint(self, row: Row) -> str:
@@ -155,7 +156,7 @@ class Plan:
         """The command that trains the row's model by itself."""
         recipe = row.treebank.recipe
         return " ".join(
-            ["arcspan train", recipe, *(f"--set {one}" for one in (*row.overrides(), TREES_ALONE))]
+            ["arcspan train", recipe, *(f"--set {one}" for one in (*AS_IN_PAPER, *row.overrides()))]
         )
 
 
