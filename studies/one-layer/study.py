@@ -82,6 +82,7 @@ SETTINGS: dict[str, Any] = {
     },
     "model": {
         "system": "joint2o",
+        "loss": "margin",
         "labeller": "mlp",
         "span_size": 128,
         "arc_size": 128,

@@ -1,4 +1,4 @@
-"""What training minimises: a margin (or a likelihood) over whole trees, and cross-entropy for what labels them.
+"""What training minimises: a likelihood or a margin over whole trees, and cross-entropy for what labels them.
 
 The margin needs only the argmax. Costs are added to the scores of wrong spans and wrong arcs, the best tree is searched
 outside autograd, and then the scores of its parts and of the gold tree's are gathered: no chart enters the graph.

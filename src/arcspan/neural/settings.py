@@ -68,7 +68,9 @@ class ModelSettings:
         "", 'begin with the weights of a run, a bundle, or "en": its encoder and sizes are taken, too'
     )
     system: str = described("joint2o", "sep, mtl, joint1o or joint2o", choices=SYSTEMS)
-    loss: str = described("margin", "margin (max-margin with Hamming cost) or crf", choices=("margin", "crf"))
+    loss: str = described(
+        "crf", "crf (likelihood) or margin (max-margin with Hamming cost)", choices=("crf", "margin")
+    )
     span_size: int = described(500, "size of the span MLPs", least=1)
     arc_size: int = described(500, "size of the arc MLPs", least=1)
     label_size: int = described(100, "size of the label MLPs", least=1)
