@@ -108,11 +108,14 @@ def forge(folder: Path, rng: random.Random) -> str:
 
 
 def _places(content: Any) -> Iterator[tuple[Any, Any]]:
-    """Every key of every object and every index of every list."""
-    if isinstance(content, dict | list):
-        for key in list(content) if isinstance(content, dict) else range(len(content)):
-            yield content, key
-            yield from _places(content[key])
+    """Every key of every object and every index of every list, however deep."""
+    left = [content]
+    while left:
+        holder = left.pop()
+        if isinstance(holder, dict | list):
+            for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
+                yield holder, key
+                left.append(holder[key])
 
 
 def attempt(folder: Path) -> str:

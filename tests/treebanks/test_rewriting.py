@@ -137,6 +137,9 @@ def test_tags_change_in_both_trees_by_parent_and_word_and_relations_by_name(tmp_
         ("[[constituents]]\nlabel = 'X'\nto = 'Y'\nwords = 0", "words is a number from 1"),
         ("[[constituents]]\nlabel = [1]\nto = 'Y'", "label is a name or a list of names"),
         ("[[tags]]\ntag = 'X'\nword = '('\nto = 'Y'", "word is not a regular expression"),
+        pytest.param(
+            f"[[tags]]\ntag = 'X'\nword = '{'(' * 3000}'\nto = 'Y'", "word is not a reg", id="3,000 groups"
+        ),
     ],
 )
 def test_a_wrong_rule_file_is_refused_with_its_name(tmp_path: Path, text: str, what: str) -> None:

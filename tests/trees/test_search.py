@@ -140,6 +140,8 @@ def test_a_name_that_comes_again_is_the_same_word() -> None:
         "{})",
         "{} [>obj {}]",
         "{tag:/(/}",
+        pytest.param(f"{{tag:/{'(' * 3000}/}}", id="3,000 groups"),
+        pytest.param("{tag:/a{99999999999}/}", id="a number that is too large"),
         "dog",
         "{}=",
     ],

@@ -170,7 +170,7 @@ def _names(key: str, value: Any) -> frozenset[str]:
 def _pattern(value: Any) -> re.Pattern[str]:
     try:
         return re.compile(value)
-    except (re.error, TypeError) as error:
+    except (re.error, TypeError, RecursionError, OverflowError) as error:
         raise ValueError(f"word is not a regular expression: {error}") from None
 
 

@@ -77,7 +77,7 @@ def _tgrep(pattern: str) -> Callable[[Any], list[tuple[int, ...]]]:
     except pyparsing.ParseBaseException as error:
         where = f"from {pattern[error.loc :]!r} on" if pattern[error.loc :] else "at its end"
         raise ArcspanError(f"the pattern {pattern!r} is not one of tgrep's {where}") from None
-    except (tgrep.TgrepException, re.error) as error:
+    except (tgrep.TgrepException, re.error, RecursionError, OverflowError) as error:
         raise ArcspanError(f"the pattern {pattern!r} is not one of tgrep's: {error}") from None
     return lambda nodes: next(iter(tgrep.tgrep_positions(compiled, [nodes])))
 
@@ -275,7 +275,7 @@ class _Reader:
             return re.compile(re.escape(value))
         try:
             return re.compile(value[1:-1])
-        except re.error as error:
+        except (re.error, RecursionError, OverflowError) as error:
             raise ArcspanError(
                 f"{value} in the pattern {self.text!r} is not a regular expression: {error}"
             ) from None
