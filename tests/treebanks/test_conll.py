@@ -114,6 +114,7 @@ def test_the_sign_of_a_number_is_a_word_and_not_a_comment(tmp_path: Path) -> Non
         (f"1\ta\t_\t_\t_\t_\t{'9' * 5000}\t_\t_\t_\n", ":1: the HEAD (column 7) is '999"),
         ("", ": no sentence in this file"),
         ("# only a comment\n", ": no sentence in this file"),
+        ("# x\n1.1\tGo\t_\t_\tVB\t_\t0\troot\t_\t_\n", ":1: a sentence without words"),
     ],
 )
 def test_a_bad_file_is_refused_with_the_line(tmp_path: Path, text: str, message: str) -> None:

@@ -271,7 +271,11 @@ def _checked_columns(block: Block, path: Source | None) -> list[tuple[str, ...]]
             rows.append(columns)
         elif not _is_skipped(columns):
             _complain(columns, len(rows), path, number)
-    return list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+    if not rows:
+        raise FileError(
+            "a sentence without words", path=None if path is None else name_of(path), line=block.line
+        )
+    return list(zip(*rows, strict=True))
 
 
 def is_number(text: str) -> bool:
