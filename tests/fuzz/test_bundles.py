@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -97,7 +98,9 @@ def forge(folder: Path, rng: random.Random) -> str:
         elif kind == "double" and isinstance(value, list):
             value += value
         else:
-            holder[key] = rng.choice(VALUES)
+            holder[key] = copy.deepcopy(
+                rng.choice(VALUES)
+            )  # a value that is shared would be changed, and hold itself
         done.append(f"{kind} {key!r} {holder[key]!r}"[:80] if kind == "replace" else f"{kind} {key!r}")
         if not list(_places(content)):
             break
