@@ -160,5 +160,6 @@ def attempt(work: Work, parser: Parser, shard: Shard) -> Done:
         done = work(parser, shard)
     except (ArcspanError, FileNotFoundError) as error:
         return Done(shard, error=str(error))
-    os.utime(shard.target, ns=(time, time))
+    if done.error is None:
+        os.utime(shard.target, ns=(time, time))
     return done
