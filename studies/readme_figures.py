@@ -23,6 +23,8 @@ COLUMNS = {
     "UAS": "uas",
     "LAS, subtypes": "las_subtypes",
     "LAS, no punctuation": "las_words",
+    "LAS, no capitals": "las_lower",
+    "LAS, all capitals": "las_upper",
     "F1": "f1",
     "F1, rewritten": "rewritten",
     "both trees right": "lcm_both",

@@ -12,16 +12,14 @@ Every row takes every eighth sentence of its treebanks, two passes, one seed, Mi
 from __future__ import annotations
 
 import json
-import lzma
 import os
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from complete import complete
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "ablations.json"
@@ -108,7 +106,7 @@ def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
     silver = replace(sources["amalgum"], every=3 * EVERY)
     sources |= {"amalgum": silver, "completed": silver}
     if "completed" in row.treebanks:
-        trees, rows = _completed(silver, runs)
+        trees, rows = complete(Path(silver.conll), runs, silver.every)
         sources["completed"] = replace(silver, brackets=str(trees), conll=str(rows), every=1)
     train_on, dev = [sources[name] for name in row.treebanks], list(config.data.dev)
     dev.append(replace(dev[0], only=sources["gum"].without))
@@ -133,21 +131,6 @@ def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
 
 def _treebank(source: Any) -> str:
     return Path(source.conll or source.brackets).parent.name
-
-
-def _completed(source: Any, runs: Path) -> tuple[Path, Path]:
-    """Silver dependencies with the constituents that the shipped model finds under them."""
-    trees, rows = runs / "completed.ptb", runs / "completed.conllu"
-    if not rows.exists():
-        runs.mkdir(parents=True, exist_ok=True)
-        with lzma.open(source.conll, "rt", encoding="utf-8") as file:
-            blocks = file.read().strip().split("\n\n")
-        part = runs / "amalgum.conllu"
-        part.write_text("\n\n".join(blocks[:: source.every]) + "\n\n", encoding="utf-8")
-        files = [str(part), str(trees), str(rows)]
-        command = [sys.executable, "-m", "arcspan", "treebank", "complete", *files, "--threads", "1"]
-        subprocess.run(command, check=True)
-    return trees, rows
 
 
 @main.command()

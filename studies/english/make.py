@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RUNS = ROOT / "runs"
 TIMES = HERE / "steps.json"
-TRAININGS = {"silver": "english-silver", "gold": "english", "gold-2": "english-2", "gold-3": "english-3"}
+TEACHER = {"silver": "english-silver", "gold": "english", "gold-2": "english-2", "gold-3": "english-3"}
 
 
 class Step(NamedTuple):
@@ -35,27 +35,48 @@ class Step(NamedTuple):
 
 def steps(bundle: Path, treebanks: Path) -> list[Step]:
     """Everything, in order."""
-    run = RUNS / "english-3"
+    run, teacher = RUNS / "english-6", RUNS / "english-teacher"
+    last = [RUNS / "english-5", RUNS / "english-5b"]
     arcspan, python = [sys.executable, "-m", "arcspan"], [sys.executable]
 
     def pair(treebank: str, part: str) -> list[str]:
         return [str(treebanks / treebank / f"{part}.{kind}.xz") for kind in ("ptb", "conllu")]
 
+    def training(name: str, recipe: str, output: Path, *options: str) -> Step:
+        command = [*arcspan, "train", str(HERE / f"{recipe}.toml"), "--resume", *options]
+        return Step(name, command, output / "result.json")
+
+    export = [*arcspan, "export", "--precision", "int8"]
+    silver = [str(treebanks / "amalgum/train.conllu.xz"), str(teacher), "--every", "6", "--first", "1"]
     segmenter = ["--segmenter", str(ROOT / "studies/segmenter/english.toml"), "--set", f"output={run}"]
-    export = [str(run), str(bundle), "--name", "arcspan-en", "--precision", "int8"]
     free = [str(RUNS / f"gum-free.{kind}") for kind in ("ptb", "conllu")]
     without = ["--incompatible", "--without", "genre=essay,fiction,letter,podcast,whow,conversation"]
     fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev"), "--labelling", *free]
     return [
-        *(
-            Step(recipe, [*arcspan, "train", str(HERE / f"{recipe}.toml")], RUNS / folder / "result.json")
-            for recipe, folder in TRAININGS.items()
+        *(training(recipe, recipe, RUNS / folder) for recipe, folder in TEACHER.items()),
+        Step(
+            "teacher",
+            [*export, str(RUNS / "english-3"), str(teacher / "bundle")],
+            teacher / "bundle/config.json",
         ),
+        Step(
+            "completed",
+            [*python, str(HERE / "complete.py"), *silver, "-m", str(teacher / "bundle")],
+            teacher / "completed.conllu",
+        ),
+        training("student", "student", RUNS / "english-4"),
+        training("last", "last", last[0]),
+        training("last again", "last", last[1], "--set", "seed=5", "--set", f"output={last[1]}"),
+        Step("average", [*python, str(HERE / "average.py"), str(run), *map(str, last)], run / "best.json"),
         Step("segmenter", [*arcspan, "train", *segmenter], run / "segmenter/segmenter.onnx"),
         Step(
             "free", [*arcspan, "treebank", "filter", *pair("gum", "train"), *free, *without], RUNS / free[1]
         ),
-        Step("bundle", [*arcspan, "export", *export, *fitted], bundle / "config.json"),
+        Step(
+            "bundle",
+            [*export, str(run), str(bundle), "--name", "arcspan-en", *fitted],
+            bundle / "config.json",
+        ),
         Step("scores", [*python, str(HERE / "score.py"), str(bundle)], None),
         Step("sentences", [*python, str(HERE / "sentences.py"), str(bundle)], None),
     ]
@@ -78,9 +99,8 @@ def main() -> None:
             print(f"{step.name}: done before ({step.result})")
         else:
             print(f"{step.name}: {' '.join(step.command)}", flush=True)
-            resumed = step.command[2:4] == ["arcspan", "train"] and "--segmenter" not in step.command
             begun = time.time()
-            subprocess.run([*step.command, *(["--resume"] if resumed else [])], check=True)
+            subprocess.run(step.command, check=True)
             times[step.name] = round(times.get(step.name, 0) + (time.time() - begun) / 60, 1)
             TIMES.write_text(json.dumps(times, indent=1) + "\n", encoding="utf-8")
         if step.name == given.until:

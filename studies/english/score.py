@@ -9,6 +9,7 @@ the default style, from its own words; gum and ewt also from raw text, with a bl
 - `las_words`, `uas_words`: without punctuation (by the Penn Treebank's tags); `las_subtypes`: with subtypes.
 - F1 is EVALB's with the rules of COLLINS.prm; punctuation is told by the gold tags, so that no sentence is left out.
 - `rewritten`: the F1 of gum where `rules/gum.toml` mends its constituents first, as in training.
+- `las_lower`, `las_upper`: LAS where no word has a capital, and where all letters are capitals.
 - `errors`: the constituents and the relations of gum that are wrong most often, each with what stood there instead.
 
 `studies/readme_figures.py` makes the tables of the README and the model card from it.
@@ -78,6 +79,8 @@ def main() -> None:
         entry = score_part(parser, part, files, options.limit)
         if part.treebank in ("gum", "ewt") and not options.limit:
             score_raw(parser, part, files["conllu"], entry)
+            if part.style:
+                score_case(parser, part, files["conllu"], entry)
         name = part.name
         results["treebanks"][name] = entry
         print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in entry.items() if key not in HIDDEN))
@@ -186,6 +189,19 @@ def score_raw(parser: arcspan.Parser, part: Part, conllu: str, entry: dict[str, 
     entry["raw"] = of(range(len(gold)))
     for genre, own in places.items():
         entry["genres"][genre]["raw"] = of(own)
+
+
+def score_case(parser: arcspan.Parser, part: Part, conllu: str, entry: dict[str, Any]) -> None:
+    """Add the LAS of the same words without capitals, and in capitals only."""
+    gold = list(read_pairs(None, conllu))
+    for name, case in (("las_lower", str.lower), ("las_upper", str.upper)):
+        words = ([case(word) for word in pair.words] for pair in gold)
+        parses = list(parser.pipe(words, batch_size=256, style=style_of(parser, part)))
+        wanted = [
+            Pair(parse.constituency, pair.dependencies.with_words(parse.words))
+            for pair, parse in zip(gold, parses, strict=True)
+        ]
+        entry[name] = round(evaluate(wanted, pairs(parses), punctuation="none", subtypes=False).las, 2)
 
 
 def errors(gold: Sequence[Pair], predicted: Sequence[Pair]) -> dict[str, Any]:
