@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import ArcspanError, BundleError
+from arcspan.onnx import import_onnxruntime
 from arcspan.prediction.inputs import Arrays
 from arcspan.prediction.outputs import NAMED_OUTPUTS, WORD_OUTPUTS, Inventories
 from arcspan.prediction.scores import Places, Scores
@@ -42,8 +43,7 @@ def providers(device: str) -> list[str]:
         return [DEVICES["cpu"]]
     if device != "auto" and device not in DEVICES:
         raise ArcspanError(f"device={device!r}: choose auto, {', '.join(DEVICES)}")
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     installed = onnxruntime.get_available_providers()
     wanted = [DEVICES[device]] if device != "auto" else list(DEVICES.values())
     found = [name for name in wanted if name in installed][:1]
@@ -166,8 +166,7 @@ class Session:
     def _run(graph: Any, names: list[str], given: Arrays, large: bool = False) -> list[np.ndarray]:
         if not large:
             return graph.run(names, given)
-        import onnxruntime
-
+        onnxruntime = import_onnxruntime()
         options = onnxruntime.RunOptions()
         options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         return graph.run(names, given, options)
@@ -201,8 +200,7 @@ def _scores(found: Arrays, headed: np.ndarray | None, styles: np.ndarray | None)
 
 
 def _load(file: Path, providers: list[str]) -> Any:
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import BundleError
+from arcspan.onnx import import_onnxruntime
 from arcspan.segmenting.base import BaseSegmenter
 from arcspan.segmenting.characters import shadow_of
 from arcspan.segmenting.expansion import Expansions
@@ -45,8 +46,7 @@ class Segmenter(BaseSegmenter):
     """Sentences, words and multiword tokens as a treebank has them."""
 
     def __init__(self, graph: bytes, settings: dict[str, Any]) -> None:
-        import onnxruntime
-
+        onnxruntime = import_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

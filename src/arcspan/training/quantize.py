@@ -21,10 +21,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from arcspan.errors import ConfigError
+from arcspan.onnx import import_onnxruntime
 from arcspan.prediction.inputs import Arrays
 
 TOP = 64  # the largest weight; see above
@@ -119,6 +119,7 @@ def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, Observed]:
     watched = type(proto)()
     watched.CopyFrom(proto)
     watched.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
