@@ -1,4 +1,4 @@
-"""How many of the facts that `sentences.toml` wants hold, by sentence, for one or more bundles; writes sentences.json.
+"""How many facts of `sentences.toml` hold, by sentence and group, for one or more bundles; writes sentences.json.
 
 python studies/english/sentences.py [NAME=]BUNDLE ...
 """
@@ -58,12 +58,17 @@ def main() -> None:
         name, _, path = given.rpartition("=")
         parser = arcspan.load(path, threads=1)
         own = {sentence["text"]: missed(parser, sentence) for sentence in wanted()}
-        total = sum(len(one["arcs"]) + len(one["constituents"]) for one in wanted())
-        right = total - sum(map(len, own.values()))
-        results[name or parser.config["name"]] = {"facts": total, "right": right, "missed": own}
-        print(
-            f"{name or path}: {right} of {total} facts, {sum(not one for one in own.values())} of {len(own)} sentences"
-        )
+        counts = {}
+        for group in (1, 2):
+            sentences = [one for one in wanted() if one.get("group", 1) == group]
+            total = sum(len(one["arcs"]) + len(one["constituents"]) for one in sentences)
+            right = total - sum(len(own[one["text"]]) for one in sentences)
+            counts[f"group {group}"] = {"facts": total, "right": right}
+            whole = sum(not own[one["text"]] for one in sentences)
+            print(
+                f"{name or path}, group {group}: {right} of {total} facts, {whole} of {len(sentences)} sentences"
+            )
+        results[name or parser.config["name"]] = {**counts, "missed": own}
         for text, facts_missed in own.items():
             print(f"  {text}  {'; '.join(facts_missed) or 'as wanted'}")
     RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
