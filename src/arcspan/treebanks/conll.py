@@ -9,7 +9,7 @@ back what was read, and reading trees alone costs little more than splitting lin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from arcspan.errors import FileError, TreeError
 from arcspan.treebanks.streams import Source, name_of, read_lines, write_texts
@@ -105,11 +105,8 @@ class ConlluSentence:
     def tokens(self) -> tuple[Token, ...]:
         """Every line of ten columns in order, multiword tokens and empty nodes included."""
         if self._tokens is None:
-            self._tokens = tuple(
-                Token(*_columns(line, self._path, number))
-                for number, line in enumerate(self.lines, self.line)
-                if not line.startswith("#")
-            )
+            rows = checked_rows(Block(self.line, self.lines), self._path)
+            self._tokens = tuple(Token(*columns) for _, columns in rows)
         return self._tokens
 
     @property
@@ -209,9 +206,7 @@ def parse_block(block: Block, path: Source | None = None) -> DependencyTree:
     try:
         return DependencyTree(heads, *strings)
     except TreeError as error:
-        raise FileError(
-            str(error), path=None if path is None else name_of(path), line=_first(block)
-        ) from None
+        raise _error(str(error), path, _first(block)) from None
 
 
 def block_columns(block: Block, path: Source | None = None) -> list[Any]:
@@ -261,20 +256,15 @@ def _plain_columns(block: Block) -> list[tuple[str, ...]] | None:
 
 def _checked_columns(block: Block, path: Source | None) -> list[tuple[str, ...]]:
     """The columns of a block's words line by line, or what is wrong with which line."""
-    rows: list[list[str]] = []
-    for number, line in enumerate(block.lines, block.line):
-        if line[0] == "#":
+    rows = []
+    for number, columns in checked_rows(block, path):
+        if not is_number(columns[0]):
             continue
-        columns = line.split("\t")
-        is_word = len(columns) == len(COLUMNS) and columns[0] == str(len(rows) + 1)
-        if is_word and is_number(columns[6]):
-            rows.append(columns)
-        elif not _is_skipped(columns):
-            _complain(columns, len(rows), path, number)
+        if not is_number(columns[6]):
+            raise _error(f"the HEAD (column 7) is {columns[6]!r}, not a number", path, number)
+        rows.append(columns)
     if not rows:
-        raise FileError(
-            "a sentence without words", path=None if path is None else name_of(path), line=block.line
-        )
+        raise _error("a sentence without words", path, block.line)
     return list(zip(*rows, strict=True))
 
 
@@ -283,36 +273,37 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _is_skipped(columns: list[str]) -> bool:
-    """Whether a line is a multiword token or an empty node."""
-    if len(columns) != len(COLUMNS):
-        return False
-    for mark in "-.":
-        first, found, second = columns[0].partition(mark)
-        if found:
-            return is_number(first) and is_number(second)
-    return False
+def checked_rows(block: Block, path: Source | None = None) -> Iterator[tuple[int, list[str]]]:
+    """The ten columns of every line that is not a comment, with its number; FileError where IDs do not count.
+
+    Words count 1, 2, 3 ...; a multiword token 3-4 stands before word 3 and ends with a word of the sentence; an
+    empty node 5.1 follows word 5.
+    """
+    words, covered, start = 0, 0, block.line  # words so far; the last word of a multiword token, and its line
+    for number, line in enumerate(block.lines, block.line):
+        if line.startswith("#"):
+            continue
+        columns = line.split("\t")
+        if len(columns) != len(COLUMNS):
+            found = f"{len(columns)} column" + "s" * (len(columns) != 1)
+            hint = "; columns are separated by tabs" if len(columns) == 1 else ""
+            raise _error(f"{found} where CoNLL has 10{hint}", path, number)
+        first, dash, last = columns[0].partition("-")
+        node, dot, place = columns[0].partition(".")
+        if columns[0] == str(words + 1):
+            words += 1
+        elif dash and first == str(words + 1) and words >= covered and is_number(last) and int(last) > words:
+            covered, start = int(last), number
+        elif not (dot and node == str(words) and is_number(place)):
+            what = f"the ID is {columns[0]!r} where {words + 1} should follow"
+            raise _error(f"{what}; IDs count the words 1, 2, 3 ..., and 3-4 stands before 3", path, number)
+        yield number, columns
+    if covered > words:
+        raise _error(f"a multiword token ends with word {covered}, but the last word is {words}", path, start)
 
 
-def _complain(columns: list[str], words: int, path: Source | None, line: int) -> NoReturn:
-    """Raise what is wrong with a line that is not a word, comment, multiword token or empty node."""
-    _columns("\t".join(columns), path, line)
-    if columns[0] != str(words + 1):
-        what = f"the ID is {columns[0]!r} where {words + 1} should follow; IDs count the words 1, 2, 3 ..."
-    else:
-        what = f"the HEAD (column 7) is {columns[6]!r}, not a number"
-    raise FileError(what, path=None if path is None else name_of(path), line=line)
-
-
-def _columns(line: str, path: Source | None, number: int) -> list[str]:
-    columns = line.split("\t")
-    if len(columns) != len(COLUMNS):
-        found = f"{len(columns)} column" + "s" * (len(columns) != 1)
-        hint = "; columns are separated by tabs" if len(columns) == 1 else ""
-        raise FileError(
-            f"{found} where CoNLL has 10{hint}", path=None if path is None else name_of(path), line=number
-        )
-    return columns
+def _error(what: str, path: Source | None, line: int) -> FileError:
+    return FileError(what, path=None if path is None else name_of(path), line=line)
 
 
 def format_conllx(sentence: DependencyTree | ConlluSentence) -> str:
