@@ -114,7 +114,15 @@ def test_the_sign_of_a_number_is_a_word_and_not_a_comment(tmp_path: Path) -> Non
         (f"1\ta\t_\t_\t_\t_\t{'9' * 5000}\t_\t_\t_\n", ":1: the HEAD (column 7) is '999"),
         ("", ": no sentence in this file"),
         ("# only a comment\n", ": no sentence in this file"),
-        ("# x\n1.1\tGo\t_\t_\tVB\t_\t0\troot\t_\t_\n", ":1: a sentence without words"),
+        ("# x\n0.1\tGo\t_\t_\tVB\t_\t0\troot\t_\t_\n", ":1: a sentence without words"),
+        (
+            "2-1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n1\tGo\t_\t_\tVB\t_\t0\troot\t_\t_\n",
+            ":1: the ID is '2-1' where 1",
+        ),
+        (
+            "1-2\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n1\tGo\t_\t_\tVB\t_\t0\troot\t_\t_\n",
+            ":1: a multiword token ends with word 2",
+        ),
     ],
 )
 def test_a_bad_file_is_refused_with_the_line(tmp_path: Path, text: str, message: str) -> None:
@@ -134,7 +142,8 @@ def test_a_missing_column_is_found_when_columns_are_asked_for() -> None:
 def test_a_number_of_thousands_of_digits_is_not_an_id() -> None:
     """int() refuses such numbers with an error of its own."""
     row = "1\tGo\t_\t_\t_\t_\t0\troot\t_\t_"
-    assert ConlluSentence([row.replace("1", "9" * 5000, 1), row]).spell() == "Go"
+    with pytest.raises(FileError, match="the ID is '9{39} where 1 should follow"):
+        ConlluSentence([row.replace("1", "9" * 5000, 1), row]).spell()
 
 
 def test_the_lemma_of_an_underscore_is_one_and_others_may_be_missing(tmp_path: Path) -> None:

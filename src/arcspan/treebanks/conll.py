@@ -261,7 +261,7 @@ def _checked_columns(block: Block, path: Source | None) -> list[tuple[str, ...]]
         if not is_number(columns[0]):
             continue
         if not is_number(columns[6]):
-            raise _error(f"the HEAD (column 7) is {columns[6]!r}, not a number", path, number)
+            raise _error(f"the HEAD (column 7) is {columns[6]!r:.40}, not a number", path, number)
         rows.append(columns)
     if not rows:
         raise _error("a sentence without words", path, block.line)
@@ -295,7 +295,7 @@ def checked_rows(block: Block, path: Source | None = None) -> Iterator[tuple[int
         elif dash and first == str(words + 1) and words >= covered and is_number(last) and int(last) > words:
             covered, start = int(last), number
         elif not (dot and node == str(words) and is_number(place)):
-            what = f"the ID is {columns[0]!r} where {words + 1} should follow"
+            what = f"the ID is {columns[0]!r:.40} where {words + 1} should follow"
             raise _error(f"{what}; IDs count the words 1, 2, 3 ..., and 3-4 stands before 3", path, number)
         yield number, columns
     if covered > words:
