@@ -142,7 +142,7 @@ def test_a_missing_column_is_found_when_columns_are_asked_for() -> None:
 def test_a_number_of_thousands_of_digits_is_not_an_id() -> None:
     """int() refuses such numbers with an error of its own."""
     row = "1\tGo\t_\t_\t_\t_\t0\troot\t_\t_"
-    with pytest.raises(FileError, match="the ID is '9{39} where 1 should follow"):
+    with pytest.raises(FileError, match=r"the ID is '9{39} where 1 should follow"):
         ConlluSentence([row.replace("1", "9" * 5000, 1), row]).spell()
 
 

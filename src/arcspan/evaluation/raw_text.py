@@ -24,21 +24,8 @@ from arcspan.treebanks import ConlluSentence, read_conllu
 from arcspan.treebanks.conll import Block, block_columns
 from arcspan.treebanks.streams import name_of
 
-METRICS = [
-    "Tokens",
-    "Sentences",
-    "Words",
-    "UPOS",
-    "XPOS",
-    "UFeats",
-    "AllTags",
-    "Lemmas",
-    "UAS",
-    "LAS",
-    "CLAS",
-    "MLAS",
-    "BLEX",
-]
+METRICS = ["Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"]
+METRICS += ["UAS", "LAS", "CLAS", "MLAS", "BLEX"]
 
 _LINE = re.compile(r"(?: in the sentence that ends)? at (?:line )?(\d+)|$")
 
