@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from arcspan.errors import BundleError
+from arcspan.errors import BundleError, ConfigError
 from arcspan.parser import MODELS
 from arcspan.runtime.bundle import read_bundle
-from arcspan.runtime.schema import SchemaError, check
+from arcspan.runtime.schema import check
 
 CONFIG = json.loads((MODELS / "en" / "config.json").read_text(encoding="utf-8"))
 
@@ -50,7 +50,7 @@ def test_what_does_not_fit_is_named_by_its_place(
     """Issue 15, 8: these ended in internal errors, or were accepted."""
     config = copy.deepcopy(CONFIG)
     change(config)
-    with pytest.raises(SchemaError, match=place):
+    with pytest.raises(ConfigError, match=place):
         check(config)
 
 

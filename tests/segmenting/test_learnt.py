@@ -215,7 +215,7 @@ def test_a_damaged_segmenter_is_refused(folder: Path, tmp_path: Path) -> None:
         Segmenter.load(tmp_path)
     (tmp_path / "segmenter.onnx").write_bytes((folder / "segmenter.onnx").read_bytes())
     (tmp_path / "segmenter.json").write_text('{"format": 99}')
-    with pytest.raises(BundleError, match="format 99"):
+    with pytest.raises(BundleError, match=r"format should be .* not 99"):
         Segmenter.load(tmp_path)
 
 
@@ -237,7 +237,7 @@ def test_forged_settings_are_refused_by_name(folder: Path, tmp_path: Path, name:
     (tmp_path / "segmenter.onnx").write_bytes((folder / "segmenter.onnx").read_bytes())
     settings = json.loads((folder / "segmenter.json").read_text())
     (tmp_path / "segmenter.json").write_text(json.dumps({**settings, name: value}))
-    with pytest.raises(BundleError, match=rf"segmenter\.json: damaged: {name} is"):
+    with pytest.raises(BundleError, match=rf"segmenter\.json: damaged: {name}\b"):
         Segmenter.load(tmp_path)
 
 

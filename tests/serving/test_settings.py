@@ -11,12 +11,12 @@ from arcspan.serving.settings import Settings, limits
 def test_every_limit_has_a_default_that_is_allowed_and_a_help() -> None:
     for limit in limits():
         assert getattr(Settings(), limit.name) >= limit.metadata["least"]
-        assert limit.metadata["help"].endswith(".")
+        assert limit.metadata["doc"].endswith(".")
 
 
 @pytest.mark.parametrize("name", ["max_body", "max_words", "max_waiting", "time_limit"])
 def test_a_limit_below_the_least_is_refused_by_name(name: str) -> None:
-    with pytest.raises(ConfigError, match=f"{name} must be at least"):
+    with pytest.raises(ConfigError, match=f"{name} should be a .*number, at least"):
         Settings(**{name: -1})  # type: ignore[arg-type]
 
 

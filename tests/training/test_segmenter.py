@@ -60,9 +60,9 @@ def test_check_reads_the_files(config: Path, capsys: pytest.CaptureFixture[str])
     ("change", "message"),
     [
         ("segmenter.train=[]", "segmenter.train names no treebank"),
-        ("segmenter.epochs=0", "segmenter.epochs = 0 is out of range"),
+        ("segmenter.epochs=0", "segmenter.epochs should be a whole number, at least 1, not 0"),
         ("segmenter.train=[{conll='none.conllu'}]", "none.conllu: no such file"),
-        ("segmenter.without='web'", "segmenter.without should be a list of strings"),
+        ("segmenter.without='web'", "segmenter.without should be a list, not"),
         ("segmenter.train=[{file='a'}]", r"unknown field segmenter.train\[0\].file"),
         ("output=''", "output names no folder"),
     ],

@@ -458,10 +458,10 @@ def test_labels_that_occur_only_in_dev_are_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("training.rate=5", "training.rate = 5.0 is out of range"),
-        ("training.rate=0.0", "out of range"),
+        ("training.rate=5", "training.rate should be a number, above 0, at most 0.1, not 5"),
+        ("training.rate=0.0", "above 0, at most 0.1, not 0.0"),
         ("training.epoch=3", "did you mean training.epochs"),
-        ("model.system=hpsg", "choose sep, mtl, joint1o, joint2o"),
+        ("model.system=hpsg", "one of sep, mtl, joint1o, joint2o"),
         ("training.epochs=many", "should be a whole number"),
         ("data.binarization=left", "searches l-trees"),
         ("encoder.kind=pretrained", "encoder.path is missing"),

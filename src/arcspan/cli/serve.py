@@ -26,7 +26,7 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """An option for each limit of `Settings`, in their order."""
     for limit in reversed(limits()):
         name = f"--{limit.name.replace('_', '-')}"
-        help_text = limit.metadata["help"]
+        help_text = limit.metadata["doc"]
         command = click.option(name, default=limit.default, show_default=True, help=help_text)(command)
     return command
 

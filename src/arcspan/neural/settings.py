@@ -1,31 +1,15 @@
 """What a model is made of: every size and choice, with the paper's values as defaults.
 
-These are plain frozen data classes so that they can be read from TOML, written as JSON beside the weights,
-and read again by a later version.
+They are read from TOML, written as JSON beside the weights, and read again by later versions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+
+from arcspan.settings import described
 
 SYSTEMS = ("sep", "mtl", "joint1o", "joint2o")
-
-
-def described(
-    default: Any,
-    text: str,
-    *,
-    choices: tuple[str, ...] = (),
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-) -> Any:
-    """A field with a default, one line of documentation, and what it may be: one of `choices`, or a range."""
-    metadata = {"doc": text, "choices": choices, "least": least, "most": most, "above": above}
-    if isinstance(default, (list, dict)):
-        return field(default_factory=lambda: type(default)(default), metadata=metadata)
-    return field(default=default, metadata=metadata)
 
 
 @dataclass(frozen=True)

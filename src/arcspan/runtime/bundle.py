@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from arcspan._version import __version__
-from arcspan.errors import BundleError
+from arcspan.errors import BundleError, ConfigError
 from arcspan.files import dump
-from arcspan.runtime.schema import SchemaError, check
+from arcspan.runtime.schema import check
 
 FORMAT = 1
 MODELS = Path(__file__).parents[1] / "models"  # inside the package
@@ -115,7 +115,7 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
             raise BundleError(f"{file}: damaged (its checksum differs from the one in checksums.json)")
     try:
         check(config)
-    except SchemaError as error:
+    except ConfigError as error:
         raise BundleError(f"{place}: damaged: {error}") from None
     for name in (*_files(config), *(name for name in SEGMENTER if (folder / name).exists())):
         if name not in sums:

@@ -6,192 +6,164 @@ described here once, and what does not fit is named by its place.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
 from typing import Any
 
+from arcspan.errors import ConfigError
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, OUTPUTS
+from arcspan.settings import described, read
 
-Check = Callable[[Any, str], None]
-MOST = 1 << 31  # no number, and no list, of a configuration is larger
+MOST = 1 << 31  # no number of a configuration is larger
 
 
-class SchemaError(ValueError):
-    """A value that does not fit, and where it stands."""
+def _count(default: Any = MISSING, least: int = 0) -> Any:
+    return described(default, least=least, most=MOST)
+
+
+def _file() -> Any:
+    return described(matches=r"(?!\.\.?$)[^/\\:\0]+", wanted="the name of a file in the bundle")
+
+
+def _temperature() -> Any:
+    return described(1.0, least=1e-6, most=MOST)
+
+
+@dataclass(frozen=True)
+class Component:
+    """One model and its two graphs."""
+
+    part: str = described(choices=("both", *LAYERS))
+    score: str = _file()
+    label: str = _file()
+    outputs: list[str] = described(choices=("hidden", *(output.name for output in OUTPUTS)), shortest=1)
+    gold_tags: bool = False
+
+
+@dataclass(frozen=True)
+class Names:
+    """`prediction.outputs.Inventories` as JSON has them."""
+
+    labels: list[list[str]]
+    relations: list[str]
+    tags: list[str]
+    upos: list[str]
+    lemmas: list[str] = described([])
+    features: list[str] = described([])
+    styles: list[str] = described([])
+    unused: dict[str, list[list[int]]] = _count({})
+    seen_lemmas: dict[str, dict[str, list[str]]] = described({})
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """`prediction.inputs.PieceInputs`."""
+
+    kind: str = described(choices=("pieces", "words"))
+    pooling: str = described(choices=("mean", "first"))
+    begin: int = _count()
+    end: int = _count()
+    padding: int = _count()
+    unknown: int = _count()
+    window: int = _count(least=3)
+    overlap: int = _count()
+    pieces_per_word: int = _count(least=1)
+
+
+@dataclass(frozen=True)
+class Words:
+    """`prediction.inputs.WordInputs`."""
+
+    kind: str
+    words: list[str]
+    characters: list[str]
+
+
+@dataclass(frozen=True)
+class Temperatures:
+    """`prediction.confidence.Calibration`, and the number of sentences that it was fitted on."""
+
+    structure_temperature: float = _temperature()
+    label_temperature: float = _temperature()
+    relation_temperature: float = _temperature()
+    span_temperature: float = _temperature()
+    arc_temperature: float = _temperature()
+    sentence_temperature: float = _temperature()
+    sentences: int = _count(0)
+
+
+@dataclass(frozen=True)
+class LabelRules:
+    """Rules for choosing labels and relations together."""
+
+    rules: str = _file()
+    weight: float = _count()
+    on: bool = False
+    labels_only: bool = False
+    candidates: int = _count(5, least=1)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The whole configuration; fields that are not here are kept for people."""
+
+    format: int = described(least=1, most=MOST)
+    components: list[Component] = described(shortest=1, others=True)
+    inventories: Names = described()
+    inputs: dict[str, Any] = described()
+    name: str = ""
+    language: str = ""
+    licence: str = ""
+    system: str = ""
+    precision: str = ""
+    arcspan: str = ""
+    styles: dict[str, tuple[int, int]] = _count({})
+    calibration: Temperatures = described(None, others=True)
+    labelling: LabelRules = described(None, others=True)
+    guidelines: bool = True
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raise SchemaError for the first thing that does not fit."""
-    _table(config, "", _FIELDS, _OPTIONAL, others=True)
-    names = config["inventories"]
-    for output in NAMED_OUTPUTS:
-        known = names.get(output.names, [])
-        if len(set(map(str, known))) < len(known):
-            _refuse(f"inventories.{output.names}", known, "a list without repetitions")
-    if names["labels"] and names["labels"][0] != []:
-        _refuse("inventories.labels[0]", names["labels"][0], "[]: no constituent")
-    parts = [component["part"] for component in config["components"]]
+    """Raise ConfigError for the first thing that does not fit."""
+    bundle = read(Bundle, config, others=True)
+    read(Words if bundle.inputs.get("kind") == "words" else Pieces, bundle.inputs, "inputs")
+    names = bundle.inventories
+    _check_names(names)
+    parts = [component.part for component in bundle.components]
     if parts not in (["both"], ["constituency"], ["dependency"], list(LAYERS)):
-        _refuse("components", parts, "one model, or the two of a SEP parser, constituents first")
-    for place, component in enumerate(config["components"]):
-        needed = {"constituency": {"span", "label"}, "dependency": {"arc", "relation"}}
-        needed["both"] = needed["constituency"] | needed["dependency"]
-        if not {"hidden", *needed[component["part"]]} <= set(component["outputs"]):
-            _refuse(
-                f"components[{place}].outputs", component["outputs"], f"all that {component['part']} needs"
+        raise ConfigError("components should be one model, or the two of a SEP parser, constituents first")
+    for place, component in enumerate(bundle.components):
+        _check_outputs(component, names, f"components[{place}].outputs")
+    _check_unused(names)
+    for name, style in bundle.styles.items():
+        if max(style) >= len(names.styles):
+            raise ConfigError(f"styles.{name} should be two numbers of inventories.styles, not {style}")
+
+
+def _check_names(names: Names) -> None:
+    for output in NAMED_OUTPUTS:
+        known = getattr(names, output.names)
+        if len(set(map(str, known))) < len(known):
+            raise ConfigError(f"inventories.{output.names} has a name twice")
+    if names.labels and names.labels[0]:
+        raise ConfigError(f"inventories.labels[0] should be [], no constituent, not {names.labels[0]}")
+
+
+def _check_unused(names: Names) -> None:
+    sizes = {output.name: len(getattr(names, output.names)) for output in NAMED_OUTPUTS}
+    for name, styles in names.unused.items():
+        own = sizes.get(name, 0)
+        if len(styles) != len(names.styles) or any(k >= own for one in styles for k in one):
+            raise ConfigError(f"inventories.unused.{name} should have a list of numbers for each style")
+
+
+def _check_outputs(component: Component, names: Names, place: str) -> None:
+    needed = {"constituency": {"span", "label"}, "dependency": {"arc", "relation"}}
+    layers = LAYERS if component.part == "both" else (component.part,)
+    if not {"hidden"}.union(*(needed[layer] for layer in layers)) <= set(component.outputs):
+        raise ConfigError(f"{place} should have all that {component.part} needs, not {component.outputs}")
+    for output in NAMED_OUTPUTS:
+        if output.name in component.outputs and not getattr(names, output.names):
+            raise ConfigError(
+                f"inventories.{output.names} is empty, but the model has the output {output.name}"
             )
-        for output in NAMED_OUTPUTS:
-            if output.name in component["outputs"] and not names.get(output.names):
-                _refuse(
-                    f"inventories.{output.names}", [], f"not empty: the model has the output {output.name}"
-                )
-    for name, style in config.get("styles", {}).items():
-        if not all(number < len(names.get("styles", [])) for number in style):
-            _refuse(f"styles.{name}", style, "numbers of inventories.styles")
-    for name, styles in names.get("unused", {}).items():
-        own = {output.name: len(names.get(output.names, [])) for output in NAMED_OUTPUTS}.get(name, 0)
-        if len(styles) != len(names.get("styles", [])) or any(k >= own for one in styles for k in one):
-            _refuse(f"inventories.unused.{name}", "...", "a list for each style, of numbers of names")
-
-
-def _refuse(where: str, value: Any, wanted: str) -> None:
-    shown = repr(value)
-    raise SchemaError(
-        f"{where} is {shown if len(shown) <= 60 else shown[:57] + '...'}, and should be {wanted}"
-    )
-
-
-def _table(
-    value: Any,
-    where: str,
-    fields: Mapping[str, Check],
-    optional: Mapping[str, Check],
-    *,
-    others: bool = False,
-) -> None:
-    if not isinstance(value, dict):
-        _refuse(where or "the whole", value, "a table")
-    dot = f"{where}." if where else ""
-    for name, rule in fields.items():
-        if name not in value:
-            raise SchemaError(f"{dot}{name} is missing")
-        rule(value[name], dot + name)
-    for name, rule in optional.items():
-        if name in value:
-            rule(value[name], dot + name)
-    if not others:
-        for name in value:
-            if name not in fields and name not in optional:
-                raise SchemaError(f"{dot}{name} is unknown: is this bundle of a newer arcspan?")
-
-
-def _text(value: Any, where: str) -> None:
-    if not isinstance(value, str):
-        _refuse(where, value, "a text")
-
-
-def _file(value: Any, where: str) -> None:
-    if not isinstance(value, str) or value in ("", ".", "..") or set(value) & set("/\\:\0"):
-        _refuse(where, value, "the name of a file in the bundle")
-
-
-def _number(low: float, *, whole: bool = False, high: float = MOST) -> Check:
-    def rule(value: Any, where: str) -> None:
-        kind = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-        if not kind or not math.isfinite(value) or not low <= value <= high:
-            what = "a whole number" if whole else "a number"
-            _refuse(where, value, f"{what} from {low:g} to {high:g}")
-
-    return rule
-
-
-def _one_of(choices: Sequence[Any]) -> Check:
-    def rule(value: Any, where: str) -> None:
-        if isinstance(value, bool) != (choices == (False, True)) or value not in choices:
-            _refuse(where, value, f"one of {', '.join(map(str, choices))}")
-
-    return rule
-
-
-def _list(of: Check, *, length: int | None = None, least: int = 0) -> Check:
-    def rule(value: Any, where: str) -> None:
-        if not isinstance(value, list) or len(value) < least or (length is not None and len(value) != length):
-            size = f" of {length}" if length is not None else f" of at least {least}" if least else ""
-            _refuse(where, value, f"a list{size}")
-        for place, one in enumerate(value):
-            of(one, f"{where}[{place}]")
-
-    return rule
-
-
-def _map(of: Check) -> Check:
-    def rule(value: Any, where: str) -> None:
-        if not isinstance(value, dict):
-            _refuse(where, value, "a table")
-        for name, one in value.items():
-            of(one, f"{where}.{name}")
-
-    return rule
-
-
-_BOOL = _one_of((False, True))
-_COUNT = _number(0, whole=True)
-_TEXTS = _list(_text)
-_TEMPERATURE = _number(1e-6)
-_TEMPERATURES = dict.fromkeys(
-    (f"{name}_temperature" for name in ("structure", "label", "relation", "span", "arc", "sentence")),
-    _TEMPERATURE,
-)
-
-
-def _component(value: Any, where: str) -> None:
-    outputs = _list(_one_of(("hidden", *(output.name for output in OUTPUTS))), least=1)
-    fields = {"part": _one_of(("both", *LAYERS)), "score": _file, "label": _file, "outputs": outputs}
-    _table(value, where, fields, {"gold_tags": _BOOL}, others=True)
-
-
-def _inventories(value: Any, where: str) -> None:
-    fields = {"labels": _list(_TEXTS), "relations": _TEXTS, "tags": _TEXTS, "upos": _TEXTS}
-    unused = _map(_list(_list(_COUNT)))
-    names = dict.fromkeys(("lemmas", "features", "styles"), _TEXTS)
-    _table(value, where, fields, {**names, "unused": unused, "seen_lemmas": _map(_map(_TEXTS))})
-
-
-def _inputs(value: Any, where: str) -> None:
-    if isinstance(value, dict) and value.get("kind") == "words":
-        _table(value, where, {"kind": _text, "words": _TEXTS, "characters": _TEXTS}, {})
-        return
-    fields = {
-        "kind": _one_of(("pieces", "words")),
-        **dict.fromkeys(("begin", "end", "padding", "unknown"), _COUNT),
-        "window": _number(3, whole=True),
-        "overlap": _COUNT,
-        "pooling": _one_of(("mean", "first")),
-        "pieces_per_word": _number(1, whole=True),
-    }
-    _table(value, where, fields, {})
-
-
-def _calibration(value: Any, where: str) -> None:
-    _table(value, where, {}, {**_TEMPERATURES, "sentences": _COUNT}, others=True)
-
-
-def _labelling(value: Any, where: str) -> None:
-    fields = {"rules": _file, "weight": _number(0)}
-    options = {"on": _BOOL, "labels_only": _BOOL, "candidates": _number(1, whole=True)}
-    _table(value, where, fields, options, others=True)
-
-
-_FIELDS: dict[str, Check] = {
-    "format": _number(1, whole=True),
-    "components": _list(_component, least=1),
-    "inventories": _inventories,
-    "inputs": _inputs,
-}
-_OPTIONAL: dict[str, Check] = {
-    **dict.fromkeys(("name", "language", "licence", "system", "precision", "arcspan"), _text),
-    "styles": _map(_list(_COUNT, length=2)),
-    "calibration": _calibration,
-    "labelling": _labelling,
-    "guidelines": _BOOL,
-}

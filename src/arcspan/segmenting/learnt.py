@@ -12,17 +12,16 @@ thousand words has; where its treebank decided otherwise, it has learnt to.
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import warnings
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from arcspan.errors import BundleError
+from arcspan.errors import BundleError, ConfigError
 from arcspan.onnx import import_onnxruntime
 from arcspan.segmenting.base import BaseSegmenter
 from arcspan.segmenting.characters import shadow_of
@@ -32,6 +31,7 @@ from arcspan.segmenting.marks import INSIDE, SENTENCE, TOKEN, read_marks
 from arcspan.segmenting.rules import RuleSegmenter
 from arcspan.segmenting.sentence import Token
 from arcspan.segmenting.whole import whole_spans
+from arcspan.settings import described, read
 
 GRAPH, SETTINGS = "segmenter.onnx", "segmenter.json"
 FORMAT = 1
@@ -67,8 +67,10 @@ class Segmenter(BaseSegmenter):
             graph = (folder / GRAPH).read_bytes()
         except (OSError, ValueError, RecursionError) as error:
             raise BundleError(f"{folder}: no segmenter that can be read: {error}") from None
-        if problem := _problem(settings):
-            raise BundleError(f"{folder / SETTINGS}: damaged: {problem}")
+        try:
+            read(Settings, settings, others=True)
+        except ConfigError as error:
+            raise BundleError(f"{folder / SETTINGS}: damaged: {error}") from None
         try:
             return cls(graph, settings)
         except Exception as error:
@@ -124,37 +126,25 @@ class Segmenter(BaseSegmenter):
         return marks
 
 
-def _problem(settings: Any) -> str:
-    """What is wrong with a segmenter's settings; "" where nothing is."""
-    if not isinstance(settings, dict):
-        return "not a JSON object"
-    if settings.get("format") != FORMAT:
-        return f"format {settings.get('format')!r}, not {FORMAT}"
-    wrong = [name for name, fits in _FITS.items() if not fits(settings.get(name))]
-    return f"{wrong[0]} is {str(settings.get(wrong[0]))[:60]!r}" if wrong else ""
+@dataclass(frozen=True)
+class Affixes:
+    """`Expansions` as JSON has them."""
+
+    table: dict[str, list[str]] = described(shortest=1)
+    prefixes: dict[str, list[str]] = described(shortest=1)
+    suffixes: dict[str, list[str]] = described(shortest=1)
 
 
-def _are_expansions(value: Any) -> bool:
-    """Whether it is three tables of tokens and their words."""
-    return (
-        isinstance(value, dict)
-        and value.keys() == {"table", "prefixes", "suffixes"}
-        and all(isinstance(table, dict) for table in value.values())
-        and all(
-            isinstance(words, list) and words and all(isinstance(word, str) for word in words)
-            for table in value.values()
-            for words in table.values()
-        )
-    )
+@dataclass(frozen=True)
+class Settings:
+    """What `segmenter.json` must have; more may stand in it for people."""
 
-
-_FITS: dict[str, Callable[[Any], bool]] = {
-    "language": lambda value: isinstance(value, str),
-    "letters": lambda value: isinstance(value, str),
-    "context": lambda value: type(value) is int and 0 <= value <= MOST_CONTEXT,
-    "threshold": lambda value: type(value) in (int, float) and math.isfinite(value),
-    "expansions": _are_expansions,
-}
+    format: int = described(least=FORMAT, most=FORMAT)
+    language: str = described()
+    letters: str = described()
+    context: int = described(least=0, most=MOST_CONTEXT)
+    threshold: float = described()
+    expansions: Affixes = described()
 
 
 def features(block: str, alphabet: Alphabet, rules: RuleSegmenter) -> np.ndarray:

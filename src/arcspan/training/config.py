@@ -12,10 +12,11 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any
 
 from arcspan.errors import ConfigError
-from arcspan.neural.settings import EncoderSettings, ModelSettings, described
+from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.settings import as_toml, described, read
 
 _RECIPES = Path(__file__).parent / "recipes"
 SEGMENTER = "segmenter"  # the folder of a run that its segmenter is kept in
@@ -203,7 +204,10 @@ def config_from_dict(
     data: dict[str, Any], where: str = "configuration", *, segmenter_only: bool = False
 ) -> Config:
     """A checked configuration from plain dicts, its paths left as they are."""
-    config: Config = _build(Config, data, where, "")
+    try:
+        config = read(Config, data)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
     _check(config, where)
     if not segmenter_only:
         _check_parser(config, where)
@@ -241,73 +245,10 @@ def document() -> str:
 def _field_line(entry: Any) -> str:
     factory = entry.default_factory
     default = entry.default if factory is dataclasses.MISSING else factory()
-    return f"{entry.name} = {_as_toml(default)}  # {entry.metadata['doc']}"
-
-
-def _build(kind: type, data: Any, where: str, prefix: str) -> Any:
-    if not isinstance(data, dict):
-        name = prefix.removesuffix(".") or "the whole"
-        raise ConfigError(f"{where}: {name} should be a table, not {_as_toml(data)}")
-    known = {entry.name: entry for entry in dataclasses.fields(kind)}
-    types = get_type_hints(kind)
-    for name in data:
-        if name not in known:
-            near = _nearest(name, known)
-            hint = f"; did you mean {prefix}{near}?" if near else f"; known: {', '.join(known)}"
-            raise ConfigError(f"{where}: unknown field {prefix}{name}{hint}")
-    return kind(**{name: _value(types[name], value, where, prefix + name) for name, value in data.items()})
-
-
-_KINDS = {
-    int: "a whole number",
-    float: "a number",
-    str: "a string",
-    bool: "true or false",
-    dict: "a table",
-}
-
-
-def _value(kind: Any, value: Any, where: str, name: str) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return _build(kind, value, where, name + ".")  # type: ignore[arg-type]
-    if get_origin(kind) is list:
-        (inside,) = kind.__args__
-        if not isinstance(value, list):
-            what = "strings" if inside is str else "tables {conll = ..., ...}"
-            raise ConfigError(f"{where}: {name} should be a list of {what}")
-        return [_value(inside, item, where, f"{name}[{place}]") for place, item in enumerate(value)]
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    plain = get_origin(kind) or kind
-    if not isinstance(value, plain) or (kind is int and isinstance(value, bool)):
-        raise ConfigError(f"{where}: {name} should be {_KINDS[plain]}, not {_as_toml(value)}")
-    return value
-
-
-def _check_fields(section: Any, where: str, prefix: str) -> None:
-    """Refuse what a field's own description does not allow."""
-    for entry in dataclasses.fields(section):
-        value, allowed = getattr(section, entry.name), entry.metadata
-        name = f"{where}: {prefix}{entry.name} = {value!r}"
-        if dataclasses.is_dataclass(value):
-            _check_fields(value, where, f"{entry.name}.")
-        elif isinstance(value, list):
-            for place, item in enumerate(value):
-                if dataclasses.is_dataclass(item):
-                    _check_fields(item, where, f"{prefix}{entry.name}[{place}].")
-        if allowed.get("choices") and value not in allowed["choices"]:
-            raise ConfigError(f"{name}: choose {', '.join(allowed['choices'])}")
-        least, most, above = (allowed.get(key) for key in ("least", "most", "above"))
-        if least is not None and not value >= least:
-            raise ConfigError(f"{name} is out of range: at least {least:g}")
-        if above is not None and not value > above:
-            raise ConfigError(f"{name} is out of range: above {above:g}")
-        if most is not None and not value <= most:
-            raise ConfigError(f"{name} is out of range: at most {most:g}")
+    return f"{entry.name} = {as_toml(default)}  # {entry.metadata['doc']}"
 
 
 def _check(config: Config, where: str) -> None:
-    _check_fields(config, where, "")
     if not config.output:
         raise ConfigError(f"{where}: output names no folder for the run")
     for name, own in config.styles.items():
@@ -315,7 +256,7 @@ def _check(config: Config, where: str) -> None:
         if not isinstance(pair, list) or list(map(type, pair)) != [str, str]:
             raise ConfigError(
                 f"{where}: styles.{name} should be the name of a style, or a list of two, for constituents and "
-                f"dependencies, not {_as_toml(own)}"
+                f"dependencies, not {as_toml(own)}"
             )
     for name in ("train", "dev"):
         for place, text in enumerate(getattr(config.segmenter, name)):
@@ -397,7 +338,7 @@ def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[s
                 raise ConfigError(f"{where}.{name}: {path}: no such file")
             values = [line.split("\t")[0] for line in path.read_text(encoding="utf-8").splitlines()]
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise ConfigError(f'{where}.{name} = {_as_toml(values)}: give a list of values, or "@FILE"')
+            raise ConfigError(f'{where}.{name} = {as_toml(values)}: give a list of values, or "@FILE"')
         found[name] = values
     return found
 
@@ -443,13 +384,6 @@ def _apply(data: dict[str, Any], override: str, toml: Any) -> None:
     table[last] = value
 
 
-def _nearest(name: str, known: Any) -> str | None:
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), 1)
-    return near[0] if near else None
-
-
 def _toml() -> Any:
     try:
         import tomllib
@@ -459,11 +393,3 @@ def _toml() -> Any:
         import tomli
 
         return tomli
-
-
-def _as_toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value)

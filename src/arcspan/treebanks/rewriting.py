@@ -38,7 +38,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from arcspan.errors import FileError
+from arcspan.errors import ConfigError, FileError
+from arcspan.settings import described, read
 from arcspan.treebanks.conll import Block, is_number
 from arcspan.treebanks.pairs import Aligned, Pair, read_aligned
 from arcspan.treebanks.streams import Source, name_of, open_outputs
@@ -47,14 +48,15 @@ from arcspan.trees import ConstituencyTree, DependencyTree
 
 @dataclasses.dataclass(frozen=True)
 class ConstituentRule:
-    """Rename constituents `to` another label, or remove them (None), where all conditions hold; empty: any."""
+    """Rename constituents `to` another label, or remove them, where all conditions hold; empty: any."""
 
     label: frozenset[str]
     parent: frozenset[str] = frozenset()
     first: frozenset[str] = frozenset()
     second: frozenset[str] = frozenset()
-    words: int | None = None
+    words: int | None = described(None, least=1)
     to: str | None = None
+    remove: bool = False
 
     def holds(self, label: str, parent: str, tags: Sequence[str]) -> bool:
         """Whether the rule is about this constituent, whose words have these tags."""
@@ -112,66 +114,23 @@ def read_rules(path: Source) -> Rules:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits, a thousand brackets
         raise FileError(f"not TOML: {error}", path=path) from None
-    unknown = set(data) - {"constituents", "tags", "relations"}
-    if unknown:
-        what = f"unknown table {sorted(unknown)[0]!r}; there are [[constituents]], [[tags]] and [[relations]]"
-        raise FileError(what, path=path)
-    read: list[tuple[Any, ...]] = []
-    for name, kind in (("constituents", ConstituentRule), ("tags", TagRule), ("relations", RelationRule)):
-        tables = data.get(name, [])
-        if not isinstance(tables, list):
-            raise FileError(f"{name} is not a list of rules: write [[{name}]]", path=path)
-        rules = []
-        for number, table in enumerate(tables, 1):
-            try:
-                rules.append(_read_rule(kind, table))
-            except ValueError as error:
-                raise FileError(f"rule {number} of {name}: {error}", path=path) from None
-        read.append(tuple(rules))
-    if not any(read):
-        raise FileError("no rule in this file", path=path)
-    return Rules(*read)
-
-
-def _read_rule(kind: type[Any], table: Mapping[str, Any]) -> Any:
-    known = {field.name: field for field in dataclasses.fields(kind)}
-    subject = next(iter(known))
-    values = dict(table)
-    removes = values.pop("remove", False)
-    if kind is ConstituentRule and removes not in (True, False):
-        raise ValueError(f"remove is true or false, not {removes!r}")
-    if ("to" in values) == (removes is True) or (removes and kind is not ConstituentRule):
-        raise ValueError(f"it needs what to do: {'to or remove' if kind is ConstituentRule else 'to'}")
-    if subject not in values:
-        raise ValueError(f"it needs the {subject} that it is about")
-    for key, value in values.items():
-        if key not in known:
-            raise ValueError(f"unknown condition {key!r}; there are {', '.join(known)}")
-        if key == "words":
-            if type(value) is not int or value < 1:
-                raise ValueError(f"words is a number from 1, not {value!r}")
-        elif key == "to":
-            if not isinstance(value, str) or (not value and kind is not TagRule):
-                raise ValueError(f"to is a name, not {value!r}")
-        elif key == "word":
-            values[key] = _pattern(value)
-        else:
-            values[key] = _names(key, value)
-    return kind(**values)
-
-
-def _names(key: str, value: Any) -> frozenset[str]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{key} is a name or a list of names, not {value!r}")
-    return frozenset(names)
-
-
-def _pattern(value: Any) -> re.Pattern[str]:
     try:
-        return re.compile(value)
-    except (re.error, TypeError, RecursionError, OverflowError) as error:
-        raise ValueError(f"word is not a regular expression: {error}") from None
+        rules = read(Rules, data)
+        for name in data:
+            for place, table in enumerate(data[name]):
+                _check_rule(f"{name}[{place}]", getattr(rules, name)[place], table)
+    except ConfigError as error:
+        raise FileError(str(error), path=path) from None
+    if not any(data.values()):
+        raise FileError("no rule in this file", path=path)
+    return rules
+
+
+def _check_rule(place: str, rule: Any, table: Mapping[str, Any]) -> None:
+    removes = isinstance(rule, ConstituentRule) and rule.remove
+    if ("to" in table) == removes or ("to" in table and not rule.to and not isinstance(rule, TagRule)):
+        what = "to or remove" if isinstance(rule, ConstituentRule) else "to"
+        raise ConfigError(f"{place} does not say what to do: {what} is missing, empty, or one too many")
 
 
 def rewrite(pair: Pair, rules: Rules, changes: Counter[str] | None = None) -> Pair:
