@@ -26,7 +26,7 @@ from arcspan.trees.conllu import Multiword, format_conllu
 from arcspan.trees.words import one_line
 
 if TYPE_CHECKING:
-    from arcspan.rendering import Layout
+    from arcspan.rendering import Colours, Layer, Layout
 
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 
@@ -439,57 +439,57 @@ class Parse:
     def to_svg(
         self,
         *,
+        layers: Layer | None = None,
         layout: Layout = "auto",
         width: float = 1200.0,
         confidence: Confidence | None = None,
+        heads: bool = True,
+        colours: Colours = "auto",
         ids: bool = True,
-        style: bool = True,
     ) -> str:
         """A picture of the trees that there are; the options are those of `arcspan.rendering.to_svg`."""
         from arcspan.rendering import to_svg
 
-        return to_svg(*self.trees, layout=layout, width=width, confidence=confidence, ids=ids, style=style)
+        return to_svg(
+            *self.trees,
+            layers=layers,
+            layout=layout,
+            width=width,
+            confidence=confidence,
+            heads=heads,
+            colours=colours,
+            ids=ids,
+        )
 
-    def to_png(
-        self,
-        *,
-        scale: float = 2.0,
-        layout: Layout = "auto",
-        width: float = 1200.0,
-        confidence: Confidence | None = None,
-    ) -> bytes:
-        """The picture of `to_svg` as a PNG, `scale` times as large (needs the extra `pictures`)."""
+    def to_png(self, *, scale: float = 2.0, **options: Any) -> bytes:
+        """The picture of `to_svg(**options)` as a PNG, `scale` times as large (needs the extra `pictures`)."""
         from arcspan.rendering import to_png
 
-        return to_png(self.to_svg(layout=layout, width=width, confidence=confidence), scale)
+        return to_png(self.to_svg(**options), scale)
 
-    def to_pdf(
-        self, *, layout: Layout = "auto", width: float = 1200.0, confidence: Confidence | None = None
-    ) -> bytes:
-        """The picture of `to_svg` as a PDF of one page (needs the extra `pictures`)."""
+    def to_pdf(self, **options: Any) -> bytes:
+        """The picture of `to_svg(**options)` as a PDF of one page (needs the extra `pictures`)."""
         from arcspan.rendering import to_pdf
 
-        return to_pdf(self.to_svg(layout=layout, width=width, confidence=confidence))
+        return to_pdf(self.to_svg(**options))
 
-    def to_tikz(self, *, document: bool = True) -> str:
+    def to_tikz(self, *, layers: Layer | None = None, document: bool = True) -> str:
         """Both trees for LaTeX: a document, or a part of one; see `arcspan.rendering.to_tikz`."""
         from arcspan.rendering import to_tikz
 
-        return to_tikz(*self.trees, document=document)
+        return to_tikz(*self.trees, layers=layers, document=document)
 
-    def to_html(
-        self, *, title: str = "arcspan", layout: Layout = "auto", confidence: Confidence | None = None
-    ) -> str:
-        """A stand-alone page with the picture under the original text."""
+    def to_html(self, *, confidence: Confidence | None = None, **options: Any) -> str:
+        """A stand-alone page with the picture under the original text; see `arcspan.rendering.to_html`."""
         from arcspan.rendering import to_html
 
-        return to_html([self.trees], title=title, texts=[self.text], confidence=[confidence], layout=layout)
+        return to_html([self.trees], texts=[self.text], confidence=[confidence], **options)
 
-    def draw(self, *, width: int | None = None, colour: bool = False, layout: Layout = "auto") -> str:
-        """Both trees drawn with text; the options are those of `arcspan.rendering.draw_terminal`."""
+    def draw(self, **options: Any) -> str:
+        """Both trees drawn as text; the options are those of `arcspan.rendering.draw_terminal`."""
         from arcspan.rendering import draw_terminal
 
-        return draw_terminal(*self.trees, width=width, colour=colour, layout=layout)
+        return draw_terminal(*self.trees, **options)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

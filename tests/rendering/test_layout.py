@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from arcspan.errors import TreeError
 from arcspan.rendering import draw_terminal, to_html, to_svg, to_tikz
 from arcspan.rendering.layout import arrange, columns, is_right_to_left, visible
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.rendering.examples import ARABIC, LOGIC, LOGIC_ARCS, random_pair
 
 
@@ -25,10 +25,6 @@ def test_constituents_of_the_papers_sentence_have_the_papers_heads() -> None:
     ]
     assert picture.above == (1, 2, 3, 3, 3, 4, 0)
     assert [edge.spine for edge in picture.edges()[:5]] == [False, False, True, False, False]
-
-
-def test_the_lexical_tree_alone_is_enough() -> None:
-    assert arrange(None, None, LexicalTree.join(LOGIC, LOGIC_ARCS)) == arrange(LOGIC, LOGIC_ARCS)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 30))

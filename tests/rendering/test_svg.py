@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 import arcspan
 from arcspan.errors import ArcspanError
 from arcspan.rendering import draw_terminal, to_png, to_svg
-from arcspan.rendering.elements import COLOURS, width
+from arcspan.rendering.elements import COLOURS, Look, width
 from arcspan.rendering.layout import arrange
 from arcspan.rendering.svg import Wide
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.rendering.examples import (
     ARABIC,
     ARABIC_ARCS,
@@ -101,7 +101,7 @@ def test_the_tree_is_above_the_words_and_the_arcs_are_below() -> None:
 
 
 def test_a_confidence_that_is_none_is_refused() -> None:
-    with pytest.raises(ArcspanError, match=r"what Parse\.confidence gives, not True"):
+    with pytest.raises(ArcspanError, match=r"takes the value of Parse\.confidence, not True"):
         to_svg(LOGIC, LOGIC_ARCS, confidence=True)  # type: ignore[arg-type]
 
 
@@ -168,7 +168,7 @@ def test_no_text_lies_on_another_or_outside(layout: str, room: float, seed: int,
 
 @given(st.integers(0, 10**6), st.integers(2, 40))
 def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) -> None:
-    drawing = Wide(arrange(*random_pair(seed, n)), None, True)
+    drawing = Wide(arrange(*random_pair(seed, n)), Look())
     places: dict[int, list[float]] = {}
     for (_, word), offset in drawing.ports.offsets.items():
         places.setdefault(word, []).append(offset)
@@ -177,10 +177,10 @@ def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) ->
 
 
 def test_a_script_from_right_to_left_begins_at_the_right() -> None:
-    wide = Wide(arrange(ARABIC, ARABIC_ARCS), None, True)
+    wide = Wide(arrange(ARABIC, ARABIC_ARCS), Look())
     assert wide.places == sorted(wide.places, reverse=True)
     assert 'direction="rtl"' in to_svg(ARABIC, ARABIC_ARCS)
-    wide = Wide(arrange(CHINESE, CHINESE_ARCS), None, True)
+    wide = Wide(arrange(CHINESE, CHINESE_ARCS), Look())
     assert wide.places == sorted(wide.places)
 
 
@@ -234,7 +234,7 @@ def test_the_layout_is_the_widest_that_fits_unless_one_is_named(
 def test_an_unknown_layout_is_refused_with_those_that_there_are() -> None:
     for draw in (to_svg, draw_terminal):
         with pytest.raises(
-            ArcspanError, match="unknown layout 'round': choose among auto, wide, tall, indented"
+            ArcspanError, match="unknown layout 'round': choose one of auto, wide, tall, indented"
         ):
             draw(LOGIC, LOGIC_ARCS, layout="round")  # type: ignore[arg-type,operator]
 
@@ -262,7 +262,7 @@ def test_where_arcs_have_no_room_numbers_tell_the_heads() -> None:
 
 def test_programs_without_css_see_the_same_picture() -> None:
     """Issue 21: the halo of labels and all colours are attributes, and all of the style is inside @supports."""
-    plain = to_svg(LOGIC, LOGIC_ARCS, style=False)
+    plain = to_svg(LOGIC, LOGIC_ARCS, colours="light")
     assert "<style" not in plain and "var(" not in plain
     relation = parts(plain, "arc")[0].find(f"{SVG}text")
     assert relation is not None
@@ -291,10 +291,32 @@ def test_librsvg_and_our_own_renderer_see_the_colours_of_a_browser(layout: str) 
             assert colours.get(tuple(bytes.fromhex(value[1:])), 0) > 10, name
 
 
-def test_the_lexical_tree_decides_on_heads() -> None:
-    lexical = LexicalTree.join(LOGIC.without_wrapper(), LOGIC_ARCS)
-    assert to_svg(LOGIC, LOGIC_ARCS, lexical=lexical) == to_svg(LOGIC, LOGIC_ARCS)
-    assert to_svg(LOGIC, None, lexical=lexical).count('class="spine"') == 5
+@LAYOUTS
+def test_one_of_two_trees_is_drawn_with_the_heads_of_the_other(layout: str) -> None:
+    brackets = to_svg(LOGIC, LOGIC_ARCS, layers="constituency", layout=layout)  # type: ignore[arg-type]
+    assert not parts(brackets, "arc")
+    assert brackets.count('class="spine"') == to_svg(LOGIC, LOGIC_ARCS).count('class="spine"') > 0
+    arcs = to_svg(LOGIC, LOGIC_ARCS, layers="dependency", layout=layout)  # type: ignore[arg-type]
+    assert arcs == to_svg(None, LOGIC_ARCS, layout=layout)  # type: ignore[arg-type]
+    with pytest.raises(ArcspanError, match="no dependency tree"):
+        to_svg(LOGIC, None, layers="dependency")
+    with pytest.raises(ArcspanError, match="unknown layer 'both': choose one of constituency, dependency"):
+        to_svg(LOGIC, LOGIC_ARCS, layers="both")  # type: ignore[arg-type]
+
+
+def test_heads_can_be_left_out() -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS, heads=False)
+    assert 'class="spine"' not in svg and 'class="head"' not in svg
+    assert len(parts(svg, "constituent")) == len(LOGIC.without_wrapper().spans)
+
+
+@LAYOUTS
+def test_black_and_white_has_no_other_colour(layout: str) -> None:
+    svg = to_svg(LOGIC, LOGIC_ARCS, colours="black", layout=layout, confidence=CONFIDENCE)  # type: ignore[arg-type]
+    assert set(re.findall(r"#[0-9a-f]{6}", svg)) == {"#000000", "#ffffff"}
+    assert "<style" not in svg and "stroke-dasharray" in svg
+    with pytest.raises(ArcspanError, match="unknown colours 'pink': choose one of auto, light, black"):
+        to_svg(LOGIC, LOGIC_ARCS, colours="pink")  # type: ignore[arg-type]
 
 
 def test_light_and_dark_colours_are_variables() -> None:

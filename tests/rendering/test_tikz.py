@@ -42,7 +42,9 @@ def test_a_part_of_a_document_has_a_forest_and_arcs_and_nothing_around_them() ->
     part = to_tikz(LOGIC, LOGIC_ARCS, document=False)
     assert part.startswith("\\begin{forest}") and part.endswith("\\end{dependency}\n")
     assert "[{NN}, edge={very thick} [{role}, edge={very thick}]]" in part and "[{DT} [{a}]]" in part
-    assert "{Logic} \\& {plays} \\& {a} \\&" in part
+    words, tags = part.split("\\begin{deptext}[column sep=1em]\n")[1].split("\n")[:2]
+    assert words == " \\& ".join(f"{{{word}}}" for word in LOGIC.words) + " \\\\"
+    assert tags == " \\& ".join(f"{{{tag}}}" for tag in LOGIC.tags) + " \\\\"
     assert "\\depedge{2}{1}{nsubj}" in part and "\\deproot[edge unit distance=5ex]{2}{root}" in part
     assert to_tikz(LOGIC, LOGIC_ARCS).count("\\documentclass") == 1
 
@@ -50,6 +52,8 @@ def test_a_part_of_a_document_has_a_forest_and_arcs_and_nothing_around_them() ->
 def test_one_tree_alone_is_written() -> None:
     assert "dependency}" not in to_tikz(LOGIC, None, document=False)
     assert "forest" not in to_tikz(None, LOGIC_ARCS, document=False)
+    alone = to_tikz(LOGIC, LOGIC_ARCS, layers="constituency", document=False)
+    assert "dependency}" not in alone and "edge={very thick}" in alone
 
 
 def test_brackets_are_balanced_whatever_the_words_say() -> None:

@@ -1,20 +1,25 @@
-"""What every SVG of a sentence is made of: sizes of type, colours, groups that say what they are.
+"""The parts that every SVG of a sentence shares: font sizes, colours, groups with data attributes.
 
-A layout says where things are (`across`, `constituent_parts`, ...); what is common stands here:
-the groups with their data attributes and titles, and the order in which they are painted.
+A layout decides where things go (`across`, `constituent_parts`, ...). The groups with their titles and the order in
+which they are painted are the same for all layouts, and are here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from math import inf
+from typing import Literal, get_args
 
 from arcspan.errors import ArcspanError
 from arcspan.rendering.layout import Arc, Confidence, Constituent, Picture, columns, is_right_to_left
 
-# Colours on light and on dark paper. Those of the bands are of what is not sure, where probabilities are known.
+Colours = Literal["auto", "light", "black"]
+"""Colours that follow the page and its dark mode, colours that stay light, or black and white."""
+
+# On light and on dark paper. The last three mark constituents and arcs of lower probability.
 COLOURS = {
     "ink": ("#1b1f24", "#e8eaed"),
     "muted": ("#6a737d", "#9aa4af"),
@@ -26,7 +31,8 @@ COLOURS = {
     "doubtful": ("#bf5600", "#ff9d52"),
     "unsure": ("#c2156b", "#ff86bd"),
 }
-INK, MUTED, LINE, SPINE, BLUE, PAPER, *_ = (light for light, _ in COLOURS.values())
+LIGHT = {name: light for name, (light, _) in COLOURS.items()}
+BLACK = {name: "#ffffff" if name == "paper" else "#000000" for name in COLOURS}
 BANDS = (
     ("sure", 0.95, "at least 95%"),
     ("likely", 0.8, "80–95%"),
@@ -37,11 +43,11 @@ FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-
 WORD, TAG, LABEL, HEAD, RELATION = 16.0, 10.5, 13.0, 9.5, 11.0  # sizes of type
 # by the class of a text; "beside" is a relation beside its word
 SIZES = {"form": WORD, "tag": TAG, "label": LABEL, "head": HEAD, "relation": RELATION, "beside": RELATION}
-LOOKS = {
-    "tag": f' fill="{MUTED}"',
+LOOKS = {  # besides the size; {} is filled with colours
+    "tag": ' fill="{muted}"',
     "label": ' font-weight="600"',
-    "head": f' fill="{SPINE}"',
-    "relation": f' stroke="{PAPER}" stroke-width="5" stroke-linejoin="round" paint-order="stroke"',
+    "head": ' fill="{head}"',
+    "relation": ' stroke="{paper}" stroke-width="5" stroke-linejoin="round" paint-order="stroke"',
 }
 MARGIN = 18.0
 CORNER = 6.0
@@ -52,8 +58,8 @@ def _variables(shade: int) -> str:
     return ";".join(f"--as-{name}:var(--arcspan-{name},{both[shade]})" for name, both in COLOURS.items())
 
 
-# Attributes say how a picture looks, so that it looks the same in programs that know little of CSS. The style only
-# lets the page and the dark mode change colours; programs without variables do not look into @supports.
+# Attributes carry sizes and colours, so that programs with little CSS draw the same picture. The style only lets the
+# page and the dark mode change colours; programs without CSS variables skip @supports.
 STYLE = f"""
 @supports(color:var(--as-ink)){{
 .arcspan{{{_variables(0)}}}
@@ -73,11 +79,29 @@ STYLE = f"""
 """
 
 
+@dataclass(frozen=True)
+class Look:
+    """How a picture is drawn in any layout; the fields are options of `to_svg`."""
+
+    width: float = inf
+    confidence: Confidence | None = None
+    heads: bool = True
+    colours: Colours = "auto"
+    ids: bool = True
+
+    def __post_init__(self) -> None:
+        if self.confidence is not None and not hasattr(self.confidence, "arcs"):
+            raise ArcspanError(f"confidence takes the value of Parse.confidence, not {self.confidence!r}")
+        if self.colours not in get_args(Colours):
+            known = ", ".join(get_args(Colours))
+            raise ArcspanError(f"unknown colours {self.colours!r}: choose one of {known}")
+
+
 class Drawing(ABC):
     """A picture with coordinates; `svg` puts its parts together.
 
-    A point is given as the place `along` the words and the place `across`, away from them: x and y where words
-    are side by side, y and x where they are below each other (`turned`). `room` is the width that there is.
+    A point has a coordinate `along` the words and one `across`, away from them: x and y where words are side by
+    side, y and x where they are below each other (`turned`).
     """
 
     turned = False
@@ -91,13 +115,10 @@ class Drawing(ABC):
     root: float | None = None  # the length of the root's arc, where that does not depend on its level
     drop = 0.0  # how far from a constituent's middle the edges to its children begin, along
 
-    def __init__(self, picture: Picture, confidence: Confidence | None, ids: bool, room: float = inf) -> None:
-        if confidence is not None and not hasattr(confidence, "arcs"):
-            raise ArcspanError(f"confidence is what Parse.confidence gives, not {confidence!r}")
+    def __init__(self, picture: Picture, look: Look) -> None:
         self.picture = picture
-        self.confidence = confidence
-        self.ids = ids
-        self.room = room
+        self.look = look
+        self.colours = BLACK if look.colours == "black" else LIGHT
         self.rtl = is_right_to_left(picture.words)
         self.ports = Ports(picture)
         self.anchors = []
@@ -135,10 +156,10 @@ class Drawing(ABC):
     def background(self) -> Iterator[str]:
         """What lies under everything else."""
         size = f'width="{number(self.width)}" height="{number(self.height)}"'
-        yield f'<rect class="paper" {size} rx="8" fill="{PAPER}"/>'
+        yield f'<rect class="paper" {size} rx="8" fill="{self.colours["paper"]}"/>'
 
-    def svg(self, style: bool = True) -> str:
-        """The whole document; `style` lets a page and the dark mode change its colours."""
+    def svg(self) -> str:
+        """The whole document."""
         legend = self._legend()
         width, height = number(self.width), number(self.height)
         return "\n".join(
@@ -146,7 +167,7 @@ class Drawing(ABC):
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="arcspan" viewBox="0 0 {width} {height}" '
                 f'width="{width}" height="{height}" role="img" fill="none" font-family="{FONTS}">',
                 f"<title>{escape(' '.join(self.picture.words))}</title>",
-                *([f"<style>{STYLE}</style>"] if style else []),
+                *([f"<style>{STYLE}</style>"] if self.look.colours == "auto" else []),
                 *self.background(),
                 *self._edges(),
                 *self._constituents(),
@@ -159,21 +180,21 @@ class Drawing(ABC):
         )
 
     def _legend(self) -> list[str]:
-        """What the colours of probabilities mean, below the picture, which grows for it."""
-        if self.confidence is None:
+        """The colours of probabilities explained, below the picture, which grows for it."""
+        sure = self.look.confidence
+        if sure is None:
             return []
-        shown = [(one.i, one.j) for one in self.picture.constituents]
-        known = [*(self.confidence.spans.get(span) for span in shown), *self.confidence.arcs]
-        bands = {_band(sure) for sure in known}
+        spans = [sure.spans.get((one.i, one.j)) for one in self.picture.constituents]
+        bands = {_band(probability) for probability in [*spans, *(sure.arcs if self.picture.arcs else ())]}
         x, y = MARGIN, self.height + 2
-        found = ['<g class="legend">', text("tag", x, y, "probability", anchor="start")]
+        found = ['<g class="legend">', self.text("tag", x, y, "probability", anchor="start")]
         x += width("probability", TAG) + 8
         for name, _, meaning in BANDS:
             if name in bands:
-                colour = COLOURS.get(name, COLOURS["ink"])[0]
                 found.append(
-                    f'<g class="{name}" fill="{colour}"><circle cx="{number(x)}" cy="{number(y - 3.5)}" r="4"/>'
-                    f"{text('tag', x + 8, y, meaning, anchor='start')}</g>"
+                    f'<g class="{name}" fill="{self.colours.get(name, self.colours["ink"])}">'
+                    f'<circle cx="{number(x)}" cy="{number(y - 3.5)}" r="4"/>'
+                    f"{self.text('tag', x + 8, y, meaning, anchor='start')}</g>"
                 )
                 x += width(meaning, TAG) + 22
         self.height += 12
@@ -186,6 +207,7 @@ class Drawing(ABC):
         for parent, child, word, spine in self.picture.edges():
             if parent < 0:
                 continue
+            spine = spine and self.look.heads
             _, start, bend = self.across(parent)
             at = self.anchors[parent]
             if word:
@@ -195,14 +217,18 @@ class Drawing(ABC):
                 one = self.picture.constituents[child]
                 to, (end, *_) = self.anchors[child], self.across(child)
                 data = self._data(span=f"{one.i},{one.j}", head=one.head if spine else None)
-            look = f'class="spine" stroke="{SPINE}" stroke-width="2.6"' if spine else 'class="edge"'
+            look = (
+                f'class="spine" stroke="{self.colours["head"]}" stroke-width="2.6"'
+                if spine
+                else 'class="edge"'
+            )
             points = [(at, start), (to, end)]
             if at != to:
                 at += self.drop
                 points = [(at, start), (at, bend), (to, bend), (to, end)]
             found.append((spine, f'<path {look}{data} d="{self.path(*points, radius=CORNER)}"/>'))
         if found:
-            yield f'<g class="edges" stroke="{LINE}" stroke-width="1.2">'
+            yield f'<g class="edges" stroke="{self.colours["line"]}" stroke-width="1.2">'
             yield from (line for _, line in sorted(found, key=lambda line: line[0]))
             yield "</g>"
 
@@ -219,12 +245,12 @@ class Drawing(ABC):
     def _constituents(self) -> Iterator[str]:
         for position, one in enumerate(self.picture.constituents):
             head = f"head: {self.picture.words[one.head - 1]}" if one.head else "no single head"
-            sure = self.confidence.spans.get((one.i, one.j)) if self.confidence is not None else None
+            sure = self.look.confidence.spans.get((one.i, one.j)) if self.look.confidence else None
             words = f"word {one.j}" if one.j - one.i == 1 else f"words {one.i + 1}–{one.j}"
             span = f"{one.i},{one.j}"
             data = self._data(span=span, label=one.label, head=one.head or None, confidence=sure)
             italic = ' font-style="italic"' if _band(sure) == "unsure" else ""
-            yield f'<g{_look("constituent", sure)} fill="{_colour(sure, INK)}"{italic}{data}>'
+            yield f'<g{_look("constituent", sure)} fill="{self._colour(sure, "ink")}"{italic}{data}>'
             yield _title([one.label, words, head, _percent(sure)])
             yield from self.constituent_parts(position, one)
             yield "</g>"
@@ -239,18 +265,18 @@ class Drawing(ABC):
                 relation = (
                     f"{arc.relation} of {self.picture.words[arc.head - 1]}" if arc.head else arc.relation
                 )
-            yield f'<g class="word" fill="{INK}"{data}>{_title([f"{position} {word}", tag, relation])}'
+            yield f'<g class="word" fill="{self.colours["ink"]}"{data}>{_title([f"{position} {word}", tag, relation])}'
             yield from self.word_parts(position, word, tag)
             yield "</g>"
 
     def _arcs(self) -> Iterator[str]:
         """Arcs from the outermost to the innermost."""
         for arc in sorted(self.picture.arcs, key=lambda arc: -arc.level):
-            sure = self.confidence.arcs[arc.modifier - 1] if self.confidence is not None else None
+            sure = self.look.confidence.arcs[arc.modifier - 1] if self.look.confidence else None
             data = self._data(word=arc.modifier, head=arc.head, label=arc.relation, confidence=sure)
             head = self.picture.words[arc.head - 1] if arc.head else "root"
             about = [f"{head} → {self.picture.words[arc.modifier - 1]}", arc.relation, _percent(sure)]
-            colour = _colour(sure, BLUE)
+            colour = self._colour(sure, "arc")
             yield f'<g{_look("arc", sure)} fill="{colour}"{data}>{_title(about)}'
             yield from self._arc_parts(arc, f'fill="none" stroke="{colour}" stroke-width="1.4"', _band(sure))
             yield "</g>"
@@ -272,8 +298,21 @@ class Drawing(ABC):
         if arc.relation:
             yield self.relation(arc, at, level)
 
+    def text(
+        self, kind: str, x: float, y: float, content: str, *, rtl: bool = False, anchor: str = "middle"
+    ) -> str:
+        """A text element, escaped; its colour is that of its group unless its kind has one."""
+        look = LOOKS.get(kind, "").format(**self.colours) + (' direction="rtl"' if rtl else "")
+        return (
+            f'<text class="{kind}" x="{number(x)}" y="{number(y)}" font-size="{SIZES[kind]:g}" '
+            f'text-anchor="{anchor}"{look}>{escape(content, quote=False)}</text>'
+        )
+
+    def _colour(self, probability: float | None, otherwise: str) -> str:
+        return self.colours.get(_band(probability), self.colours[otherwise])
+
     def _data(self, **values: object) -> str:
-        if not self.ids:
+        if not self.look.ids:
             return ""
         shown = {key: f"{value:.4f}" if isinstance(value, float) else value for key, value in values.items()}
         return "".join(
@@ -337,15 +376,6 @@ def _width(character: str) -> float:
     return (0.0, 0.62, 1.05)[columns(character)]
 
 
-def text(kind: str, x: float, y: float, content: str, *, rtl: bool = False, anchor: str = "middle") -> str:
-    """A text element, escaped; its colour is that of its group unless its kind has one."""
-    direction = ' direction="rtl"' if rtl else ""
-    return (
-        f'<text class="{kind}" x="{number(x)}" y="{number(y)}" font-size="{SIZES[kind]:g}" '
-        f'text-anchor="{anchor}"{LOOKS.get(kind, "")}{direction}>{escape(content, quote=False)}</text>'
-    )
-
-
 def _band(probability: float | None) -> str:
     """The name of the band of a probability; what is not known is drawn like what is sure."""
     return next(name for name, least, _ in BANDS if probability is None or probability >= least)
@@ -354,10 +384,6 @@ def _band(probability: float | None) -> str:
 def _look(kind: str, probability: float | None) -> str:
     band = _band(probability)
     return f' class="{kind}"' if band == "sure" else f' class="{kind} {band}"'
-
-
-def _colour(probability: float | None, otherwise: str) -> str:
-    return COLOURS.get(_band(probability), (otherwise,))[0]
 
 
 def _title(parts: list[str]) -> str:

@@ -1,12 +1,11 @@
-"""What every picture of a sentence shares: who hangs from whom, how high, and how wide text is.
+"""The arrangement that all pictures of a sentence share: parents, levels, heads and the width of text.
 
-Constituents stand above their head word, on a level that is one more than their highest child's. So the
-path from a constituent down its heads to the word is one straight line, the lines of two constituents
-never cross, and a label can only meet labels of its own column. Arcs get levels in the same way: an arc
-lies outside every arc that it covers.
+A constituent is placed above its head word, one level above its highest child. So the path from a constituent
+down to its head word is a straight line, the lines of two constituents never cross, and a label can only collide with
+labels in its own column. Arcs get levels in the same way: an arc lies outside every arc that it covers.
 
-Trees that do not fit each other are drawn as well: a constituent without one head word stands in the
-middle of what it covers, and crossing arcs are on different levels.
+Incompatible trees are drawn as well: a constituent without a single head word is placed in the middle of its span,
+and crossing arcs are on different levels.
 """
 
 from __future__ import annotations
@@ -16,19 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from arcspan.errors import ArcspanError, TreeError
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+from arcspan.trees import ConstituencyTree, DependencyTree
 
 Size = TypeVar("Size", int, float)  # columns of a terminal, or units of an SVG
 
 Layout = Literal["auto", "wide", "tall", "indented"]
 """Words side by side, one word per line, an indented list, or the first of these that fits."""
 
+Layer = Literal["constituency", "dependency"]
+"""One of the two trees."""
+
 
 def layouts(layout: str) -> list[str]:
     """The layouts to try, widest first; the last of them is taken in any case."""
     known = list(get_args(Layout))
     if layout not in known:
-        raise ArcspanError(f"unknown layout {layout!r}: choose among {', '.join(known)}")
+        raise ArcspanError(f"unknown layout {layout!r}: choose one of {', '.join(known)}")
     return known[1:] if layout == "auto" else [layout]
 
 
@@ -69,7 +71,7 @@ class Arc(NamedTuple):
 class Edge(NamedTuple):
     """The line from the constituent `parent` to a constituent or a word right under it, on the way to its head or not.
 
-    Constituents are told by their positions, words from 1; what is not there is -1 and 0.
+    Constituents are given by position, words from 1; a missing constituent is -1, a missing word 0.
     """
 
     parent: int
@@ -186,27 +188,35 @@ class Picture(NamedTuple):
 
 
 def arrange(
-    c_tree: ConstituencyTree | None, d_tree: DependencyTree | None, lexical: LexicalTree | None = None
+    c_tree: ConstituencyTree | None, d_tree: DependencyTree | None, layers: str | None = None
 ) -> Picture:
-    """Levels and heads of two trees over the same words; either may be missing."""
-    if lexical is not None and c_tree is None and d_tree is None:
-        c_tree, d_tree = lexical.split()
-    if c_tree is None and d_tree is None:
-        raise TreeError("nothing to draw: give a constituency tree, a dependency tree, or both")
+    """Levels and heads of two trees over the same words; either may be missing.
+
+    With `layers`, one tree is drawn; a constituency tree alone still takes its heads from the dependencies.
+    """
+    trees = {"constituency": c_tree, "dependency": d_tree}
+    if layers is not None and layers not in trees:
+        raise ArcspanError(f"unknown layer {layers!r}: choose one of {', '.join(trees)}")
+    drawn = [tree for name, tree in trees.items() if tree is not None and layers in (None, name)]
+    if not drawn:
+        raise TreeError(
+            "nothing to draw: give a constituency tree, a dependency tree, or both"
+            if layers is None
+            else f"nothing to draw: this sentence has no {layers} tree"
+        )
     if c_tree is not None and d_tree is not None and len(c_tree) != len(d_tree):
         raise TreeError(
             f"trees over different words: {len(c_tree)} constituency, {len(d_tree)} dependency leaves"
         )
-    trees = [tree for tree in (c_tree, d_tree) if tree is not None]
-    known = [tags for tree in trees for tags in (tree.tags, getattr(tree, "upos", ())) if any(tags)]
-    words = tuple(map(visible, trees[0].words))
-    heads = lexical.heads if lexical is not None else d_tree.heads if d_tree is not None else None
-    spans = c_tree.without_wrapper().spans if c_tree is not None else ()
+    known = [tags for tree in drawn for tags in (tree.tags, getattr(tree, "upos", ())) if any(tags)]
+    words = tuple(map(visible, drawn[0].words))
+    spans = c_tree.without_wrapper().spans if c_tree is not None and layers != "dependency" else ()
+    heads = d_tree.heads if d_tree is not None else None
     return Picture(
         words,
         tuple(map(visible, known[0])) if known else ("",) * len(words),
         *_constituents(spans, heads, len(words)),
-        _arcs(d_tree) if d_tree is not None else (),
+        _arcs(d_tree) if d_tree is not None and layers != "constituency" else (),
     )
 
 

@@ -1,60 +1,65 @@
 """One SVG of a sentence: constituents above the words, dependency arcs below them.
 
-Plain SVG text, no drawing library: a picture is a few hundred lines and boxes, and the page, the notebook
-and the README need no more than a browser. Attributes carry sizes and colours, so that every program draws them
-alike; in browsers colours are CSS variables as well, with a light and a dark set: whoever embeds the picture may
-set `--arcspan-ink`, `--arcspan-muted`, `--arcspan-line`, `--arcspan-head`, `--arcspan-arc`, `--arcspan-paper`, and
-`--arcspan-likely`, `--arcspan-doubtful` and `--arcspan-unsure` for what is not sure.
+Plain SVG text without a drawing library: a picture has a few hundred lines and boxes, and needs nothing but a browser.
+Attributes carry sizes and colours, so that all programs draw the same picture. In browsers colours are also CSS
+variables with a light and a dark set: a page that embeds the picture may set `--arcspan-ink`, `--arcspan-muted`,
+`--arcspan-line`, `--arcspan-head`, `--arcspan-arc` and `--arcspan-paper`, and for lower probabilities
+`--arcspan-likely`, `--arcspan-doubtful` and `--arcspan-unsure`.
 """
 
 from __future__ import annotations
 
-from arcspan.rendering.elements import HEAD, LABEL, MARGIN, RELATION, SIZES, TAG, WORD, Drawing, text
+from arcspan.rendering.elements import HEAD, LABEL, MARGIN, RELATION, SIZES, TAG, WORD, Colours, Drawing, Look
 from arcspan.rendering.elements import width as width_of
-from arcspan.rendering.layout import Arc, Confidence, Constituent, Layout, arrange, layouts
+from arcspan.rendering.layout import Arc, Confidence, Constituent, Layer, Layout, Picture, arrange, layouts
 from arcspan.rendering.tall import Indented, Tall
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
+from arcspan.trees import ConstituencyTree, DependencyTree
 
 PITCH = 36.0  # from one level of constituents to the next
-LONG = 300.0  # an arc whose ends are not seen together
+LONG = 300.0  # the length from which a relation is written near the modifier
 
 
 def to_svg(
     c_tree: ConstituencyTree | None,
     d_tree: DependencyTree | None,
     *,
-    lexical: LexicalTree | None = None,
-    confidence: Confidence | None = None,
-    ids: bool = True,
+    layers: Layer | None = None,
     layout: Layout = "auto",
     width: float = 1200.0,
-    style: bool = True,
+    confidence: Confidence | None = None,
+    heads: bool = True,
+    colours: Colours = "auto",
+    ids: bool = True,
 ) -> str:
     """Draw both trees of a sentence (or one, where the other is None) as one SVG document.
 
-    The path from each constituent to its head word is a thick line, with the head word in small type under
-    the label. With `ids`, elements say what they are: groups `.constituent` carry data-span="i,j",
-    data-label and data-head, `.word` carry data-word, data-tag and data-head, `.arc` carry data-word,
-    data-head and data-label, and all of them data-confidence where `confidence` is given; then colours tell how
-    probable constituents and arcs are, and a legend what they mean. `lexical` overrules `d_tree` on which words are
-    heads. Without `style`, nobody can change the colours: no dark mode.
-
-    The layout "wide" has words side by side, "tall" one word per line with constituents to its left and arcs to its
-    right, "indented" is a list of words and constituents for narrow pages. "auto" is the first of them that is not
-    wider than `width`, and "indented" tries to be so narrow.
+    layers      "constituency" or "dependency" to draw one of the two trees
+    layout      "wide": words side by side; "tall": one word per line, constituents to its left and arcs to its
+                right; "indented": a list of words and constituents for narrow pages; "auto": the first of them
+                that is not wider than `width`
+    confidence  `Parse.confidence`, to show in colours how probable constituents and arcs are, with a legend
+    heads       show the head of every constituent: a thick line to it, and the word under the label
+    colours     "auto" follows the page and its dark mode, "light" stays as it is, "black" is black and white
+    ids         give elements data attributes: groups `.constituent` carry data-span="i,j", data-label and
+                data-head, `.word` data-word, data-tag and data-head, `.arc` data-word, data-head and data-label,
+                all of them data-confidence where it is known
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> svg = to_svg(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))
     >>> 'data-span="0,1" data-label="NP" data-head="1"' in svg
     True
     """
-    picture = arrange(c_tree, d_tree, lexical)
-    *rest, last = layouts(layout)
-    for name in rest:
-        drawing = DRAWINGS[name](picture, confidence, ids, width)
-        if drawing.width <= width:
-            return drawing.svg(style)
-    return DRAWINGS[last](picture, confidence, ids, width).svg(style)
+    look = Look(width, confidence, heads, colours, ids)
+    return draw(arrange(c_tree, d_tree, layers), layout, look).svg()
+
+
+def draw(picture: Picture, layout: Layout, look: Look) -> Drawing:
+    """The drawing in a layout; for "auto" the first that fits the width, or else the narrowest."""
+    drawings = (DRAWINGS[name](picture, look) for name in layouts(layout))
+    for drawing in drawings:
+        if drawing.width <= look.width:
+            break
+    return drawing
 
 
 class Wide(Drawing):
@@ -81,6 +86,9 @@ class Wide(Drawing):
         self.arcs_edge = self.words_y + (TAG + 9 if any(picture.tags) else 5)
         self.height = self.arcs_edge + (picture.depth * self.arc_pitch + 14 if picture.arcs else 0) + MARGIN
 
+    def _shows_head(self, one: Constituent) -> bool:
+        return self.look.heads and one.head > 0 and one.j - one.i > 1
+
     def _label_y(self, one: Constituent) -> float:
         return self.words_y - WORD - one.level * PITCH + LABEL
 
@@ -92,7 +100,7 @@ class Wide(Drawing):
         """Edges end above the label, and begin under it or its head word."""
         one = self.picture.constituents[position]
         y = self._label_y(one)
-        start = y + (HEAD + 5 if _shows_head(one) else 4)
+        start = y + (HEAD + 5 if self._shows_head(one) else 4)
         return y - LABEL, start, start + 4
 
     def port(self, arc: Arc, word: int) -> float:
@@ -103,18 +111,18 @@ class Wide(Drawing):
     def constituent_parts(self, position: int, one: Constituent) -> list[str]:
         """The label, and the head word under it unless that is the only word."""
         x, y = self.anchors[position], self._label_y(one)
-        parts = [text("label", x, y, one.label or "∅")]
-        if _shows_head(one):
+        parts = [self.text("label", x, y, one.label or "∅")]
+        if self._shows_head(one):
             head = self.picture.words[one.head - 1]
-            parts.append(text("head", x, y + HEAD + 1, head, rtl=self.rtl))
+            parts.append(self.text("head", x, y + HEAD + 1, head, rtl=self.rtl))
         return parts
 
     def word_parts(self, position: int, word: str, tag: str) -> list[str]:
         """The word, and its tag under it."""
         x = self.places[position - 1]
-        parts = [text("form", x, self.words_y, word, rtl=self.rtl)]
+        parts = [self.text("form", x, self.words_y, word, rtl=self.rtl)]
         if tag:
-            parts.append(text("tag", x, self.words_y + TAG + 4, tag))
+            parts.append(self.text("tag", x, self.words_y + TAG + 4, tag))
         return parts
 
     def relation(self, arc: Arc, at: float, level: float) -> str:
@@ -125,11 +133,7 @@ class Wide(Drawing):
             x = (from_x + at) / 2
             if abs(from_x - at) > LONG:
                 x = at + (1 if from_x > at else -1) * (40 + width_of(arc.relation, RELATION) / 2)
-        return text("relation", x, y, arc.relation)
-
-
-def _shows_head(one: Constituent) -> bool:
-    return one.head > 0 and one.j - one.i > 1
+        return self.text("relation", x, y, arc.relation)
 
 
 DRAWINGS: dict[str, type[Drawing]] = {"wide": Wide, "tall": Tall, "indented": Indented}

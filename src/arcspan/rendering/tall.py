@@ -1,27 +1,16 @@
 """The SVG with one word per line: constituents to its left, its relation and arcs to its right.
 
-Sixty words side by side are as wide as three screens; one below the other they are a page. Two drawings share the
-right-hand side. `Tall` is the wide one turned by a quarter, with a column for each level of constituents. `Indented`
-is the list that terminals show: constituents have lines of their own, and nested ones are moved to the right by a
-little, so that it is narrow enough for a phone. Where there is no room for arcs, numbers tell the heads.
+Sixty words side by side are as wide as three screens; below each other they fill a page. Two layouts share the
+right-hand side. `Tall` is the wide one rotated by 90 degrees, with a column for each level of constituents. `Indented`
+is the list that terminals show: constituents have lines of their own, and nested ones are slightly indented, so that
+it fits a phone. Where there is no room for arcs, heads are given by number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from arcspan.rendering.elements import (
-    INK,
-    LABEL,
-    MARGIN,
-    RELATION,
-    TAG,
-    WORD,
-    Drawing,
-    number,
-    text,
-    width,
-)
+from arcspan.rendering.elements import LABEL, MARGIN, RELATION, TAG, WORD, Drawing, number, width
 from arcspan.rendering.layout import Arc, Constituent
 
 GAP = 14.0  # between columns
@@ -44,10 +33,8 @@ class Tall(Drawing):
         levels: list[list[str]] = [[] for _ in range(picture.levels + 1)]
         for one in picture.constituents:
             levels[one.level].append(one.label)
-        middles, bends = (
-            [0.0] * len(levels),
-            [0.0] * len(levels),
-        )  # edges turn right of a level's widest label
+        # Edges turn right of a level's widest label.
+        middles, bends = [0.0] * len(levels), [0.0] * len(levels)
         x = self.margin
         for level in range(picture.levels, 0, -1):
             size = _widest(levels[level], LABEL)
@@ -98,9 +85,9 @@ class Tall(Drawing):
     def background(self) -> Iterator[str]:
         """Every other line shaded, for the eye to keep to."""
         yield from super().background()
-        size = f'width="{number(self.width)}" height="{number(self.row)}"'
+        look = f'width="{number(self.width)}" height="{number(self.row)}" fill="{self.colours["ink"]}" opacity=".04"'
         for y in self.stripes[::2]:
-            yield f'<rect class="stripe" y="{number(y - self.row / 2)}" {size} fill="{INK}" opacity=".04"/>'
+            yield f'<rect class="stripe" y="{number(y - self.row / 2)}" {look}/>'
 
     def across(self, position: int) -> tuple[float, float, float]:
         """Edges end left of the label, and begin right of it."""
@@ -119,24 +106,24 @@ class Tall(Drawing):
     def constituent_parts(self, position: int, one: Constituent) -> list[str]:
         """The label; the thick line leads to the head word."""
         y = self.anchors[position] + LABEL * 0.36
-        return [text("label", self.label_xs[position], y, one.label or "∅")]
+        return [self.text("label", self.label_xs[position], y, one.label or "∅")]
 
     def word_parts(self, position: int, word: str, tag: str) -> list[str]:
         """The word, and its tag beside it."""
         x, y = self.word_xs[position - 1], self.places[position - 1]
         # the end of a text that runs from right to left is its left side
         anchor = "end" if self.rtl else "start"
-        parts = [text("form", x, y + WORD * 0.34, word, rtl=self.rtl, anchor=anchor)]
+        parts = [self.text("form", x, y + WORD * 0.34, word, rtl=self.rtl, anchor=anchor)]
         if tag:
-            parts.append(text("tag", self.tag_xs[position - 1], y + TAG * 0.36, tag, anchor="start"))
+            parts.append(self.text("tag", self.tag_xs[position - 1], y + TAG * 0.36, tag, anchor="start"))
         if self.picture.arcs and not self.has_arcs:
-            parts.append(text("tag", self.relations_x - 6, y + TAG * 0.36, str(position), anchor="end"))
+            parts.append(self.text("tag", self.relations_x - 6, y + TAG * 0.36, str(position), anchor="end"))
         return parts
 
     def relation(self, arc: Arc, at: float, level: float) -> str:
         """In the modifier's line, in a column of their own."""
         y = self.places[arc.modifier - 1] + RELATION * 0.36
-        return text("beside", self.relations_x, y, self.beside(arc), anchor="start")
+        return self.text("beside", self.relations_x, y, self.beside(arc), anchor="start")
 
 
 class Indented(Tall):
@@ -151,7 +138,7 @@ class Indented(Tall):
         for step, self.has_arcs in ((18.0, True), (18.0, False), (14.0, False), (10.0, False)):
             self._place_list(step)
             self.place_arcs()
-            if self.width <= self.room:
+            if self.width <= self.look.width:
                 break
 
     def _place_list(self, step: float) -> None:

@@ -1,9 +1,9 @@
 """Both trees of a sentence as text, drawn with Unicode's box lines.
 
 A sentence that fits the width is drawn like the SVG: constituents above the words, thick lines down to their
-heads, arcs below. A wider one is turned by a quarter: one word per line, constituents indented to its left,
-arcs to its right. Lines are collected as directions in a grid of cells, each cell becomes the one character
-that has its directions; so lines may meet in any way.
+heads, arcs below. A wider one has one word per line, with constituents indented to its left and arcs to its right.
+Lines are collected as directions in a grid of cells, and each cell is drawn as the character with these directions,
+so lines may meet in any way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 from math import inf
 
-from arcspan.rendering.layout import Arc, Layout, Picture, arrange, columns, is_right_to_left, layouts
+from arcspan.rendering.layout import Arc, Layer, Layout, Picture, arrange, columns, is_right_to_left, layouts
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 # Characters by the weight (0 none, 1 light, 2 heavy) of their lines up, down, left, right: digits in base 3.
@@ -30,11 +30,13 @@ def draw_terminal(
     width: int | None = None,
     colour: bool = False,
     layout: Layout = "auto",
+    layers: Layer | None = None,
 ) -> str:
     """Draw both trees (or one, where the other is None) in at most `width` columns where that is possible.
 
-    Without a `width`, the terminal's is taken. `colour` adds ANSI colours. The layout "wide" has words side by side,
-    "indented" (and "tall", which is the same here) one word per line, "auto" is "wide" where that fits.
+    Without a `width`, the terminal's is used. `colour` adds ANSI colours. The layout "wide" has words side by side,
+    "indented" (and "tall", the same here) one word per line, "auto" is "wide" where that fits. `layers` draws one of
+    the two trees, as in `to_svg`.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays) (ADVP (RB here))))")
     >>> d = DependencyTree([2, 0, 2], ["nsubj", "root", "advmod"], c.words)
@@ -51,7 +53,7 @@ def draw_terminal(
       ╰nsubj╯│╰advmod╯
             root
     """
-    picture = arrange(c_tree, d_tree)
+    picture = arrange(c_tree, d_tree, layers)
     available = shutil.get_terminal_size().columns if width is None else width
     canvas = _wide(picture, available if layout == "auto" else inf) if "wide" in layouts(layout) else None
     return (canvas or _tall(picture, available)).text(colour)

@@ -1,12 +1,12 @@
 r"""Trees for LaTeX: the constituency tree with the package forest, the arcs with tikz-dependency.
 
-The text is escaped, so that every sentence compiles; scripts other than Latin need lualatex or xelatex and a font that
-has them (`\setmainfont`). A script from right to left is drawn from left to right.
+Text is escaped, so that every sentence compiles. Scripts other than Latin need lualatex or xelatex and a font for them
+(`\setmainfont`). A right-to-left script is drawn from left to right.
 """
 
 from __future__ import annotations
 
-from arcspan.rendering.layout import Arc, Picture, arrange
+from arcspan.rendering.layout import Arc, Layer, Picture, arrange
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 DOCUMENT = r"""\documentclass[border=6pt,varwidth=\maxdimen]{standalone}
@@ -29,10 +29,17 @@ _ESCAPES = str.maketrans(
 )
 
 
-def to_tikz(c_tree: ConstituencyTree | None, d_tree: DependencyTree | None, *, document: bool = True) -> str:
+def to_tikz(
+    c_tree: ConstituencyTree | None,
+    d_tree: DependencyTree | None,
+    *,
+    layers: Layer | None = None,
+    document: bool = True,
+) -> str:
     r"""Both trees (or one, where the other is None) as a LaTeX document, or without `document` as a part of one.
 
-    A part needs `\usepackage{forest}` and `\usepackage{tikz-dependency}`. Thick lines lead to the heads, as in the SVG.
+    A part needs `\usepackage{forest}` and `\usepackage{tikz-dependency}`. Thick lines lead to the heads, and `layers`
+    draws one of the two trees, as in `to_svg`.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> d = DependencyTree([2, 0], ["nsubj", "root"], c.words)
@@ -56,7 +63,7 @@ def to_tikz(c_tree: ConstituencyTree | None, d_tree: DependencyTree | None, *, d
     \end{dependency}
     <BLANKLINE>
     """
-    picture = arrange(c_tree, d_tree)
+    picture = arrange(c_tree, d_tree, layers)
     parts = [
         *([_forest(picture)] if picture.constituents else []),
         *([_arcs(picture)] if picture.arcs else []),
@@ -67,10 +74,8 @@ def to_tikz(c_tree: ConstituencyTree | None, d_tree: DependencyTree | None, *, d
 
 def _forest(picture: Picture) -> str:
     """Each constituent on a line of its own, a word on the line of its tag."""
-    children: list[list[tuple[int, str]]] = [
-        [] for _ in range(len(picture.constituents) + 1)
-    ]  # the last: outermost
-    # from the innermost to the outermost: what hangs from a constituent is complete when it is written
+    # By parent; the last are outermost. From the innermost to the outermost, so that children come before parents.
+    children: list[list[tuple[int, str]]] = [[] for _ in range(len(picture.constituents) + 1)]
     for parent, position, word, spine in sorted(
         picture.edges(), key=lambda edge: (not edge.word, -edge.constituent)
     ):
