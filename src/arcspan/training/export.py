@@ -37,12 +37,16 @@ from arcspan.training.batches import as_tensors
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Source
 from arcspan.training.instances import Intake, read_source, style_names, style_number
-from arcspan.training.quantize import observe, quantize
+from arcspan.training.quantize import constants_of, observe, quantize
+from arcspan.training.starting import LAYOUTS
 
 PRECISIONS = ("fp16", "fp32", "int8")
-Narrow = Callable[[Any], None]
+Narrow = Callable[[Any], dict[str, str]]  # changes a graph; the new names of weights by their old ones
 _OBSERVED = 64  # sentences of each training treebank that the scales of int8 are taken from,
 _LONGEST = 100  # of at most so many words: they fit into one window, without padding
+_FEW = (
+    64  # numbers that are written into the configuration where a graph does not have them: shares of layers
+)
 _EXAMPLES = (
     ("Logic", "plays", "a", "maximal", "role", "here"),
     ("Neuroscience", "matters", "(", "mostly", ")"),
@@ -178,8 +182,8 @@ def _export_model(
     score, label = ScoreGraph(model).eval(), LabelGraph(model).eval()
     given, places = _example(model, inputs)
 
-    def to_int8(proto: Any) -> None:
-        quantize(proto, observe(proto, _observed(model, inputs, data)))
+    def to_int8(proto: Any) -> dict[str, str]:
+        return quantize(proto, observe(proto, _observed(model, inputs, data)))
 
     narrowing: dict[str, tuple[Narrow, Narrow]] = {
         "fp32": (_leave, _leave),
@@ -187,14 +191,15 @@ def _export_model(
         "int8": (to_int8, _halve),
     }
     narrow_score, narrow_label = narrowing[precision]
-    _to_onnx(score, [given[name] for name in score.input_names], folder / f"{prefix}score.onnx", narrow_score)
+    arrays = [given[name] for name in score.input_names]
+    weights = _to_onnx(score, arrays, folder / f"{prefix}score.onnx", narrow_score)
     with torch.no_grad():
         hidden = score(*(given[name] for name in score.input_names))[0]
     places |= {"hidden": hidden, "styles": given["styles"]}
-    _to_onnx(
-        label, [places[name] for name in label.input_names], folder / f"{prefix}label.onnx", narrow_label
-    )
+    arrays = [places[name] for name in label.input_names]
+    weights |= _to_onnx(label, arrays, folder / f"{prefix}label.onnx", narrow_label)
     return {
+        **_stored(model, weights),
         "part": part,
         "score": f"{prefix}score.onnx",
         "label": f"{prefix}label.onnx",
@@ -243,8 +248,10 @@ def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, 
     return given, places
 
 
-def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, narrow: Narrow) -> None:
-    """Trace a graph with every dimension free but the vectors' own size."""
+def _to_onnx(
+    graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, narrow: Narrow
+) -> dict[str, Any]:
+    """Trace a graph with every dimension free but the vectors' own size; returns where its weights are stored."""
     free = torch.export.Dim.DYNAMIC
     shapes: list[dict[int, Any]] = []
     for name, array in zip(graph.input_names, arrays, strict=True):
@@ -264,19 +271,52 @@ def _to_onnx(graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, n
             else (shapes[0], tuple(shapes[1:])),
         )
     proto = program.model_proto
-    narrow(proto)
+    found = _find_weights(graph.model, proto.graph)
+    renamed = narrow(proto)
     del proto.metadata_props[:]
     for node in proto.graph.node:
         del node.metadata_props[:]
         node.doc_string = ""
     onnx.save(proto, str(path))
+    kind = path.stem.rpartition("-")[2]
+    return {name: f"{kind} {layout} {renamed.get(own, own)}" for name, (layout, own) in found.items()}
 
 
-def _leave(proto: Any) -> None:
+def _find_weights(model: Model, graph: Any) -> dict[str, tuple[str, str]]:
+    """For each weight of a model that a graph has: its layout there, and its name, which the exporter may change."""
+    constants: dict[int, list[tuple[str, np.ndarray]]] = {}
+    for name, value in constants_of(graph).items():
+        constants.setdefault(value.size, []).append((name, value))
+    found = {}
+    for name, weight in model.state_dict().items():
+        own = weight.detach().cpu().numpy()
+        for other, value in constants.get(own.size, []):
+            for layout, restore in LAYOUTS.items():
+                if name not in found and np.array_equal(restore(value, own.shape), own):
+                    found[name] = layout, other
+    return found
+
+
+def _stored(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
+    """What training from a bundle needs to find its weights; nothing where one was lost, as those of LSTMs are."""
+    for name, weight in model.state_dict().items():
+        if name not in weights and weight.numel() <= _FEW:
+            weights[name] = weight.tolist()
+    if not weights.keys() >= model.state_dict().keys():
+        return {}
+    return {
+        "weights": {
+            name: own for name, own in weights.items() if not str(own).endswith(f" same model.{name}")
+        }
+    }
+
+
+def _leave(proto: Any) -> dict[str, str]:
     """Weights stay in single precision."""
+    return {}
 
 
-def _halve(proto: Any) -> None:
+def _halve(proto: Any) -> dict[str, str]:
     """Keep large weights in half precision; the runtime widens them when it loads the graph.
 
     A table that is only looked up is widened after the look-up, so that it stays small in memory.
@@ -308,6 +348,7 @@ def _halve(proto: Any) -> None:
     for cast in reversed(casts):
         graph.node.insert(0, cast)
     del graph.value_info[:]
+    return {}
 
 
 def _training_summary(config: dict[str, Any]) -> dict[str, Any]:

@@ -134,11 +134,15 @@ def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, Observed]:
     return seen
 
 
-def quantize(proto: Any, seen: Mapping[str, Observed]) -> None:
-    """Change a graph of single precision to its int8 form; `seen` is what `observe` found."""
+def quantize(proto: Any, seen: Mapping[str, Observed]) -> dict[str, str]:
+    """Change a graph of single precision to its int8 form; `seen` is what `observe` found.
+
+    Returns the new names of weights by their old ones.
+    """
     graph = proto.graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     readers = _readers(graph)
+    renamed: dict[str, str] = {}
     instead: dict[str, list[Any]] = {}  # by the name of a node's first output
     for source, nodes in linear_layers(graph).items():
         weights = [constants[node.input[1]] for node in nodes]
@@ -157,31 +161,27 @@ def quantize(proto: Any, seen: Mapping[str, Observed]) -> None:
             instead[result] = []
             instead[node.output[0]] = [*new, product]
             new = []
+            renamed |= {node.input[1]: names[0], **({bias: own} if bias else {})}
     _replace(graph, {**instead, **_narrow_tables(graph, constants, readers)})
     proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return renamed
 
 
-def widen(graph: Any) -> None:
-    """Undo `quantize`, but for what rounding lost: weights in single precision, biases and tables by their names."""
-    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    instead: dict[str, list[Any]] = {}
-    for node in list(graph.node):
-        kind = constants.get(node.input[0]) if node.op_type == "Gather" else None
+def constants_of(graph: Any) -> dict[str, np.ndarray]:
+    """The constants of a graph in single precision, whatever they are stored in; int8 weights without their scales."""
+    found = {tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    found = {
+        name: value.astype(np.float32) if value.dtype == np.float16 else value
+        for name, value in found.items()
+    }
+    for node in graph.node:
         if node.op_type == "MatMulIntegerToFloat":
-            source, result, bias = node.input[0].removesuffix(".whole"), node.output[0], node.input[6]
-            weight = constants[node.input[1]] * constants[node.input[3]]
-            _add_constants(graph, {f"{result}.wide": weight * constants[f"{source}.factor"][:, None]})
-            instead |= {f"{source}.smooth": [], f"{source}.whole": []}
-            instead[result] = [
-                helper.make_node("MatMul", [source, f"{result}.wide"], [f"{result}.product"]),
-                helper.make_node("Add", [f"{result}.product", bias], [result]),
-            ]
-        elif kind is not None and kind.dtype == np.int8:
-            name, result = node.input[0].removesuffix(".rows"), node.output[0].removesuffix(".row")
-            _add_constants(graph, {name: kind * constants[f"{name}.row_scales"]})
-            instead |= {f"{result}.row": [], f"{result}.row_scale": [], f"{result}.row_wide": []}
-            instead[result] = [helper.make_node("Gather", [name, node.input[1]], [result])]
-    _replace(graph, instead)
+            factor = found[f"{node.input[0].removesuffix('.whole')}.factor"]
+            found[node.input[1]] = found[node.input[1]] * found[node.input[3]] * factor[:, None]
+    for name in [name for name in found if name.endswith(".rows")]:
+        table = name.removesuffix(".rows")
+        found[table] = found[name] * found[f"{table}.row_scales"]
+    return found
 
 
 def _add_constants(graph: Any, values: Mapping[str, np.ndarray]) -> None:

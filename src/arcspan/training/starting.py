@@ -1,33 +1,31 @@
 """A model to start from: a run, or a bundle, whose weights a new run continues to train on other treebanks.
 
 What the model knows keeps its number and so its rows of weights; what only the new treebanks have is added behind.
-A bundle has its weights in ONNX graphs, where the exporter has turned the matrices of linear layers round and taken
-their names: a matrix is known by the bias that is added to its product, or else by its size and its place.
+A bundle has its weights in ONNX graphs, under names and in layouts that its configuration tells.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import onnx
 import torch
-from onnx import numpy_helper
 
 from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
-from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories
+from arcspan.prediction.outputs import NAMED_OUTPUTS, Inventories
 from arcspan.runtime.bundle import find_bundle, read_bundle
 from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import Config
 from arcspan.training.encoders import make_inputs
 from arcspan.training.instances import Sentence
-from arcspan.training.quantize import widen
+from arcspan.training.quantize import constants_of
 
 OWN = ("start", "loss", "mlp_dropout", "tags", "rows")  # of the model's settings, those that a run may change
 _Settings = TypeVar("_Settings", EncoderSettings, ModelSettings)
@@ -150,19 +148,13 @@ def _used(inventories: Inventories, output: Any, style: int) -> set[Any]:
 
 def _from_bundle(folder: Path) -> Start:
     config = read_bundle(folder)
+    if not config.get("architecture") or not all("weights" in one for one in config["components"]):
+        raise ConfigError(
+            f"model.start: {folder} does not say which weights its graphs have: export it anew, or name the folder of "
+            "its training run (the only way where the encoder was trained from scratch)"
+        )
     encoder = _settings(EncoderSettings, config["training"]["encoder"])
-    if encoder.kind == "lstm":
-        raise ConfigError(
-            f"model.start: {folder} has an encoder trained from scratch, whose weights cannot be read from a bundle: "
-            "name the folder of its training run"
-        )
-    if not config.get("architecture"):
-        raise ConfigError(
-            f"model.start: {folder} was exported by arcspan {config.get('arcspan')}, which did not keep the encoder's "
-            "architecture: export it anew, or name the folder of its training run"
-        )
-    tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
-    inputs = inputs_from_json(config["inputs"], tokenizer)
+    inputs = inputs_from_json(config["inputs"], (folder / "tokenizer.json").read_text(encoding="utf-8"))
     models = {}
     for component in config["components"]:
         description = {
@@ -173,8 +165,7 @@ def _from_bundle(folder: Path) -> Start:
             "inventories": config["inventories"],
         }
         model = build(description, inputs)
-        files = [folder / component[name] for name in ("score", "label")]
-        model.load_state_dict(_graph_weights(model, files))
+        model.load_state_dict(_stored_weights(model, folder, component))
         models[model.part] = model.eval()
     return Start(models, inputs, encoder, config["architecture"])
 
@@ -185,98 +176,37 @@ def _settings(kind: type[_Settings], given: dict[str, Any]) -> _Settings:
     return kind(**{name: value for name, value in given.items() if name in known})
 
 
-def _graph_weights(model: Model, files: list[Path]) -> dict[str, torch.Tensor]:
-    """The weights of a model from its graphs."""
-    state = model.state_dict()
-    found: dict[str, np.ndarray] = {}
-    for file in files:
-        graph = onnx.load(str(file)).graph
-        widen(graph)
-        _read_graph(graph, state, found)
-    for name in state:
-        if name.endswith("position_ids"):
-            found[name] = state[name].numpy()
-    missing = [name for name in state if name not in found]
-    if missing:
-        raise BundleError(f"{files[0].parent}: weights not found in its graphs: {', '.join(missing[:3])} ...")
-    return {name: torch.from_numpy(np.array(found[name])).to(state[name].dtype) for name in state}
-
-
-def _read_graph(graph: Any, state: dict[str, torch.Tensor], found: dict[str, np.ndarray]) -> None:
-    """Add the weights of one graph to those that were found."""
-    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    made_by = {name: node for node in graph.node for name in node.output}
-    for node in graph.node:
-        if node.op_type == "Cast" and node.input[0] in constants:
-            constants[node.output[0]] = constants[node.input[0]]
-    wide = {
-        name: value.astype(np.float32) if value.dtype == np.float16 else value
-        for name, value in constants.items()
+def _stored_weights(model: Model, folder: Path, component: dict[str, Any]) -> dict[str, torch.Tensor]:
+    """The weights of a model: in a graph, by name and layout, or a few numbers in the configuration."""
+    graphs = {
+        kind: constants_of(onnx.load(str(folder / component[kind])).graph) for kind in ("score", "label")
     }
-
-    def keep(name: str, value: np.ndarray) -> bool:
-        if name not in state or name in found or tuple(state[name].shape) != value.shape:
-            return False
-        found[name] = value
-        return True
-
-    for name, value in wide.items():
-        keep(_parameter(name), value)
-    nameless = []
-    for node in graph.node:
-        if node.op_type != "MatMul" or node.input[1] not in wide:
-            continue
-        biases = [
-            _parameter(name)
-            for user in graph.node
-            if user.op_type == "Add" and node.output[0] in user.input
-            for name in user.input
-            if name in wide
-        ]
-        turned = wide[node.input[1]].T
-        if not any(keep(bias.removesuffix("bias") + "weight", turned) for bias in biases):
-            nameless.append(turned)
-    # The tensors of biaffine labellers are laid out for one product, before or after a reshape.
-    products = [wide[one.name] for one in graph.initializer if _parameter(one.name) not in state]
-    for name, weight in state.items():
-        if name in found or not _belongs(name, graph):
-            continue
-        candidates = {2: nameless, 3: products}.get(weight.dim(), [])
-        for place, value in enumerate(candidates):
-            if weight.dim() == 3 and value.size == weight.numel():
-                labels, size, _ = weight.shape
-                value = value.reshape(size, labels, size).transpose(1, 0, 2)
-            if keep(name, value):
-                del candidates[place]
-                break
-    if "encoder.mix.weights" in state and "encoder.mix.weights" not in found:
-        _read_mix(graph, wide, made_by, keep)
+    found = {}
+    for name, own in model.state_dict().items():
+        same = next((graph for graph, constants in graphs.items() if f"model.{name}" in constants), "")
+        place = component["weights"].get(name, f"{same} same model.{name}")
+        try:
+            if isinstance(place, str):
+                graph, layout, stored = place.split(" ", 2)
+                value = LAYOUTS[layout](graphs[graph][stored], tuple(own.shape))
+            else:
+                value = np.asarray(place)
+            found[name] = torch.from_numpy(np.array(value).reshape(own.shape)).to(own.dtype)
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise BundleError(
+                f"{folder}: the weights of {name} are not where its configuration says"
+            ) from None
+    return found
 
 
-def _read_mix(graph: Any, wide: dict[str, np.ndarray], made_by: dict[str, Any], keep: Any) -> None:
-    """The shares of the encoder's layers, which the exporter has computed: their logarithms give them again."""
-    for node in graph.node:
-        if node.op_type == "Mul" and any(_parameter(name) == "encoder.mix.scale" for name in node.input):
-            shares: list[np.ndarray] = []
-            last = made_by[node.input[0]]
-            while last.op_type == "Add":
-                shares.insert(0, wide[made_by[last.input[1]].input[1]])
-                last = made_by[last.input[0]]
-            shares.insert(0, wide[last.input[1]])
-            keep("encoder.mix.weights", np.log(np.maximum(np.stack(shares).reshape(-1), 1e-30)))
+def _product(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """[labels, size, size] from [size, labels * size], which is laid out for one product."""
+    return value.reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2) if len(shape) == 3 else value
 
 
-_SCORERS = {output.name for output in OUTPUTS}
-_AFTER = ("label", "relation")  # what the label graph scores
-
-
-def _belongs(parameter: str, graph: Any) -> bool:
-    """Whether a parameter without a name is to be looked for in this graph."""
-    labels = any(value.name in _AFTER for value in graph.output)
-    return (parameter.split(".")[1] in _AFTER) == labels
-
-
-def _parameter(name: str) -> str:
-    """The model's own name of a graph's weight; version 0.1 had scorers at the top."""
-    name = name.removesuffix(".half").removeprefix("model.")
-    return f"scorers.{name}" if name.split(".")[0] in _SCORERS else name
+# How a graph has a weight of a certain shape: as it is, or laid out for its products.
+LAYOUTS: dict[str, Callable[[np.ndarray, tuple[int, ...]], np.ndarray]] = {
+    "same": lambda value, shape: value,
+    "turned": lambda value, shape: value.T,
+    "product": _product,
+}
