@@ -11,7 +11,7 @@ import pytest
 
 from arcspan.parser import Parse, Parser
 from arcspan.serving import Settings
-from arcspan.serving.problems import Problem
+from arcspan.serving.refusals import Refusal
 from arcspan.serving.scheduler import Scheduler, Task, Wanted
 from tests.serving.conftest import HeldParser
 
@@ -122,9 +122,9 @@ def test_where_too_many_wait_the_one_with_most_work_is_refused(busy: Scheduler, 
     waiting = [dogs(busy, count) for count in (1, 9, 2, *[1] * 16)]
     small = dogs(busy)
     for refused in (waiting[1], dogs(busy, 3)):
-        with pytest.raises(Problem) as problem:
+        with pytest.raises(Refusal) as refusal:
             refused.result(30)
-        assert problem.value.status == 429
+        assert refusal.value.status == 429
     waiting[0].cancel()
     last = dogs(busy, 3)
     held.let_all_go()
@@ -150,9 +150,9 @@ def test_an_answer_that_grows_too_large_ends_its_request(toy_bundle: Path) -> No
         return b" " * 400
 
     future = scheduler.submit([task(parser)] * 9, large)
-    with pytest.raises(Problem) as problem:
+    with pytest.raises(Refusal) as refusal:
         future.result(30)
-    assert (problem.value.status, problem.value.code) == (413, "answer_too_large")
+    assert (refusal.value.status, refusal.value.code) == (413, "answer_too_large")
     scheduler.close()
     assert len(written) == 3
 
@@ -164,7 +164,7 @@ def test_closing_finishes_what_was_taken_and_takes_no_more(toy_bundle: Path) -> 
     held.let_all_go()
     scheduler.close()
     assert all(len(future.result(0)) == 3 for future in futures)
-    with pytest.raises(Problem) as refused:
+    with pytest.raises(Refusal) as refused:
         dogs(scheduler)
     assert (refused.value.status, refused.value.code) == (503, "stopping")
 
@@ -173,9 +173,9 @@ def test_giving_up_answers_all_at_once_and_waits_for_no_sentence(busy: Scheduler
     futures = [dogs(busy, 3) for _ in range(3)]
     busy.give_up()
     for future in futures:
-        with pytest.raises(Problem) as problem:
+        with pytest.raises(Refusal) as refusal:
             future.result(0)
-        assert problem.value.code == "stopping"
+        assert refusal.value.code == "stopping"
     busy.close(timeout=0)
     assert busy.at_work
     held.let_all_go()
@@ -203,7 +203,7 @@ def test_a_sentence_that_fails_spoils_no_other_request(
         scheduler.submit([task(parser), task(parser, word)], write) for word in ("fine", "crash", "Ada")
     ]
     assert [len(futures[place].result(30)) for place in (0, 2)] == [2, 2]
-    with pytest.raises(Problem) as failed:
+    with pytest.raises(Refusal) as failed:
         futures[1].result(30)
     assert failed.value.status == 500
     assert "on purpose" not in failed.value.message

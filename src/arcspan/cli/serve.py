@@ -77,7 +77,7 @@ def command(
     Listens on this machine only unless --host says otherwise. SIGTERM and Ctrl-C stop it after it has answered
     what it has taken.
     """
-    if not all(find_spec(name) for name in ("fastapi", "uvicorn", "prometheus_client")):
+    if not all(find_spec(name) for name in ("starlette", "pydantic", "uvicorn", "prometheus_client")):
         raise MissingExtraError("serving", "serve")
     from arcspan.parser import load
     from arcspan.serving import bind, create_app, serve

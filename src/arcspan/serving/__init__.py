@@ -1,4 +1,4 @@
-"""The HTTP API and the web page. Needs the extra `serve` (FastAPI, uvicorn, prometheus-client)."""
+"""The HTTP API and the web page. Needs the extra `serve` (Starlette, pydantic, uvicorn, prometheus-client)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Settings", "bind", "create_app", "serve"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when named: the command line reads the settings for its help, without FastAPI.
+    # Imported when named: the command line reads the settings for its help, without Starlette.
     if name == "create_app":
         from arcspan.serving.app import create_app
 

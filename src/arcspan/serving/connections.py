@@ -14,8 +14,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from arcspan.serving import problems
-from arcspan.serving.problems import Problem
+from arcspan.serving.refusals import Refusal
 from arcspan.serving.settings import Settings
 
 DRAIN_SECONDS = 10.0
@@ -72,7 +71,7 @@ class Connection(H11Protocol):
         """Close the connection that can best be spared; False where it is this one."""
         spare = [one for one in crowd if one.waits and one is not self]
         if not spare:
-            self.refuse(problems.too_many_connections())
+            self.refuse(Refusal("too_many_connections"))
             return False
         min(spare, key=lambda one: (one.answered, one.since)).transport.abort()
         return True
@@ -93,17 +92,17 @@ class Connection(H11Protocol):
         if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
             begun, _ = self.conn.trailing_data
             if begun:
-                self.refuse(problems.head_too_slow(self._settings.header_time_limit))
+                self.refuse(Refusal("head_too_slow", limit=self._settings.header_time_limit))
             else:
                 self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP in the one format of all refusals."""
-        self.refuse(problems.bad_request(msg))
+        self.refuse(Refusal("bad_request", reason=msg))
 
-    def refuse(self, problem: Problem) -> None:
+    def refuse(self, refusal: Refusal) -> None:
         """Answer without a request, and close."""
-        answer = problem.response({"Connection": "close"})
+        answer = refusal.response({"Connection": "close"})
         head = [b"HTTP/1.1 %d \r\n" % answer.status_code]
         head += [b"%s: %s\r\n" % pair for pair in answer.raw_headers]
         self.transport.write(b"".join(head) + b"\r\n" + bytes(answer.body))

@@ -247,6 +247,9 @@ def write_brackets(parses: list[Parse]) -> bytes:
     return "".join(parse.brackets() + "\n" for parse in parses).encode("utf-8")
 
 
+FORMATS: dict[str, Write] = {"text/x-conllu": write_conllu, "text/x-brackets": write_brackets}  # besides JSON
+
+
 def _trees(parse: Parse, request: ParseRequest, short: bool) -> dict[str, Any]:
     found = {**parse.to_dict(), "conllu": parse.conllu() if "dependency" in parse.layers else None}
     if not math.isfinite(parse.score):

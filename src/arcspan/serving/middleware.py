@@ -1,8 +1,7 @@
-"""What happens before the application: origins, token and body are checked, and requests are counted.
+"""The ASGI application: requests are admitted, read whole, answered by their route, and counted.
 
-Plain ASGI, because a body must be counted while it arrives and not after. A request's body is read whole
-before the application sees it, so a slow or broken client holds a connection and a few bytes, nothing more.
-While the application works, the connection is watched: when the client leaves, the work is cancelled.
+Plain ASGI, because a body must be counted while it arrives and not after. A body is read whole before the route is
+called, so a slow or broken client holds a connection and a few bytes, nothing more.
 """
 
 from __future__ import annotations
@@ -10,49 +9,63 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import logging
 import time
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arcspan.serving import problems
 from arcspan.serving.metrics import Metrics
-from arcspan.serving.problems import Problem
+from arcspan.serving.refusals import Refusal
 from arcspan.serving.scheduler import Scheduler
 from arcspan.serving.settings import Settings
 
+log = logging.getLogger("arcspan.serving")
+
 GUARDED = ("/parse", "/metrics")  # the paths that need the token
+CLOSING_SECONDS = 0.2  # for a sentence whose client has left
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 << 20
-HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-cache"),
-)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
 
 
 class ClientLeft(Exception):
-    """The connection is gone: there is nobody to answer."""
+    """The connection is closed: there is nobody to answer."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request with its whole body; `receive` returns once the client has left."""
+
+    headers: Mapping[str, str]
+    body: bytes
+    receive: Receive
+
+
+Route = Callable[[Request], Awaitable[Response]]
 
 
 class Middleware:
-    """An ASGI application around another one."""
+    """The application of a server; `routes` has a handler for each path and method."""
 
     def __init__(
         self,
-        app: ASGIApp,
-        *,
+        routes: Mapping[str, Mapping[str, Route]],
         settings: Settings,
         scheduler: Scheduler,
         metrics: Metrics,
-        paths: frozenset[str],
     ) -> None:
-        self.app = app
+        self.routes = routes
         self.settings = settings
         self.scheduler = scheduler
         self.metrics = metrics
-        self.paths = paths
         self.stopping = False
         self._entry: ASGIApp = self._answer
         if settings.origins:  # outermost, so that pages from there can read refusals too
@@ -65,60 +78,94 @@ class Middleware:
             )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        scope["query_string"] = b""  # the page's link holds a text, which is not for the access log
-        await self._entry(scope, receive, send)
+        """Answer a request, or follow the server's start and end."""
+        if scope["type"] == "lifespan":
+            for event in ("startup", "shutdown"):
+                await receive()
+                if event == "shutdown":
+                    await asyncio.to_thread(self.scheduler.close, CLOSING_SECONDS)
+                await send({"type": f"lifespan.{event}.complete"})
+        elif scope["type"] == "http":
+            scope["query_string"] = b""  # the page's link holds a text, which must not reach the access log
+            await self._entry(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = _Answer(send, self)
         begun = time.perf_counter()
+        status = 499  # as in nginx: the client closed the connection
+        incoming = _Incoming(receive)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
-            await self._serve(scope, _Incoming(receive), answer)
+            try:
+                self._admit(scope["path"], headers)
+                body = await self._read(incoming, headers)
+            except Refusal as refusal:
+                response = refusal.response({"Connection": "close"})
+                status = response.status_code
+                await _refuse(self._finish(response), scope, incoming, send)
+                return
+            response = await self._route(scope, Request(headers, body, incoming))
+            status = response.status_code
+            await self._finish(response)(scope, receive, send)
         except ClientLeft:
-            answer.status = 499  # as nginx writes it: the client closed the connection
+            pass
         finally:
-            path = scope["path"] if scope["path"] in self.paths else "other"
-            self.metrics.requests.labels(path, str(answer.status)).inc()
+            path = scope["path"] if scope["path"] in self.routes else "other"
+            self.metrics.requests.labels(path, str(status)).inc()
             if path == "/parse":
                 self.metrics.seconds.observe(time.perf_counter() - begun)
 
-    async def _serve(self, scope: Scope, receive: _Incoming, answer: _Answer) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        try:
-            self._admit(scope, headers)
-            body = await self._read(receive, headers)
-        except Problem as problem:
-            await _refuse(problem, scope, receive, answer)
-            return
-        await _watched(self.app, scope, body, receive, answer)
-
-    def _admit(self, scope: Scope, headers: dict[str, str]) -> None:
+    def _admit(self, path: str, headers: Mapping[str, str]) -> None:
         """Refuse what can be refused before the body is read."""
-        if self.settings.token is not None and scope["path"] in GUARDED:
+        if self.settings.token is not None and path in GUARDED:
             kind, _, given = headers.get("authorization", "").partition(" ")
             same = hmac.compare_digest(given.strip().encode("utf-8"), self.settings.token.encode("utf-8"))
             if kind.lower() != "bearer" or not same:
-                raise problems.unauthorized()
+                raise Refusal("unauthorized")
         length = headers.get("content-length", "0")
+        if "transfer-encoding" in headers and "content-length" in headers:
+            # A proxy may read another body than we do, and take the rest for a request (RFC 9112, 6.1).
+            raise Refusal("bad_request", reason="Content-Length and Transfer-Encoding contradict each other")
         if length.isdecimal() and int(length) > self.settings.max_body:
-            raise problems.body_too_large(self.settings.max_body)
+            raise Refusal("body_too_large", limit=self.settings.max_body)
 
-    async def _read(self, receive: Receive, headers: dict[str, str]) -> bytes:
+    async def _read(self, receive: Receive, headers: Mapping[str, str]) -> bytes:
         """The whole body, within the limits of size and time."""
         if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
             return b""
         self.metrics.reading.inc()
         try:
-            return await asyncio.wait_for(
-                _read(receive, self.settings.max_body), self.settings.body_time_limit
-            )
+            reading = _read(receive, self.settings.max_body)
+            return await asyncio.wait_for(reading, self.settings.body_time_limit)
         except asyncio.TimeoutError:
-            raise problems.body_too_slow(self.settings.body_time_limit) from None
+            raise Refusal("body_too_slow", limit=self.settings.body_time_limit) from None
         finally:
             self.metrics.reading.dec()
+
+    async def _route(self, scope: Scope, request: Request) -> Response:
+        """The answer of the path's handler, or a refusal. No failure of a handler ends the server."""
+        try:
+            methods = self.routes.get(scope["path"])
+            if methods is None:
+                raise Refusal("not_found", path=scope["path"])
+            method = "GET" if scope["method"] == "HEAD" else scope["method"]
+            if method not in methods:
+                refusal = Refusal("method_not_allowed", methods=", ".join(methods))
+                return refusal.response({"Allow": ", ".join(methods)})
+            return await methods[method](request)
+        except Refusal as refusal:
+            return refusal.response()
+        except (ClientLeft, asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # a panic of a library in Rust is not an Exception
+            log.exception("%s %s failed", scope["method"], scope["path"])
+            return Refusal("internal").response()
+
+    def _finish(self, response: Response) -> Response:
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if self.stopping:
+            response.headers["Connection"] = "close"
+        return response
 
 
 class _Incoming:
@@ -134,26 +181,6 @@ class _Incoming:
         return message
 
 
-class _Answer:
-    """`send` with the headers that every answer has; remembers the status."""
-
-    def __init__(self, send: Send, app: Middleware) -> None:
-        self._send = send
-        self._app = app
-        self.status = 500
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            own = list(message.get("headers", []))
-            given = {name.lower() for name, _ in own}
-            own += [pair for pair in HEADERS if pair[0] not in given]
-            if self._app.stopping:
-                own.append((b"connection", b"close"))
-            message = {**message, "headers": own}
-        await self._send(message)
-
-
 async def _read(receive: Receive, limit: int) -> bytes:
     body = bytearray()
     while True:
@@ -162,30 +189,24 @@ async def _read(receive: Receive, limit: int) -> bytes:
             raise ClientLeft
         body += message.get("body", b"")
         if len(body) > limit:
-            raise problems.body_too_large(limit)
+            raise Refusal("body_too_large", limit=limit)
         if not message.get("more_body", False):
             return bytes(body)
 
 
-async def _refuse(problem: Problem, scope: Scope, receive: _Incoming, answer: _Answer) -> None:
-    """Say why, and take in what the client is still sending, for a while.
+async def _refuse(response: Response, scope: Scope, receive: _Incoming, send: Send) -> None:
+    """Send a refusal, and for a while read what the client is still sending.
 
     A connection that is closed with unread bytes in it is reset, and the client might never see the answer.
     """
-    sent = False
 
-    async def send(message: Message) -> None:
-        nonlocal sent
-        if message["type"] == "http.response.body":
-            message = {**message, "more_body": True}
-            sent = True
-        await answer(message)
+    async def send_open(message: Message) -> None:
+        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
 
-    await problem.response({"Connection": "close"})(scope, receive, send)
-    if sent:
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(_drain(receive), LINGER_SECONDS)
-        await answer({"type": "http.response.body", "body": b"", "more_body": False})
+    await response(scope, receive, send_open)
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(_drain(receive), LINGER_SECONDS)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _drain(receive: _Incoming) -> None:
@@ -194,31 +215,7 @@ async def _drain(receive: _Incoming) -> None:
         drained += len((await receive()).get("body", b""))
 
 
-async def _watched(app: ASGIApp, scope: Scope, body: bytes, receive: Receive, answer: _Answer) -> None:
-    """Run the application on a body that is all there; cancel it when the client leaves."""
-    given = False
-
-    async def replay() -> Message:
-        nonlocal given
-        if given:
-            await asyncio.Event().wait()  # `_left` watches the connection
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    work: asyncio.Task[Any] = asyncio.ensure_future(app(scope, replay, answer))
-    watch = asyncio.ensure_future(_left(receive))
-    try:
-        await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            raise ClientLeft
-        work.result()
-    finally:
-        for task in (work, watch):
-            task.cancel()
-        await asyncio.gather(work, watch, return_exceptions=True)
-
-
-async def _left(receive: Receive) -> None:
+async def client_left(receive: Receive) -> None:
     """Return when the client has closed the connection."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 from arcspan.errors import ArcspanError
 from arcspan.parser import Parse, Parser
-from arcspan.serving import problems
 from arcspan.serving.metrics import Metrics
+from arcspan.serving.refusals import Refusal
 from arcspan.serving.settings import Settings
 
 log = logging.getLogger("arcspan.serving")
@@ -97,16 +97,16 @@ class Job:
         """Whether nobody waits for it any more."""
         return self.future.done()
 
-    def end(self, problem: Exception | None = None) -> None:
-        """Answer it with what was found or with a problem, unless it is over."""
+    def end(self, refusal: Refusal | None = None) -> None:
+        """Answer it with the pieces or with a refusal, unless it is over."""
         with self._ending:  # by the thread that parses, or by one that refuses it
             # From here on the future cannot be cancelled: if the client leaves now, nobody reads the answer.
             if self.over or not self.future.set_running_or_notify_cancel():
                 return
-            if problem is None:
+            if refusal is None:
                 self.future.set_result(self.found)
             else:
-                self.future.set_exception(problem)
+                self.future.set_exception(refusal)
 
 
 Place = tuple[Job, int]  # a job and the position of one of its sentences
@@ -158,6 +158,11 @@ class Scheduler:
             thread.start()
 
     @property
+    def healthy(self) -> bool:
+        """Whether all of its threads still run."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    @property
     def at_work(self) -> bool:
         """Whether one of its threads still runs."""
         return any(thread.is_alive() for thread in self._threads)
@@ -175,7 +180,7 @@ class Scheduler:
         refused: Job | None = None
         with self._changed:
             if self._closing:
-                raise problems.stopping()
+                raise Refusal("stopping")
             if len(self._jobs) >= self.settings.max_waiting:
                 refused = max([job, *self._queued()], key=lambda other: other.cost)
             if refused is not job:
@@ -184,7 +189,7 @@ class Scheduler:
                 self._queue_next(job)
         job.future.add_done_callback(lambda _: self._forget(job))
         if refused is not None:
-            refused.end(problems.too_busy(self.settings.max_waiting))
+            refused.end(Refusal("too_busy", limit=self.settings.max_waiting))
         if not tasks:
             job.end()
         return job.future
@@ -197,7 +202,7 @@ class Scheduler:
         with self._changed:
             jobs = list(self._jobs)
         for job in jobs:
-            job.end(problems.stopping())
+            job.end(Refusal("stopping"))
 
     def close(self, timeout: float | None = None) -> None:
         """Finish what was taken and end the threads, or wait no longer than `timeout` seconds for that."""
@@ -255,7 +260,7 @@ class Scheduler:
         sentences = [job.tasks[place].sentence for job, place in plain]
         try:
             found = list(self.parser.stream(sentences, max(1, len(sentences))))
-        except Exception:
+        except BaseException:  # a panic of a library in Rust is not an Exception
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
             log.exception("a turn of %d sentences failed; its sentences are parsed one by one", len(plain))
             beyond += plain
@@ -282,15 +287,15 @@ class Scheduler:
         try:
             piece = write()
         except ArcspanError as error:
-            return job.end(problems.bad_request(str(error)))
-        except Exception:
+            return job.end(Refusal("bad_request", reason=error))
+        except BaseException:
             log.exception("a sentence of %d words failed", len(job.tasks[position].sentence.words))
-            return job.end(problems.internal())
+            return job.end(Refusal("internal"))
         with job.lock:
             job.found[position] = piece
             job.left -= 1
             job.size += len(piece)
         if job.size > self.settings.max_answer:
-            job.end(problems.answer_too_large(self.settings.max_answer))
+            job.end(Refusal("answer_too_large", limit=self.settings.max_answer))
         elif not job.left:
             job.end()

@@ -49,7 +49,7 @@ function operation(path, method, what) {
   for (const [name, schema] of used(body)) card.append(make("h3", `Request: ${name}`), fields(schema));
   const done = what.responses["200"]?.content?.["application/json"]?.schema;
   for (const [name, schema] of used(done)) card.append(make("h3", `Answer: ${name}`), fields(schema));
-  const refusals = Object.entries(what.responses).filter(([status]) => status !== "200" && status !== "422");
+  const refusals = Object.entries(what.responses).filter(([status]) => status !== "200");
   if (refusals.length) {
     const table = make("table");
     for (const [status, answer] of refusals) {

@@ -1,0 +1,85 @@
+"""Refused requests, in one JSON format: {"error": {"status": 413, "code": "body_too_large", "message": "..."}}.
+
+The code is for programs and never changes; the message is for people and suggests what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.responses import JSONResponse
+
+RETRY_SECONDS = 1
+LONGEST_MESSAGE = 500  # characters; it may quote the request
+STATUSES = {
+    400: "The request is not valid.",
+    401: "The token is missing or wrong.",
+    408: "The body took too long.",
+    413: "The body, the text, a sentence, the number of sentences or the answer is too large.",
+    429: "Too many requests are waiting; see Retry-After.",
+    503: "No answer in time, or the server is stopping; see Retry-After.",
+}
+REFUSALS = {
+    "bad_request": (400, "{reason}"),
+    "unauthorized": (401, "this server needs a token: send the header Authorization: Bearer TOKEN"),
+    "not_found": (404, "no such path: {path}"),
+    "method_not_allowed": (405, "this path takes {methods} only"),
+    "head_too_slow": (408, "the request's headers did not arrive within {limit:g} seconds"),
+    "body_too_slow": (408, "the body did not arrive within {limit:g} seconds"),
+    "body_too_large": (413, "the body is larger than {limit} bytes: send the text in several requests"),
+    "text_too_long": (
+        413,
+        "{count} characters, but this server takes {limit} per request: send several requests",
+    ),
+    "too_many_sentences": (
+        413,
+        "{count} sentences, but this server takes {limit} per request: send several requests",
+    ),
+    "sentence_too_long": (
+        413,
+        "sentence {number} has {count} words, but this server takes {limit} per sentence{where}",
+    ),
+    "answer_too_large": (
+        413,
+        "the answer is larger than {limit} bytes: send fewer sentences, or ask for fewer trees or pictures",
+    ),
+    "too_busy": (429, "{limit} requests are waiting already: try again later"),
+    "internal": (500, "the server failed on this request; see its log"),
+    "out_of_time": (503, "no answer within {limit:g} seconds: send less text, or try again"),
+    "too_many_connections": (503, "too many connections: try again later"),
+    "stopping": (503, "the server is stopping"),
+    "broken": (503, "a thread of the server has ended: restart the server"),
+}
+
+
+class Refusal(Exception):
+    """Why a request gets no parse: one of `REFUSALS`, with the values in its message."""
+
+    def __init__(self, code: str, **values: Any) -> None:
+        self.status, template = REFUSALS[code]
+        self.code = code
+        message = (
+            template.format(**values).encode("utf-8", "backslashreplace").decode()
+        )  # half a surrogate pair
+        self.message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
+        super().__init__(self.message)
+
+    def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
+        """The answer in the one format."""
+        found = dict(headers or {})
+        if self.status in (429, 503):
+            found["Retry-After"] = str(RETRY_SECONDS)
+        if self.status == 401:
+            found["WWW-Authenticate"] = "Bearer"
+        content = {"error": {"status": self.status, "code": self.code, "message": self.message}}
+        return JSONResponse(content, self.status, headers=found)
+
+
+def describe(error: ValidationError) -> str:
+    """One line about the first problem that pydantic found."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
