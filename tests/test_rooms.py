@@ -13,14 +13,25 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "arcspan"
 ALLOWED: dict[str, set[str]] = {
     "trees": set(),
     "decoding": set(),
+    "syntax": {"trees"},
     "treebanks": {"trees"},
     "evaluation": {"trees", "treebanks"},
     "segmenting": set(),
     "prediction": {"trees", "decoding"},
     "runtime": {"trees", "decoding", "prediction"},
     "rendering": {"trees"},
-    "parse": {"trees", "treebanks", "decoding", "prediction", "segmenting", "runtime", "rendering"},
-    "parser": {"trees", "treebanks", "decoding", "prediction", "segmenting", "runtime", "rendering", "parse"},
+    "parse": {"trees", "syntax", "treebanks", "decoding", "prediction", "segmenting", "runtime", "rendering"},
+    "parser": {
+        "trees",
+        "syntax",
+        "treebanks",
+        "decoding",
+        "prediction",
+        "segmenting",
+        "runtime",
+        "rendering",
+        "parse",
+    },
     "neural": {"trees", "decoding", "prediction"},
     "training": {
         *("trees", "treebanks", "evaluation", "decoding", "prediction", "segmenting", "neural", "runtime")

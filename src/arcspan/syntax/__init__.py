@@ -1,0 +1,78 @@
+"""What people want from trees: clauses, coordinations and phrases, measures, and queries over both trees."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from arcspan.syntax.clauses import KINDS, Clause, Clauses, VerbGroup
+from arcspan.syntax.coordination import Coordination, coordinations
+from arcspan.syntax.phrases import Kind, noun_phrases
+from arcspan.syntax.sentence import Phrase, Sentence, Word
+
+__all__ = ["KINDS", "Clause", "Coordination", "Phrase", "Syntax", "VerbGroup", "Word"]
+
+
+class Syntax(Sentence):
+    """The clauses, coordinations and phrases of a sentence; each is found when it is first asked for.
+
+    >>> from arcspan.trees import ConstituencyTree, DependencyTree
+    >>> c = ConstituencyTree.from_brackets("(S (NP (JJ Old) (NNS men) (CC and) (NNS women)) (VP (VBP sing)))")
+    >>> d = DependencyTree([2, 5, 4, 2, 0], ["amod", "nsubj", "cc", "conj", "root"], c.words, c.tags)
+    >>> syntax = Syntax(c, d)
+    >>> (joined,) = syntax.coordinations
+    >>> joined.conjuncts, joined.coordinator.text, joined.shared
+    ([Phrase('men'), Phrase('women')], 'and', [Phrase('Old')])
+    >>> syntax.clauses[0].subject
+    Phrase('Old men and women')
+    """
+
+    @cached_property
+    def coordinations(self) -> list[Coordination]:
+        """What is joined by "and" and the like, from left to right."""
+        return coordinations(self)
+
+    @cached_property
+    def _clauses(self) -> Clauses:
+        return Clauses(self, self.coordinations)
+
+    @property
+    def clauses(self) -> list[Clause]:
+        """The clauses in the order in which they begin, larger ones first."""
+        return self._clauses.all
+
+    @property
+    def verb_groups(self) -> list[VerbGroup]:
+        """The verbs of the clauses with their auxiliaries, from left to right."""
+        return sorted((clause.verb for clause in self.clauses), key=lambda verb: verb.span)
+
+    def noun_phrases(self, kind: Kind = "base") -> list[Phrase]:
+        """The noun phrases: "base" ones do not overlap, "maximal" ones are in no other, or "all" of them."""
+        return noun_phrases(self, self.coordinations, kind)
+
+    def subject_of(self, position: int) -> Phrase | None:
+        """The subject of the verb or predicate at this position, through control and relative pronouns."""
+        return self._clauses.subject(position)
+
+    def objects_of(self, position: int) -> list[Phrase]:
+        """The objects of the verb at this position, antecedents in the place of relative pronouns."""
+        return self._clauses.resolved_objects(position)
+
+    def conjuncts(self, position: int) -> list[int]:
+        """The words that a word is coordinated with, from left to right, without itself."""
+        first = self.first_conjunct(position)
+        found, waiting = [], [first]
+        while waiting:
+            m = waiting.pop()
+            found.append(m)
+            waiting += self.with_relation(m, "conj")
+        return sorted(m for m in found if m != position)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data, ready for JSON; spans (i, j) cover the words i+1..j."""
+        return {
+            "clauses": [clause.to_dict() for clause in self.clauses],
+            "coordinations": [joined.to_dict() for joined in self.coordinations],
+            "noun_phrases": [phrase.to_dict() for phrase in self.noun_phrases("all")],
+            "verb_groups": [verb.to_dict() for verb in self.verb_groups],
+        }

@@ -1,0 +1,166 @@
+"""Coordinations: what is joined, by which word, and what belongs to all of it.
+
+The dependency tree says what is joined: a word and its dependents by `conj`. The constituency tree says what the
+conjuncts share: whatever depends on the first conjunct but stands outside the smallest constituent around all
+conjuncts, or in it beside them, in no constituent with the first alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from arcspan.syntax.sentence import NOUN_PHRASES, Phrase, Range, Sentence
+
+# What a conjunct is, by its universal tag, where no constituent says it.
+_CATEGORIES = {
+    **dict.fromkeys(("NOUN", "PROPN", "PRON", "NUM", "SYM", "DET", "X"), "NP"),
+    **dict.fromkeys(("VERB", "AUX"), "VP"),
+    **{"ADJ": "ADJP", "ADV": "ADVP", "ADP": "PP"},
+}
+_CLAUSES = ("S", "SINV", "SQ", "SBARQ")
+# Before the first conjunct, without constituents: these are shared unless another conjunct has its own.
+_SHARED_LEFT = ("nsubj", "csubj", "expl", "aux", "mark", "case", "cop")
+
+
+class Coordination(Phrase):
+    """Phrases that are joined: "old men and women", "ate and drank wine".
+
+    kind          what is joined: NP, VP, S, ADJP ...; UCP where the conjuncts are of several kinds
+    conjuncts     phrases, from left to right
+    coordinators  the words that join them, "both" and "either" included
+    shared        phrases that belong to every conjunct; `relation` says what each is to them
+    """
+
+    def __init__(
+        self,
+        sentence: Sentence,
+        kind: str,
+        conjuncts: list[Phrase],
+        coordinators: list[int],
+        shared: list[Phrase],
+    ) -> None:
+        span = conjuncts[0].span[0], conjuncts[-1].span[1]
+        super().__init__(sentence, span, conjuncts[0].position)
+        self.kind, self.conjuncts, self.shared, self._joining = kind, conjuncts, shared, coordinators
+
+    @property
+    def coordinators(self) -> list[Any]:
+        """The words that join the conjuncts."""
+        return [self._sentence.tokens[m - 1] for m in self._joining]
+
+    @property
+    def coordinator(self) -> Any:
+        """The last word that joins the conjuncts; None where there is none ("old, grey men")."""
+        return self.coordinators[-1] if self._joining else None
+
+    def _arcs(self) -> Iterable[int]:
+        return [conjunct.position for conjunct in self.conjuncts[1:]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return {
+            "kind": self.kind,
+            **super().to_dict(),
+            "conjuncts": [conjunct.to_dict() for conjunct in self.conjuncts],
+            "coordinators": list(self._joining),
+            "shared": [{**phrase.to_dict(), "relation": phrase.relation} for phrase in self.shared],
+        }
+
+
+def coordinations(s: Sentence) -> list[Coordination]:
+    """The coordinations of a sentence, in the order of their first conjuncts."""
+    found = []
+    for h in range(1, s.n + 1):
+        joined = s.with_relation(h, "conj")
+        if joined:
+            found.append(_coordination(s, [h, *joined]))
+    return found
+
+
+def _coordination(s: Sentence, members: list[int]) -> Coordination:
+    first, *others = sorted(members)
+    if first != members[0]:  # a conjunct before the word it hangs on: nothing is known of what is shared
+        return _result(s, members, {m: s.reach(m) for m in members}, [])
+    around = smallest(s, members)
+    own, shared = _split_dependents(s, first, others, around)
+    ranges = {first: s.grow(first, own)}
+    for m in others:
+        i, j = s.left[m], s.right[m]
+        while i + 1 < m and s.relations[_top(s, i + 1, m)] in ("cc", "punct"):
+            i = s.right[_top(s, i + 1, m)]
+        ranges[m] = s.trim(i, j)
+    return _result(s, [first, *others], ranges, shared)
+
+
+def _result(s: Sentence, members: list[int], ranges: dict[int, Range], shared: list[int]) -> Coordination:
+    members = sorted(members)
+    joining = [m for member in members for m in s.with_relation(member, "cc")]
+    kinds = {_category(s, m, members) for m in members}
+    return Coordination(
+        s,
+        kinds.pop() if len(kinds) == 1 else "UCP",
+        [Phrase(s, ranges[m], m) for m in members],
+        sorted(m for m in joining if m < members[-1]),
+        [s.phrase_of(m) for m in sorted(shared)],
+    )
+
+
+def smallest(s: Sentence, words: Iterable[int]) -> Range | None:
+    """The smallest constituent around words; None without constituents."""
+    low, high = min(words), max(words)
+    around = [(i, j) for i, j, _ in s.spans if i < low and high <= j]
+    return min(around, key=lambda span: span[1] - span[0]) if around else None
+
+
+def _top(s: Sentence, m: int, h: int) -> int:
+    """The dependent of h that word m is below."""
+    while s.heads[m] != h:
+        m = s.heads[m]
+    return m
+
+
+def _split_dependents(
+    s: Sentence, first: int, others: list[int], around: Range | None
+) -> tuple[list[int], list[int]]:
+    """The first conjunct's dependents: its own, and those of all conjuncts."""
+    own: list[int] = []
+    shared: list[int] = []
+    theirs = {s.relations[m] for other in others for m in s.children[other] if m < other}
+    skipped = ("conj", "cc", "punct")
+    before = [m for m in reversed(s.children[first]) if m < first and s.relations[m] not in skipped]
+    for m in before:
+        if not shared and _is_own(s, first, m, others, around, theirs):
+            own.append(m)
+        else:
+            shared.append(m)
+    for m in s.children[first]:
+        if m > first and s.relations[m] not in skipped:
+            (own if m < others[-1] else shared).append(m)
+    return own, shared
+
+
+def _is_own(
+    s: Sentence, first: int, m: int, others: list[int], around: Range | None, theirs: set[str]
+) -> bool:
+    """Whether a word before the first conjunct belongs to it alone."""
+    if around is None:
+        return s.relations[m] not in _SHARED_LEFT or s.relations[m] in theirs
+    if not around[0] < m <= around[1]:
+        return False
+    together = smallest(s, [m, first])
+    if together is not None and together[1] < others[0]:
+        return True
+    return s.relations[m] in theirs
+
+
+def _category(s: Sentence, m: int, members: list[int]) -> str:
+    """What a conjunct is: the label of the largest constituent around it without the others, or by its tag."""
+    for i, j, label in s.spans:
+        if i < m <= j and not any(i < other <= j for other in members if other != m):
+            if label in _CLAUSES:
+                return "S"
+            return "NP" if label in NOUN_PHRASES or label == "QP" else label
+    if s.is_verb(m) and s.with_relation(m, "nsubj") and not s.spans:
+        return "S"
+    return _CATEGORIES.get(s.upos[m], "X")

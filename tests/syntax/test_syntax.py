@@ -1,0 +1,174 @@
+"""Clauses, coordinations, noun phrases and verb groups."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from arcspan.errors import ArcspanError
+from arcspan.syntax import Phrase, Syntax
+from arcspan.treebanks import read_pairs
+from arcspan.trees import ConstituencyTree, DependencyTree
+
+STUDY = Path(__file__).resolve().parents[2] / "studies" / "syntax"
+PAIRS = {" ".join(c.words): (c, d) for c, d in read_pairs(STUDY / "own.ptb", STUDY / "own.conllu")}
+
+
+def syntax(sentence: str, **options: object) -> Syntax:
+    """One of the study's sentences, by its first words."""
+    (found,) = [pair for text, pair in PAIRS.items() if text.startswith(sentence)]
+    return Syntax(*found, **options)  # type: ignore[arg-type]
+
+
+def texts(phrases: list[Phrase]) -> list[str]:
+    return [phrase.text for phrase in phrases]
+
+
+@pytest.fixture(scope="module")
+def check() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check", STUDY / "check.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("sentence", PAIRS)
+def test_answers_written_by_hand_are_found_in_gold_trees(sentence: str, check: ModuleType) -> None:
+    wanted = check.answers(STUDY / "own.txt")[sentence]
+    found = check.found_in(Syntax(*PAIRS[sentence]), False)
+    assert {kind: sorted(own) for kind, own in found.items()} == {
+        kind: sorted(own) for kind, own in wanted.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verb", "subject"),
+    [
+        ("He wants to buy", "buy", "He"),
+        ("The teacher asked", "read", "the students"),
+        ("The dog that", "chased", "The dog"),
+        ("The man standing", "standing", "The man"),
+        ("He was seen", "leaving", "He"),
+        ("She said she would call", "ask", "she"),
+        ("Having finished", "finished", None),  # the trees do not say it
+        ("The company , which", "founded", "The company"),
+    ],
+)
+def test_subjects_are_found_where_the_trees_lead_to_them(
+    sentence: str, verb: str, subject: str | None
+) -> None:
+    found = syntax(sentence)
+    phrase = found.subject_of(found.words.index(verb))
+    assert (phrase and phrase.text) == subject
+
+
+def test_objects_stand_for_relative_pronouns() -> None:
+    c = ConstituencyTree.from_brackets(
+        "(NP (NP (NNS books)) (SBAR (WHNP (WDT that)) (S (NP (PRP I)) (VP (VBP read)))))"
+    )
+    d = DependencyTree([0, 4, 4, 1], ["root", "obj", "nsubj", "acl:relcl"], c.words, c.tags)
+    assert texts(Syntax(c, d).objects_of(4)) == ["books"]
+    assert texts(Syntax(c, d).clauses[0].objects) == ["that"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "said"),
+    [
+        ("You must not", "must not open", ("finite", None, "simple", "active", "negative", "must")),
+        ("The letter was", "was written", ("finite", "past", "simple", "passive", "positive", None)),
+        (
+            "The students will",
+            "will have been working",
+            ("finite", "future", "perfect progressive", "active"),
+        ),
+        ("They are building", "are building", ("finite", "present", "progressive", "active", "positive")),
+        ("They did n't", "did n't know", ("finite", "past", "simple", "active", "negative")),
+        ("She has never", "has never been invited", ("finite", "present", "perfect", "passive", "negative")),
+        ("To learn", "learn", ("infinitive", None, "simple")),
+        ("Running", "Running", ("participle", None)),
+        ("Close the", "Close", ("finite", "present")),
+    ],
+)
+def test_verb_groups_have_tense_aspect_voice_and_polarity(
+    sentence: str, text: str, said: tuple[str | None, ...]
+) -> None:
+    verb = syntax(sentence).verb_groups[0]
+    assert verb.text == text
+    names = ("form", "tense", "aspect", "voice", "polarity", "modal")
+    assert tuple(getattr(verb, name) for name in names)[: len(said)] == said
+
+
+def test_constituents_decide_what_is_shared() -> None:
+    d = DependencyTree(
+        [2, 0, 4, 2],
+        ["amod", "root", "cc", "conj"],
+        ["old", "men", "and", "women"],
+        ["JJ", "NNS", "CC", "NNS"],
+    )
+    flat = ConstituencyTree.from_brackets("(NP (JJ old) (NNS men) (CC and) (NNS women))")
+    nested = ConstituencyTree.from_brackets("(NP (NP (JJ old) (NNS men)) (CC and) (NP (NNS women)))")
+    for tree, first, shared in ((flat, "men", ["old"]), (nested, "old men", []), (None, "old men", [])):
+        (joined,) = Syntax(tree, d).coordinations
+        assert texts(joined.conjuncts) == [first, "women"] and texts(joined.shared) == shared
+
+
+def test_clauses_know_their_parents() -> None:
+    found = {clause.text: clause for clause in syntax("If he had known").clauses}
+    inner = found["what she had done"]
+    assert inner.parent is found["If he had known what she had done"]
+    assert inner.parent.parent is not None and inner.parent.parent.kind == "main"
+    assert inner.parent.parent.parent is None
+
+
+def test_noun_phrases_are_of_three_kinds() -> None:
+    found = syntax("The president of the club")
+    assert texts(found.noun_phrases("all")) == [
+        "The president of the club and his deputy",
+        "The president of the club",
+        "the club",
+        "his deputy",
+        "Monday",
+    ]
+    assert found.noun_phrases("maximal")[0].head.text == "president"
+    with pytest.raises(ArcspanError, match="'base', 'maximal' or 'all'"):
+        found.noun_phrases("large")  # type: ignore[arg-type]
+
+
+def test_without_dependencies_nothing_is_found() -> None:
+    with pytest.raises(ArcspanError, match="need a dependency tree"):
+        Syntax(ConstituencyTree.from_brackets("(NP (NN dog))"), None)
+
+
+def test_phrases_point_into_the_text_and_have_probabilities() -> None:
+    c, d = PAIRS["Running is healthy ."]
+    sure = SimpleNamespace(arcs=[0.9, 0.8, 0.7, 1.0], relations=[0.5, 1.0, 1.0, 1.0])
+    offsets = [(10, 17), (18, 20), (21, 28), (28, 29)]
+    found = Syntax(c, d, text="Running is healthy.", offsets=offsets, confidence=lambda: sure)
+    main, inner = found.clauses
+    assert (main.text, main.start, main.end) == ("Running is healthy", 10, 28)
+    assert inner.probability == pytest.approx(0.45) and main.probability == pytest.approx(0.7)
+    data = json.loads(json.dumps(found.to_dict()))
+    assert data["clauses"][1]["parent"] == [0, 3] and data["clauses"][1]["probability"] == pytest.approx(0.45)
+    assert data["clauses"][0]["subject"] == {
+        **{"text": "Running", "span": [0, 1], "head": 1, "start": 10, "end": 17},
+        "probability": pytest.approx(0.45),
+    }
+    assert syntax("Running").clauses[0].probability is None
+
+
+def test_conjuncts_of_a_word_are_all_others() -> None:
+    found = syntax("Tom , Dick")
+    assert [found.conjuncts(m) for m in (1, 3, 5, 6)] == [[3, 5], [1, 5], [1, 3], []]
+
+
+def test_any_tree_can_be_asked() -> None:
+    """Trees that do not fit each other, words without tags, a word without a tree around it."""
+    odd = DependencyTree([3, 0, 2, 1], ["conj", "root", "acl", "conj"], list("abcd"))
+    tree = ConstituencyTree(list("abcd"), None, [(0, 4, "S"), (1, 3, "NP")])
+    assert Syntax(tree, odd).to_dict()["coordinations"]
+    assert not any(Syntax(None, DependencyTree([], [])).to_dict().values())
