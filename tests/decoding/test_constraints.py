@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcspan import decoding
+from arcspan.decoding import constraints
 from arcspan.decoding.constraints import Arc, HeadOf, Masks, Root, Span, constrain
+from arcspan.decoding.inference import log_partition
 from arcspan.errors import ScoreError
 from tests.decoding.all_trees import Tree, lexicalized_trees
 
@@ -95,6 +97,24 @@ def test_a_contradiction_names_the_constraints_and_the_reason(require, forbid, m
     with pytest.raises(ScoreError) as error:
         constrain(N, require, forbid)
     assert message in str(error.value)
+
+
+def test_hundreds_that_contradict_each_other_take_few_searches(monkeypatch) -> None:
+    """Every head of every word forbidden but one cycle: naming a smallest set took a search for each of them."""
+    searches: list[int] = []
+
+    def counted(*given: object, **options: object) -> object:
+        searches.append(1)
+        return log_partition(*given, **options)
+
+    monkeypatch.setattr(constraints, "log_partition", counted)
+    for n, most in ((10, 65), (60, 20)):
+        cycle = {(m % n + 1, m) for m in range(1, n + 1)}
+        forbid = [Arc(h, m) for m in range(1, n + 1) for h in range(n + 1) if h != m and (h, m) not in cycle]
+        searches.clear()
+        with pytest.raises(ScoreError, match="cannot all hold"):
+            constrain(n, forbid=forbid)
+        assert len(searches) <= most
 
 
 def test_only_what_contradicts_is_named_among_many_constraints() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arcspan.errors import MissingExtraError
+from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.rendering import to_pdf, to_png, to_svg
 from tests.rendering.examples import LOGIC, LOGIC_ARCS
 
@@ -30,6 +30,13 @@ def test_without_the_renderer_the_message_says_what_to_install(monkeypatch: pyte
     for draw in (to_png, to_pdf):
         with pytest.raises(MissingExtraError, match=r"\[pictures\]"):
             draw(SVG)
+
+
+def test_what_cannot_be_drawn_is_our_error() -> None:
+    pytest.importorskip("vl_convert", reason="the renderer is not installed (arcspan[pictures])")
+    for draw in (to_png, to_pdf):
+        with pytest.raises(ArcspanError, match="the picture cannot be drawn"):
+            draw("<svg")
 
 
 def test_a_png_is_as_large_as_the_scale_says() -> None:

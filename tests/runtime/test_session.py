@@ -73,6 +73,21 @@ def test_a_tokenizer_that_lost_pieces_is_an_error_of_the_bundle(joint2o: Made, t
         predictor.predict([["中"]])
 
 
+def panicking(content: Any) -> Any:
+    """A tokenizer whose pattern backtracks without end: the library panics, which is not an Exception."""
+    pattern = {"Regex": "(a|b|ab)*(bc|c)$"}
+    return {
+        **content,
+        "pre_tokenizer": {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False},
+    }
+
+
+def test_a_tokenizer_that_panics_is_an_error_of_the_bundle(joint2o: Made, tmp_path: Path) -> None:
+    predictor = load(forged(joint2o.folder, tmp_path / "bundle", "tokenizer.json", panicking))
+    with pytest.raises(BundleError, match=r"the tokenizer fails: .*retry-limit"):
+        predictor.predict([["ab" * 30]])
+
+
 def test_a_device_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     there = ["CoreMLExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: there)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ from arcspan.parser import Parser
 from arcspan.serving.messages import ParseRequest
 from arcspan.trees import ConstituencyTree
 from tests.serving.conftest import Running, Start
+from tests.serving.test_scheduler import Panic
 from tests.toy import toy_pairs
 
 TEXT = "Logic plays a maximal role here. The old dog sees every tree."
@@ -320,6 +322,26 @@ def test_health_names_the_version_the_model_and_the_limits(server: Running) -> N
     assert health["version"] == __version__
     assert health["model"]["language"] == "en"
     assert health["limits"]["max_words"] == 300
+
+
+def test_a_panic_is_an_error_of_the_server_and_not_its_end(start: Start, toy_bundle: Path) -> None:
+    class Panicking(Parser):
+        def sentences(self, item: Any, **options: Any) -> list[Any]:
+            raise Panic("on purpose")
+
+    server = start(Panicking(toy_bundle, threads=1))
+    for request in ({"text": "Logic plays."}, {"words": ["Logic", "plays"]}):
+        assert_refused(server.parse(**request), 500, "internal")
+    assert server.client.get("/health").status_code == 200
+
+
+def test_health_fails_where_a_thread_that_parses_has_ended(start: Start) -> None:
+    server = start()
+    ended = threading.Thread(target=lambda: None)
+    ended.start()
+    ended.join()
+    server.app.scheduler._threads.append(ended)
+    assert_refused(server.client.get("/health"), 503, "broken")
 
 
 def test_metrics_count_requests_sentences_and_words(start: Start) -> None:

@@ -67,6 +67,18 @@ def test_what_is_not_http_is_400_in_the_one_format(server: Running) -> None:
     assert (status, answer["error"]["code"]) == (400, "bad_request")
 
 
+def test_two_lengths_of_one_body_are_refused_and_the_connection_is_closed(server: Running) -> None:
+    """A proxy that believes the other one would take the rest of the body for the next request."""
+    with connect(server) as client:
+        client.sendall(
+            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+        )
+        status, answer = read_answer(client)
+        assert (status, answer["error"]["code"]) == (400, "bad_request")
+        assert is_closed(client)
+
+
 @pytest.mark.parametrize("limit", ["max_connections", "max_client_connections"])
 @pytest.mark.parametrize("sent", [b"", HALF_HEAD, HALF])
 def test_new_clients_find_room_where_others_keep_the_server_waiting(

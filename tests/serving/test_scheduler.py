@@ -184,24 +184,30 @@ def test_giving_up_answers_all_at_once_and_waits_for_no_sentence(busy: Scheduler
     assert held.sizes == [1]
 
 
+class Panic(BaseException):
+    """As libraries in Rust raise: not an Exception."""
+
+
 class Fragile(Parser):
-    """A parser that fails on one word."""
+    """A parser that fails on two words."""
 
     def stream(self, items: Any, *given: Any, **options: Any) -> Any:
         items = list(items)
         if any("crash" in sentence.words for sentence in items):
             raise RuntimeError("on purpose")
+        if any("panic" in sentence.words for sentence in items):
+            raise Panic("on purpose")
         yield from super().stream(items, *given, **options)
 
 
-def test_a_sentence_that_fails_spoils_no_other_request(
-    toy_bundle: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("bad", ["crash", "panic"])
+def test_a_sentence_that_fails_spoils_no_other_request_and_no_thread(
+    toy_bundle: Path, caplog: pytest.LogCaptureFixture, bad: str
 ) -> None:
+    """A panic ended the thread that parses, while /health went on saying that all was well."""
     parser = Fragile(toy_bundle)
     scheduler = Scheduler(parser)
-    futures = [
-        scheduler.submit([task(parser), task(parser, word)], write) for word in ("fine", "crash", "Ada")
-    ]
+    futures = [scheduler.submit([task(parser), task(parser, word)], write) for word in ("fine", bad, "Ada")]
     assert [len(futures[place].result(30)) for place in (0, 2)] == [2, 2]
     with pytest.raises(Refusal) as failed:
         futures[1].result(30)
@@ -209,4 +215,5 @@ def test_a_sentence_that_fails_spoils_no_other_request(
     assert "on purpose" not in failed.value.message
     assert "on purpose" in caplog.text
     assert len(dogs(scheduler).result(30)) == 1
+    assert scheduler.healthy
     scheduler.close()

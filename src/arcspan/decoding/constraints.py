@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from arcspan.decoding.inference import log_partition
 from arcspan.errors import ScoreError
 
+SEARCHES, LEAST_SEARCHES = 64, 12  # for contradicting constraints: up to 40 words, and in very long sentences
+NAMED = 12  # contradicting constraints in an error
+
 
 @dataclass(frozen=True)
 class Span:
@@ -196,13 +199,18 @@ def _possible(n: int, masks: Masks) -> bool:
 
 
 def _smallest_conflict(n: int, demands: list[_Demand]) -> list[_Demand]:
-    """Of constraints that no tree meets, a set that no tree meets either but any tree but for one of them.
+    """Of constraints that no tree meets, a set that no tree meets either, as small as a few searches can find.
 
-    By halves (Junker 2004, QuickXplain): a few contradicting constraints among many take a few trials.
+    By halves (Junker 2004, QuickXplain): a few contradicting constraints among many take a few searches, and the set
+    is minimal. Hundreds that only contradict each other all together would take as many searches: when the limit is
+    reached, what is left is kept, so that the time is bounded and the set may be too large.
     """
+    left = max(LEAST_SEARCHES, int(SEARCHES * min(1.0, (40 / n) ** 3)))
 
-    def impossible(chosen: list[_Demand]) -> bool:
-        return not _possible(n, _masks(n, chosen))
+    def impossible(chosen: list[_Demand]) -> bool | None:
+        nonlocal left
+        left -= 1
+        return None if left < 0 else not _possible(n, _masks(n, chosen))
 
     return _quick_explain([], False, demands, impossible)
 
@@ -211,11 +219,12 @@ def _quick_explain(
     background: list[_Demand],
     changed: bool,
     demands: list[_Demand],
-    impossible: Callable[[list[_Demand]], bool],
+    impossible: Callable[[list[_Demand]], bool | None],
 ) -> list[_Demand]:
-    if changed and impossible(background):
+    found = impossible(background) if changed else False
+    if found:
         return []
-    if len(demands) == 1:
+    if len(demands) == 1 or found is None:
         return demands
     half = len(demands) // 2
     first, second = demands[:half], demands[half:]
@@ -225,7 +234,8 @@ def _quick_explain(
 
 def _explain(conflict: list[_Demand], n: int) -> str:
     """A sentence that names the constraints and, where it is one of the usual reasons, why they cannot all hold."""
-    names = _listed([str(demand) for demand in conflict])
+    shown = [str(demand) for demand in conflict[:NAMED]]
+    names = _listed([*shown, f"{len(conflict) - NAMED} more"] if len(conflict) > NAMED else shown)
     if len(conflict) == 1:
         return f"{names} leaves a sentence of {n} words without a tree"
     whats = [demand.what for demand in conflict]

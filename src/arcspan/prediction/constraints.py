@@ -147,28 +147,29 @@ def allowed_labels(
         if demand.required and isinstance(what, Span) and what.label in WRAPPERS and what.j - what.i < n:
             raise ArcspanError(f"{demand}: {what.label} stands only around the whole sentence")
         demands.setdefault((what.i, what.j), []).append(demand)
-    found = {}
+    found: dict[tuple[int, int], np.ndarray] = {}
     for place, own in demands.items():
         whole = place == (0, n) and n > 1
-        found[place] = _allowed(own, whole, chains)
+        own = list(dict.fromkeys(own))
+        allowed = np.asarray([[demand.allows(chain) for chain in chains] for demand in own])
+        if whole:
+            allowed &= np.asarray([chain != () for chain in chains])
+        found[place] = np.all(allowed, axis=0)
         if not found[place].any():
-            raise ArcspanError(_explain(own, whole, chains))
+            raise ArcspanError(_explain(own, whole, allowed))
     return found
 
 
-def _allowed(demands: Sequence[_Demand], whole: bool, chains: Sequence[Chain]) -> np.ndarray:
-    return np.asarray(
-        [all(demand.allows(chain) for demand in demands) and not (whole and chain == ()) for chain in chains]
-    )
+def _explain(demands: list[_Demand], whole: bool, allowed: np.ndarray) -> str:
+    """Names constraints on one span that contradict each other, and no more of them than it takes.
 
-
-def _explain(demands: list[_Demand], whole: bool, chains: Sequence[Chain]) -> str:
-    """Names constraints on one span that contradict each other, and no more of them than it takes."""
-    needed = list(dict.fromkeys(demands))
-    for demand in list(needed):
-        fewer = [other for other in needed if other is not demand]
-        if not _allowed(fewer, whole, chains).any():
-            needed = fewer
+    allowed  bool [demands, chains]: which chains of labels each of them allows
+    """
+    kept = np.ones(len(demands), np.bool_)
+    for place in range(len(demands)):
+        kept[place] = False
+        kept[place] = bool(allowed[kept].all(0).any())
+    needed = [demand for demand, one in zip(demands, kept.tolist(), strict=True) if one]
     names = [str(demand) for demand in needed]
     if len(names) == 1:
         if whole and not needed[0].required:

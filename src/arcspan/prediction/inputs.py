@@ -12,8 +12,9 @@ Positions: 0 is the sentence's beginning (the artificial root of the d-tree), 1.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,17 @@ def shape(word: str) -> int:
     return 4 if any(letter.isupper() for letter in word) else 7
 
 
+@contextlib.contextmanager
+def _failures(what: str) -> Iterator[None]:
+    """Turn what the tokenizers library raises into our error; a panic in Rust is not even an Exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise BundleError(f"{what}: {error}") from None
+
+
 class PieceInputs:
     """Word pieces for a pretrained encoder.
 
@@ -93,10 +105,8 @@ class PieceInputs:
         self.begin, self.end, self.padding, self.unknown = begin, end, padding, unknown
         self.window, self.overlap = window, min(overlap, max(0, (window - 2) // 2))
         self.pooling, self.pieces_per_word = pooling, pieces_per_word
-        try:
+        with _failures("not a tokenizer"):
             self._tokenizer = Tokenizer.from_str(tokenizer)
-        except Exception as error:  # the library's errors have no type of their own
-            raise BundleError(f"not a tokenizer: {error}") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
@@ -114,10 +124,8 @@ class PieceInputs:
         out = []
         for words in sentences:
             clean = [word[:most] if _encodable(word) else "" for word in words]
-            try:
+            with _failures("the tokenizer fails"):
                 encoding = encode(clean, is_pretokenized=True, add_special_tokens=False)
-            except Exception as error:
-                raise BundleError(f"the tokenizer fails: {error}") from None
             out.append(self._prepare_one(words, encoding))
         return out
 

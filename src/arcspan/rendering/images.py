@@ -7,27 +7,28 @@ fonts are drawn with the system's.
 
 from __future__ import annotations
 
-from types import ModuleType
-
-from arcspan.errors import MissingExtraError
+from arcspan.errors import ArcspanError, MissingExtraError
 
 
 def to_png(svg: str, scale: float = 2.0) -> bytes:
     """A PNG of a picture of `to_svg`, `scale` times as large (needs the extra `pictures`)."""
-    png: bytes = _renderer().svg_to_png(svg, scale=scale)
-    return png
+    return _draw("svg_to_png", svg, scale=scale)
 
 
 def to_pdf(svg: str) -> bytes:
     """A PDF of a picture of `to_svg`, one page of its size (needs the extra `pictures`)."""
-    pdf: bytes = _renderer().svg_to_pdf(svg)
-    return pdf
+    return _draw("svg_to_pdf", svg)
 
 
-def _renderer() -> ModuleType:
+def _draw(function: str, svg: str, **options: float) -> bytes:
     try:
         import vl_convert
     except ImportError:
         raise MissingExtraError("PNG and PDF", "pictures") from None
-    module: ModuleType = vl_convert
-    return module
+    try:
+        found: bytes = getattr(vl_convert, function)(svg, **options)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in Rust is not an Exception
+        raise ArcspanError(f"the picture cannot be drawn: {error}") from None
+    return found
