@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arcspan.errors import ArcspanError
 from arcspan.syntax import Phrase, Syntax
@@ -172,3 +174,38 @@ def test_any_tree_can_be_asked() -> None:
     tree = ConstituencyTree(list("abcd"), None, [(0, 4, "S"), (1, 3, "NP")])
     assert Syntax(tree, odd).to_dict()["coordinations"]
     assert not any(Syntax(None, DependencyTree([], [])).to_dict().values())
+
+
+RELATIONS = (
+    "conj",
+    "cc",
+    "punct",
+    "nsubj",
+    "nsubj:outer",
+    "acl",
+    "acl:relcl",
+    "xcomp",
+    "cop",
+    "aux",
+    "obj",
+    "nmod",
+)
+
+
+@given(st.data())
+def test_every_tree_gives_an_answer(data: st.DataObject) -> None:
+    """A conjunct whose words are not in a row sent the search for its first word around for ever."""
+    order = data.draw(st.permutations(range(1, data.draw(st.integers(1, 8)) + 1)))
+    heads = {order[0]: 0}
+    for k, m in enumerate(order[1:], 1):
+        heads[m] = order[data.draw(st.integers(0, k - 1))]
+    relations = [data.draw(st.sampled_from(RELATIONS)) for _ in order]
+    tags = [data.draw(st.sampled_from(["VBD", "VBN", "NN", "JJ", "WP"])) for _ in order]
+    tree = DependencyTree(
+        [heads[m] for m in range(1, len(order) + 1)], relations, "abcdefgh"[: len(order)], tags
+    )
+    found = Syntax(None, tree)
+    for phrase in (*found.clauses, *found.coordinations, *found.noun_phrases("all")):
+        assert 0 <= phrase.span[0] < phrase.position <= phrase.span[1] <= len(tree)
+    for m in order:
+        found.subject_of(m)

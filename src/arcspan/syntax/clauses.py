@@ -210,14 +210,10 @@ class Clauses:
     def _span(self, h: int) -> Range:
         """All below the predicate, up to where a second conjunct begins, and without what joins it to the first."""
         s = self.s
-        i, j = s.left[h], s.right[h]
+        i, j = s.after_coordinator(h) if s.relations[h] == "conj" else s.reach(h)
         if h in self.joined and any(map(self._is_predicate, self._others(h))):
             j = self.joined[h].conjuncts[0].span[1]
-        if s.relations[h] == "conj":
-            for m in s.with_relation(h, "cc", "punct"):
-                if m < h and s.left[m] <= i:
-                    i = s.right[m]
-        return s.trim(i, max(j, h))
+        return i, max(j, h)
 
     def _others(self, h: int) -> list[int]:
         return [conjunct.position for conjunct in self.joined[h].conjuncts[1:]]

@@ -86,10 +86,7 @@ def _coordination(s: Sentence, members: list[int]) -> Coordination:
     own, shared = _split_dependents(s, first, others, around)
     ranges = {first: s.grow(first, own)}
     for m in others:
-        i, j = s.left[m], s.right[m]
-        while i + 1 < m and s.relations[_top(s, i + 1, m)] in ("cc", "punct"):
-            i = s.right[_top(s, i + 1, m)]
-        ranges[m] = s.trim(i, j)
+        ranges[m] = s.after_coordinator(m)
     return _result(s, [first, *others], ranges, shared)
 
 
@@ -111,13 +108,6 @@ def smallest(s: Sentence, words: Iterable[int]) -> Range | None:
     low, high = min(words), max(words)
     around = [(i, j) for i, j, _ in s.spans if i < low and high <= j]
     return min(around, key=lambda span: span[1] - span[0]) if around else None
-
-
-def _top(s: Sentence, m: int, h: int) -> int:
-    """The dependent of h that word m is below."""
-    while s.heads[m] != h:
-        m = s.heads[m]
-    return m
 
 
 def _split_dependents(

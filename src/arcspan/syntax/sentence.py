@@ -150,6 +150,14 @@ class Sentence:
         """The words below a word in the dependency tree, from the first to the last, without outer punctuation."""
         return self.trim(self.left[h], self.right[h])
 
+    def after_coordinator(self, h: int) -> Range:
+        """The words below a conjunct without the comma and the "and" that join it to the one before."""
+        i = self.left[h]
+        for m in self.with_relation(h, "cc", "punct"):
+            if m < h and self.left[m] <= i:
+                i = self.right[m]
+        return self.trim(min(i, h - 1), self.right[h])
+
     def grow(self, h: int, parts: Collection[int]) -> Range:
         """The span of a word and those of its dependents that are parts, as far as they reach without a gap."""
         i, j = h - 1, h
