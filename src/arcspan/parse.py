@@ -20,6 +20,7 @@ from arcspan.prediction.prediction import (
     content,
     dependencies_of,
 )
+from arcspan.segmenting.sentence import Offsets, Sentence
 from arcspan.treebanks.conll import ConlluSentence
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, compatible
 from arcspan.trees.conllu import Multiword, format_conllu
@@ -30,12 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 
-Offsets = tuple[int, int]
-_SIMPLE = ("paragraph", "score", "approximate", "error", "rank")  # what `to_dict` gives as it is
+# What is said of a parse as a whole, and what holds where nothing is said.
+_RESULT = {"score": 0.0, "approximate": False, "error": None}
+_SIMPLE = ("paragraph", "space_after", *_RESULT, "rank")  # what `to_dict` gives as it is
 
 
-class Unknown(Protocol):
-    """The confidence of a parse, until somebody asks for it."""
+class LazyConfidence(Protocol):
+    """The confidence of a parse, computed when it is first asked for."""
 
     def find(self) -> Confidence | None:
         """Compute it; None where there is none."""
@@ -44,11 +46,7 @@ class Unknown(Protocol):
 class Parse:
     """Both trees of one sentence, made by a `Parser`. It does not change; it compares by value and pickles.
 
-    words        the words of the sentence
-    text         the sentence as it was written; None where words were given
-    offsets      (start, end) of every word in the original text; None where words were given
-    multiword    tokens of several words, such as (2, 3, "can't"): first word, last word, form
-    paragraph    whether a paragraph of the text begins with this sentence
+    sentence     the words, and how they are written in the text that they come from
     score        of the best pair of trees, in the model's own unit
     approximate  whether the sentence was too long for the exact search and was parsed in pieces
     error        why this sentence could not be parsed: its trees are flat then and say nothing; None otherwise
@@ -57,11 +55,7 @@ class Parse:
     It is a sequence of `Token`s; `nodes()` gives its constituents.
     """
 
-    words: tuple[str, ...]
-    text: str | None
-    offsets: tuple[Offsets, ...] | None
-    multiword: tuple[tuple[int, int, str], ...]
-    paragraph: bool
+    sentence: Sentence
     score: float
     approximate: bool
     error: str | None
@@ -69,34 +63,43 @@ class Parse:
 
     def __init__(
         self,
-        words: tuple[str, ...],
+        sentence: Sentence,
         said: Content | tuple[Prediction, Inventories],
         *,
-        text: str | None = None,
-        offsets: tuple[Offsets, ...] | None = None,
-        multiword: tuple[tuple[int, int, str], ...] = (),
-        paragraph: bool = False,
-        glued: bool = False,
-        score: float = 0.0,
-        approximate: bool = False,
-        error: str | None = None,
         rank: int | None = None,
-        confidence: Confidence | Unknown | None = None,
+        confidence: Confidence | LazyConfidence | None = None,
+        **options: Any,
     ) -> None:
-        self.__dict__.update(
-            words=words,
-            text=text,
-            offsets=offsets,
-            multiword=multiword,
-            paragraph=paragraph,
-            score=score,
-            approximate=approximate,
-            error=error,
-            rank=rank,
-            _given=said,
-            _confidence=confidence,
-            _glued=glued,
-        )
+        """`options` are score, approximate and error where `said` does not have them."""
+        known = said[0].__dict__ if isinstance(said[0], Prediction) else options
+        self.__dict__.update({name: known.get(name, default) for name, default in _RESULT.items()})
+        self.__dict__.update(sentence=sentence, rank=rank, _given=said, _confidence=confidence)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the sentence."""
+        return self.sentence.words
+
+    @property
+    def text(self) -> str | None:
+        """The sentence as it was written; None where words were given."""
+        return self.sentence.text
+
+    @property
+    def offsets(self) -> tuple[Offsets, ...] | None:
+        """(start, end) of every word in the original text; None where words were given."""
+        known = self.sentence
+        return known.offsets if known.offsets or (known.text is not None and not known.words) else None
+
+    @property
+    def multiword(self) -> tuple[tuple[int, int, str], ...]:
+        """Tokens of several words, such as (2, 3, "can't"): first word, last word, form."""
+        return self.sentence.multiword
+
+    @property
+    def paragraph(self) -> bool:
+        """Whether a paragraph of the text begins with this sentence."""
+        return self.sentence.paragraph
 
     # ---- from what was written
 
@@ -105,20 +108,12 @@ class Parse:
         cls,
         constituency: ConstituencyTree | None = None,
         dependencies: DependencyTree | None = None,
-        *,
-        text: str | None = None,
-        offsets: tuple[Offsets, ...] | None = None,
-        multiword: tuple[tuple[int, int, str], ...] = (),
-        paragraph: bool = False,
-        glued: bool = False,
-        score: float = 0.0,
-        approximate: bool = False,
-        error: str | None = None,
-        rank: int | None = None,
+        **options: Any,
     ) -> Parse:
-        """A parse of trees that are there already; the options are attributes.
+        """A parse of trees that are there already.
 
-        `glued`: no white space follows the sentence in its text.
+        The options are attributes of the parse (score, approximate, error, rank) and of its `Sentence` (text, offsets,
+        multiword, paragraph, space_after).
         """
         tree = dependencies or constituency
         if tree is None or (constituency and dependencies and constituency.words != dependencies.words):
@@ -133,19 +128,8 @@ class Parse:
         if dependencies is not None:
             names = ("heads", "relations", "tags", "upos", "lemmas", "features")
             said = said._replace(**{name: getattr(dependencies, name) for name in names})
-        return cls(
-            tree.words,
-            said,
-            text=text,
-            offsets=offsets,
-            multiword=multiword,
-            paragraph=paragraph,
-            glued=glued,
-            score=score,
-            approximate=approximate,
-            error=error,
-            rank=rank,
-        )
+        own = {name: options.pop(name) for name in (*_RESULT, "rank") if name in options}
+        return cls(Sentence(tree.words, **options), said, **own)
 
     @classmethod
     def from_brackets(cls, text: str) -> Parse:
@@ -189,9 +173,8 @@ class Parse:
                 c,
                 d,
                 text=None if offsets is None else data["text"],
-                offsets=None if offsets is None else tuple((start, end) for start, end in offsets),
+                offsets=tuple((start, end) for start, end in offsets or ()),
                 multiword=tuple((first, last, form) for first, last, form in data.get("multiword", ())),
-                glued=not data.get("space_after", True),
                 **{name: data[name] for name in _SIMPLE if name in data},
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -388,7 +371,7 @@ class Parse:
         if self.offsets is None:
             return [True] * len(self.words)
         ends = [start > end for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)]
-        return [*ends, not self.__dict__["_glued"]] if self.words else []
+        return [*ends, self.sentence.space_after] if self.words else []
 
     def _running_text(self) -> str:
         """The tokens with a space where there is white space in the text."""
@@ -409,7 +392,7 @@ class Parse:
             "offsets": None if self.offsets is None else [list(pair) for pair in self.offsets],
             "multiword": [list(token) for token in self.multiword],
             "paragraph": self.paragraph,
-            "space_after": not self.__dict__["_glued"],
+            "space_after": self.sentence.space_after,
             "tags": list(self.tags),
             "upos": list(self.upos),
             "lemmas": list(self.lemmas),
@@ -542,14 +525,13 @@ class Parse:
     __delattr__ = __setattr__  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        names = ("text", "offsets", "multiword", "paragraph", "score", "approximate", "error", "rank")
-        options = {name: getattr(self, name) for name in names}
-        options |= {"confidence": self.__dict__["_confidence"], "glued": self.__dict__["_glued"]}
-        return _restore_parse, (self.words, tuple(self._said), options)
+        options = {name: getattr(self, name) for name in (*_RESULT, "rank")}
+        options["confidence"] = self.__dict__["_confidence"]
+        return _restore_parse, (self.sentence, tuple(self._said), options)
 
 
-def _restore_parse(words: tuple[str, ...], said: tuple[Any, ...], options: dict[str, Any]) -> Parse:
-    return Parse(words, Content(*said), **options)
+def _restore_parse(sentence: Sentence, said: tuple[Any, ...], options: dict[str, Any]) -> Parse:
+    return Parse(sentence, Content(*said), **options)
 
 
 def _located(sentence: ConlluSentence) -> dict[str, Any]:
@@ -557,7 +539,7 @@ def _located(sentence: ConlluSentence) -> dict[str, Any]:
     text, position = sentence.text, 0
     offsets: list[Offsets] = []
     multiword = []
-    covered, own, glued = 0, (0, 0), False
+    covered, own, space = 0, (0, 0), True
     for token in sentence.tokens:
         first, dash, last = token.id.partition("-")
         if token.is_word and int(first) <= covered:
@@ -569,13 +551,13 @@ def _located(sentence: ConlluSentence) -> dict[str, Any]:
         if not text.startswith(token.form, position):
             return {}
         own = position, position + len(token.form)
-        position, glued = own[1], not token.space_after
+        position, space = own[1], token.space_after
         if dash:
             covered = int(last)
             multiword.append((int(first), covered, token.form))
         else:
             offsets.append(own)
-    return {"text": text, "offsets": tuple(offsets), "multiword": tuple(multiword), "glued": glued}
+    return {"text": text, "offsets": tuple(offsets), "multiword": tuple(multiword), "space_after": space}
 
 
 class Shown(list["Parse"]):

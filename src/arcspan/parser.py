@@ -2,78 +2,76 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import cache, cached_property
-from typing import Any, Literal, NamedTuple, overload
-
-import numpy as np
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from arcspan.errors import ArcspanError, BundleError
-from arcspan.parse import Confidence, Offsets, Parse
-from arcspan.prediction.constraints import Arc, Constraint, Head, Root, Span, read_constraints
-from arcspan.prediction.outputs import Inventories, Style
+from arcspan.parse import Confidence, Parse
+from arcspan.prediction.constraints import Arc, Head, Root, Span
+from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.predictor import Budget, Pending, empty_word
+from arcspan.prediction.predictor import Budget, Submission
+from arcspan.prediction.query import Options, Query
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
 from arcspan.runtime.bundle import MODELS, find_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.segmenting import BaseSegmenter, Sentence, segmenter_for
 
-__all__ = ["MODELS", "Arc", "Confidence", "Head", "Input", "Parse", "Parser", "Root", "Span", "Words", "load"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "MODELS",
+    "Arc",
+    "Confidence",
+    "Head",
+    "Input",
+    "Parse",
+    "Parser",
+    "Query",
+    "Root",
+    "Sentence",
+    "Span",
+    "Words",
+    "load",
+]
 
 Words = Sequence[str]
-Input = str | Words
+Input = str | Words | Sentence
+Item = Input | tuple[Input, Mapping[str, Any] | Query]
+"""What a stream may hold: a text, a sentence, or one of them with options of its own."""
 
 MEMORY_LIMIT = Budget().memory
 
 
-def load(
-    path: str | os.PathLike[str] | None = None,
-    *,
-    threads: int | None = None,
-    memory_limit: int = MEMORY_LIMIT,
-    decode: str = "best",
-    labelling: bool | None = None,
-    guidelines: bool | None = None,
-    device: str = "cpu",
-) -> Parser:
+def load(path: str | os.PathLike[str] | None = None, **settings: Any) -> Parser:
     """The parser of a model: "en" is the one inside the package and the default.
 
     `path` is a bundle's folder, or the name of an installed model (packages bring them as entry points of the
-    group `arcspan.models`).
+    group `arcspan.models`); `settings` are those of `Parser`: threads, memory_limit, guidelines, device.
     """
-    return Parser(
-        path,
-        threads=threads,
-        memory_limit=memory_limit,
-        decode=decode,
-        labelling=labelling,
-        guidelines=guidelines,
-        device=device,
-    )
+    return Parser(path, **settings)
 
 
 class Parser:
     """Parses text and words with a model bundle.
 
     path          the bundle's folder, or the name of a model; None for the English one inside the package, "en"
-    threads       how many batches are worked on at once; None for one a processor. Results do not depend on it
+    threads       how many batches are worked on at once; None for one per processor. Results do not depend on it
     memory_limit  bytes that charts and their scores may take, all threads together; a sentence that needs
                   more is parsed in pieces, and its `Parse` is marked `approximate`
     verify        compare the bundle's files with their checksums
-    decode        "best": the best tree; "mbr": the tree with the greatest expected number of right spans and
-                  arcs (minimum Bayes risk), which takes a few times longer
-    labelling     whether labels and relations are chosen together, by rules of the treebank; None: as the
-                  bundle says
     guidelines    whether relations of Universal Dependencies obey its guidelines (one subject per word, and the
                   like); None: as the bundle says, else yes
     device        where the network runs: cpu, cuda, coreml or directml, if onnxruntime has it, or auto for the first
                   that it has; otherwise on the processor, with a warning. Scores have other rounding there
 
-    A parser may be used by several threads at once, and in forked processes; pickled, it is its path and
-    settings.
+    Every question takes the same options, those of `Query`: k, require, forbid, confidence, style, tags. A parser may
+    be used by several threads at once, and in forked processes; pickled, it is its path and settings.
     """
 
     def __init__(
@@ -83,8 +81,6 @@ class Parser:
         threads: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
         verify: bool = True,
-        decode: str = "best",
-        labelling: bool | None = None,
         guidelines: bool | None = None,
         device: str = "cpu",
     ) -> None:
@@ -93,26 +89,13 @@ class Parser:
             raise BundleError(
                 "this installation has no English model inside: name a model bundle (arcspan export makes one)"
             )
-        self._settings: dict[str, Any] = {
-            "threads": threads,
-            "memory_limit": memory_limit,
-            "verify": verify,
-            "decode": decode,
-            "labelling": labelling,
-            "guidelines": guidelines,
-            "device": device,
-        }
+        options: dict[str, Any] = {"verify": verify, "guidelines": guidelines, "device": device}
+        self._settings = {"threads": threads, "memory_limit": memory_limit, **options}
         self.config: dict[str, Any]
         """The bundle's configuration: name, language, licence, system, training data, scores."""
-        self.predictor, self.config = load_predictor(
-            self.path,
-            Budget(threads=threads, memory=memory_limit),
-            verify=verify,
-            decode=decode,
-            labelling=labelling,
-            guidelines=guidelines,
-            device=device,
-        )
+        budget = Budget(threads=threads, memory=memory_limit)
+        self.predictor, self.config = load_predictor(self.path, budget, **options)
+        self._segmenter: BaseSegmenter | None = None
 
     @property
     def inventories(self) -> Inventories:
@@ -124,281 +107,165 @@ class Parser:
         """The code of the language that the model parses."""
         return str(self.config.get("language") or "")
 
-    @cached_property
+    @property
     def segmenter(self) -> BaseSegmenter:
         """What splits raw text: learnt with the model, or rules where the bundle has none."""
-        return segmenter_for(self.path, self.language or None)
+        if self._segmenter is None:
+            self._segmenter = segmenter_for(self.path, self.language or None)
+        return self._segmenter
 
     @property
     def styles(self) -> tuple[str, ...]:
         """The conventions that the model knows, the default first; () where it knows one only."""
         return tuple(self.predictor.styles)
 
-    def _style(self, name: str | None) -> Style | None:
-        if name is None:
-            return None
-        try:
-            return self.predictor.styles[name]
-        except (KeyError, TypeError):
-            known = f"it has {', '.join(self.styles)}" if self.styles else "it has only one"
-            raise ArcspanError(f"this model has no style {name!r}: {known}") from None
+    def query(self, **options: Any) -> Query:
+        """The options of a question as one `Query`, checked against what this model can do."""
+        query = Query.of(options)
+        self.predictor.style_of(query.style)
+        return query
 
-    def __call__(
-        self, text: str, *, k: int | None = None, confidence: bool = False, style: str | None = None
-    ) -> list[Parse]:
-        """Split raw text into sentences and words, and parse them; the options are those of `parse`.
+    def __call__(self, text: str, *, k: int | None = None, **options: Unpack[Options]) -> list[Parse]:
+        """Split raw text into sentences and words, and parse them; the options are those of `Query`.
 
-        With k, the k best parses of each sentence follow each other, best first.
+        With k, the k best parses of each sentence follow each other, best first. Constraints are about every sentence
+        of the text; ArcspanError where one cannot meet them.
         """
         if not isinstance(text, str):
             raise ArcspanError(
                 f"the parser is called with one text, not with {type(text).__name__}: for several texts use "
                 "parser.pipe(texts), for a sentence in words parser.parse(words)"
             )
-        (found,) = self.stream([text], k=k, confidence=confidence, style=style)
+        (found,) = self.stream([text], k=k, **options)
+        if options.get("require") or options.get("forbid"):
+            _raise_errors(found)
         return found
 
     @overload
     def parse(
         self,
-        words: Words,
+        words: Words | Sentence,
         *,
+        text: str | None = None,
         k: None = None,
-        tags: Sequence[str] | None = None,
-        require: Iterable[Any] = (),
-        forbid: Iterable[Any] = (),
-        confidence: bool = False,
-        style: str | None = None,
+        **options: Unpack[Options],
     ) -> Parse: ...
 
     @overload
     def parse(
-        self,
-        words: Words,
-        *,
-        k: int,
-        tags: Sequence[str] | None = None,
-        require: Iterable[Any] = (),
-        forbid: Iterable[Any] = (),
-        confidence: bool = False,
-        style: str | None = None,
+        self, words: Words | Sentence, *, text: str | None = None, k: int, **options: Unpack[Options]
     ) -> list[Parse]: ...
 
     def parse(
         self,
-        words: Words,
+        words: Words | Sentence,
         *,
+        text: str | None = None,
         k: int | None = None,
-        tags: Sequence[str] | None = None,
-        require: Iterable[Any] = (),
-        forbid: Iterable[Any] = (),
-        confidence: bool = False,
-        style: str | None = None,
+        **options: Unpack[Options],
     ) -> Parse | list[Parse]:
-        """Parse one sentence that is already in words; they are never split.
+        """Parse one sentence that is already in words, which are never split, or a `Sentence` that `split` gave.
 
-        k           give a list of the k best parses, best first: distinct pairs of trees, exactly the k best
-        tags        part-of-speech tags, for a model that was trained to read them
-        require     constituents, arcs, heads and the root that the trees must have: `Span(i, j)`,
-                    `Span(i, j, label)`, `Arc(head, modifier)`, `Head(i, j, head)`, `Root(word)`. A tuple (i, j, label)
-                    is a span, and so is (i, j) with i < j; (h, m) with h > m is an arc; ("arc", h, m) says it
-        forbid      the same that they must not have
-        confidence  compute `Parse.confidence` at once
-        style       whose conventions to follow, by name (`styles`); None for the model's default
+        text      the text that the words stand in, one after the other: the parse has their offsets in it
+        k         give a list of the k best parses, best first: distinct pairs of trees, exactly the k best
+        options   those of `Query`: require, forbid, confidence, style, tags
 
-        Constraints that contradict each other are named in the error.
+        Constraints that contradict each other are named in the error. Of a sentence that is too long for more than
+        one parse, or for probabilities, there is the best parse alone.
         """
-        given = None if tags is None else tuple(tags)
-        sentence = _Sentence(_checked(words), tags=given, style=self._style(style))
-        if sentence.tags is not None and len(sentence.tags) != len(sentence.words):
-            raise ArcspanError(
-                f"{len(sentence.words)} words, but {len(sentence.tags)} tags: there must be one per word"
-            )
-        asked = _Asked(k, tuple(read_constraints(require)), tuple(read_constraints(forbid)), confidence)
-        _check_k(k)
-        if sentence.tags is not None and not any(scorer.reads_tags for scorer in self.predictor.scorers):
-            raise ArcspanError("this model reads no part-of-speech tags: it was trained without them")
-        if sentence.words and not empty_word(sentence.words) and any(asked):
-            found = self._answer(sentence, asked)
-        elif not sentence.words and (asked.require or asked.forbid):
-            raise ArcspanError("a sentence without words meets no constraints")
-        else:
-            (prediction,) = self.predictor.predict([sentence.words], [sentence.tags], [sentence.style])
-            if prediction.error is not None:
-                raise ArcspanError(prediction.error)
-            found = [self._parse(sentence, prediction, rank=None if k is None else 1)]
+        query = self.query(k=k, **options)
+        sentence = words if isinstance(words, Sentence) else Sentence(_checked(words))
+        if text is not None:
+            sentence = Sentence.in_text(sentence.words, text)
+        self._check_tags(sentence, query)
+        (predictions,) = self.predictor.submit([(sentence.words, query)], eager=False).result()
+        found = self._parses(sentence, query, predictions)
+        _raise_errors(found)
         return found[0] if k is None else found
 
-    def _answer(self, sentence: _Sentence, asked: _Asked) -> list[Parse]:
-        """What takes all the scores of a sentence of at least one word."""
-        scores = self._scores(sentence, asked)
-        predictions = [scores.best()] if asked.k is None else scores.kbest(asked.k)
-        parses = [
-            self._parse(
-                sentence, prediction, rank=None if asked.k is None else rank, asked=asked, scores=scores
-            )
-            for rank, prediction in enumerate(predictions, 1)
-        ]
-        if asked.confidence:
-            for parse in parses:
-                _ = parse.confidence
-        return parses
-
-    def _scores(self, sentence: _Sentence, asked: _Asked) -> SentenceScores:
-        return SentenceScores(
-            self.predictor,
-            sentence.words,
-            sentence.tags,
-            sentence.style,
-            require=asked.require,
-            forbid=asked.forbid,
-        )
-
-    def _beyond(self, sentence: _Sentence, asked: _Asked) -> list[Parse]:
-        """What is asked of a sentence of a stream, where a failure is the failing sentence's alone."""
-        rank = None if asked.k is None else 1
-        constrained = asked.require or asked.forbid
-        try:
-            if sentence.words and not empty_word(sentence.words):
-                return self._answer(sentence, asked)
-            if constrained and not sentence.words and sentence.error is None:
-                raise ArcspanError("a sentence without words meets no constraints")
-        except ArcspanError as error:
-            if constrained or not isinstance(error, LengthError):
-                return [self._parse(sentence, Prediction(error=str(error)), rank=rank)]
-        # Of a sentence that is too long, the best parse, from pieces, is better than none.
-        (prediction,) = self.predictor.predict([sentence.words], styles=[sentence.style])
-        return [self._parse(sentence, prediction, rank=rank)]
-
-    def _parse(
-        self,
-        sentence: _Sentence,
-        prediction: Prediction,
-        *,
-        rank: int | None = None,
-        asked: _Asked | None = None,
-        scores: SentenceScores | None = None,
-    ) -> Parse:
-        if sentence.error is not None:
-            prediction = Prediction(error=sentence.error)
-        unknown = _Unknown(self, sentence, prediction, asked or _Asked(), scores)
-        return Parse(
-            sentence.words,
-            (prediction, self.predictor.inventories),
-            confidence=None if prediction.error is not None or prediction.approximate else unknown,
-            text=sentence.text,
-            offsets=sentence.offsets,
-            multiword=sentence.multiword,
-            paragraph=sentence.paragraph,
-            glued=sentence.glued,
-            score=prediction.score,
-            approximate=prediction.approximate,
-            error=prediction.error,
-            rank=rank,
-        )
+    def _parses(self, sentence: Sentence, query: Query, predictions: Sequence[Prediction]) -> list[Parse]:
+        """The parses of one sentence, which share its scores if their confidence is asked for later."""
+        scores = LazyScores(self, sentence.words, query)
+        found = []
+        for rank, prediction in enumerate(predictions, 1):
+            confidence: Confidence | LazyConfidence | None = prediction.confidence
+            if confidence is None and prediction.error is None and not prediction.approximate:
+                confidence = LazyConfidence(scores, prediction)
+            said = prediction, self.predictor.inventories
+            own = None if query.k is None else rank
+            found.append(Parse(sentence, said, rank=own, confidence=confidence))
+        return found
 
     def split(self, text: str, *, one_sentence: bool = False) -> list[Sentence]:
         """Split raw text into sentences and words with their offsets, and parse nothing.
 
-        `one_sentence`: into words only, whatever full stops and line breaks there are.
+        `one_sentence`: into words only, whatever full stops and line breaks there are. `parse`, `pipe` and `stream`
+        take what it gives.
         """
         return self.segmenter.split(text, one_sentence=one_sentence)
 
     def pipe(
         self,
-        items: Iterable[Input],
+        items: Iterable[Item],
         batch_size: int = 256,
         *,
         k: int | None = None,
-        confidence: bool = False,
-        style: str | None = None,
         one_sentence: bool = False,
         errors: Literal["raise", "keep"] = "raise",
+        **options: Unpack[Options],
     ) -> Iterator[Parse]:
         """Parse a stream of texts or lists of words; parses come in order, a text gives one for each sentence.
+
+        An item may be a pair (item, options): these options hold for it alone, in place of those of the call:
+
+            parser.pipe([(["Fish", "swim"], {"require": [("root", 2)]}), "Plain text."])
 
         `batch_size` items or sentences are read ahead, and as many again while those are worked on. A sentence
         that cannot be parsed gives a `Parse` with an `error`; so does an item that is neither a text nor words
         (None, NaN, bytes) with errors="keep", which otherwise ends the stream. `one_sentence`: no text is split
         into sentences.
         """
-        for parses in self.stream(
-            items,
-            batch_size,
-            k=k,
-            confidence=confidence,
-            style=style,
-            one_sentence=one_sentence,
-            errors=errors,
-        ):
+        streamed = self.stream(items, batch_size, k=k, one_sentence=one_sentence, errors=errors, **options)
+        for parses in streamed:
             yield from parses
 
     def stream(
         self,
-        items: Iterable[Input],
+        items: Iterable[Item],
         batch_size: int = 256,
         *,
         k: int | None = None,
-        require: Iterable[Any] = (),
-        forbid: Iterable[Any] = (),
-        confidence: bool = False,
-        style: str | None = None,
         one_sentence: bool = False,
         errors: Literal["raise", "keep"] = "raise",
+        **options: Unpack[Options],
     ) -> Iterator[list[Parse]]:
         """Like `pipe`, but one list of parses for each item; with k, the k best parses of each sentence.
 
-        The other options are those of `parse`; constraints are about every sentence.
+        Constraints are about every sentence of an item.
         """
-        if isinstance(items, (str, bytes)):
-            raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
-        if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
-            raise ArcspanError(f"a stream of texts is needed, not {type(items).__name__}: {items!r}")
-        if batch_size < 1:
-            raise ArcspanError(f"batch_size must be at least 1, not {batch_size}")
-        if errors not in ("raise", "keep"):
-            raise ArcspanError(f"errors must be 'raise' or 'keep', not {errors!r}")
-        _check_k(k)
-        own_style = self._style(style)
-
-        def read() -> Iterator[list[_Sentence]]:
-            for number, item in enumerate(items, 1):
-                try:
-                    yield self._styled(item, own_style, one_sentence)
-                except ArcspanError as error:
-                    message = f"item {number}: {error}"
-                    if errors == "raise":
-                        raise ArcspanError(message) from None
-                    yield [_Sentence((), error=message)]
-
-        asked = _Asked(k, tuple(read_constraints(require)), tuple(read_constraints(forbid)), confidence)
-        if any(asked):
-            for own in read():
-                yield [parse for sentence in own for parse in self._beyond(sentence, asked)]
-            return
-        source = read()
-        waiting: deque[tuple[list[int], list[_Sentence], Pending]] = deque()
+        _check_stream(items, batch_size, errors)
+        given: dict[str, Any] = {"k": k, **options}
+        source = self._read(items, given, one_sentence, errors)
+        waiting: deque[tuple[list[_Group], Submission]] = deque()
         try:
             failure: Exception | None = None
             ended = False
             while not ended and failure is None:
-                sentences: list[_Sentence] = []
-                counts: list[int] = []
+                groups: list[_Group] = []
+                size = 0
                 try:
-                    while max(len(counts), len(sentences)) < batch_size:
+                    while max(len(groups), size) < batch_size:
                         own = next(source)
-                        counts.append(len(own))
-                        sentences += own
+                        groups.append(own)
+                        size += len(own)
                 except StopIteration:
                     ended = True
                 except Exception as error:  # what came before it is still to be parsed
                     failure = error
                 # The first chunk may be all there is: then the caller's thread is enough for a single batch.
                 eager = bool(waiting) or not ended
-                pending = self.predictor.submit(
-                    [one.words for one in sentences], styles=[one.style for one in sentences], eager=eager
-                )
-                waiting.append((counts, sentences, pending))
+                requests = [(one.words, query) for own in groups for one, query, error in own if not error]
+                waiting.append((groups, self.predictor.submit(requests, eager=eager)))
                 if len(waiting) > 1:
                     yield from self._finish(*waiting.popleft())
             while waiting:
@@ -406,41 +273,61 @@ class Parser:
             if failure is not None:
                 raise failure
         finally:
-            for _, _, pending in waiting:
-                pending.cancel()
+            for _, submission in waiting:
+                submission.cancel()
 
-    def _finish(
-        self, counts: list[int], sentences: list[_Sentence], pending: Pending
-    ) -> Iterator[list[Parse]]:
-        predictions = pending.result()
-        begin = 0
-        for count in counts:
-            end = begin + count
-            yield [
-                self._parse(sentence, prediction)
-                for sentence, prediction in zip(sentences[begin:end], predictions[begin:end], strict=True)
-            ]
-            begin = end
+    def _read(
+        self, items: Iterable[Any], given: dict[str, Any], one_sentence: bool, errors: str
+    ) -> Iterator[_Group]:
+        """The sentences of each item, each with its query."""
+        query = self.query(**given)
+        for number, item in enumerate(items, 1):
+            try:
+                own = query
+                if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (Mapping, Query)):
+                    item, options = item
+                    own = self.query(
+                        **(vars(options) if isinstance(options, Query) else {**given, **options})
+                    )
+                found = [(one, own, "") for one in self._sentences(item, one_sentence)]
+                for one, _, _ in found:
+                    self._check_tags(one, own)
+            except ArcspanError as error:
+                message = f"item {number}: {error}"
+                if errors == "raise":
+                    raise ArcspanError(message) from None
+                found = [(Sentence(()), query, message)]
+            yield found
 
-    def _styled(self, item: Any, style: Style | None, one_sentence: bool) -> list[_Sentence]:
-        found = self._sentences(item, one_sentence)
-        return found if style is None else [one._replace(style=one.style or style) for one in found]
+    def _check_tags(self, sentence: Sentence, query: Query) -> None:
+        if query.tags is None:
+            return
+        if len(query.tags) != len(sentence.words):
+            raise ArcspanError(
+                f"{len(sentence.words)} words, but {len(query.tags)} tags: there must be one per word"
+            )
+        if not any(scorer.reads_tags for scorer in self.predictor.scorers):
+            raise ArcspanError("this model reads no part-of-speech tags: it was trained without them")
 
-    def sentences(self, item: Any, *, style: str | None = None, one_sentence: bool = False) -> list[Any]:
-        """The sentences of a text or a list of words; `stream` takes them as items, and splits nothing again."""
-        return self._styled(item, self._style(style), one_sentence)
-
-    def _sentences(self, item: Any, one_sentence: bool) -> list[_Sentence]:
-        if isinstance(item, _Sentence):
+    def _sentences(self, item: Any, one_sentence: bool) -> list[Sentence]:
+        if isinstance(item, Sentence):
             return [item]
-        if not isinstance(item, str):
-            return [_Sentence(_checked(item))]
-        found = []
-        for one in self.split(item, one_sentence=one_sentence):
-            glued = one.end < len(item) and not item[one.end].isspace()
-            text = item[one.start : one.end]
-            found.append(_Sentence(one.words, text, one.offsets, glued, None, one.multiword, one.paragraph))
-        return found
+        return (
+            self.split(item, one_sentence=one_sentence)
+            if isinstance(item, str)
+            else [Sentence(_checked(item))]
+        )
+
+    def _finish(self, groups: list[_Group], submission: Submission) -> Iterator[list[Parse]]:
+        results = iter(submission.result())
+        for group in groups:
+            yield [
+                parse
+                for sentence, query, error in group
+                for parse in self._parses(
+                    sentence, query, [Prediction(error=error)] if error else next(results)
+                )
+            ]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_parser, (str(self.path), self._settings)
@@ -451,10 +338,30 @@ class Parser:
         return f"Parser({name!r}, {system}{language}, {self.predictor.threads} threads)"
 
 
-def _check_k(k: object) -> None:
-    whole = isinstance(k, (int, np.integer)) and not isinstance(k, bool)
-    if k is not None and not (whole and k >= 1):  # type: ignore[operator]
-        raise ArcspanError(f"k must be a whole number, at least 1, not {k!r}")
+_Group = list[
+    tuple[Sentence, Query, str]
+]  # the sentences of an item; a text in place of "" says why there are none
+
+
+def _raise_errors(parses: Iterable[Parse]) -> None:
+    for parse in parses:
+        if parse.error is not None:
+            raise ArcspanError(parse.error)
+
+
+def _check_stream(items: Any, batch_size: Any, errors: Any) -> None:
+    if isinstance(items, (str, bytes)):
+        raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
+    if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
+        raise ArcspanError(f"a stream of texts is needed, not {type(items).__name__}: {items!r}")
+    try:
+        whole = operator.index(batch_size)
+    except TypeError:
+        whole = 0
+    if whole < 1 or isinstance(batch_size, bool):
+        raise ArcspanError(f"batch_size must be a whole number, at least 1, not {batch_size!r}")
+    if errors not in ("raise", "keep"):
+        raise ArcspanError(f"errors must be 'raise' or 'keep', not {errors!r}")
 
 
 @cache
@@ -481,59 +388,40 @@ def _checked(words: Any) -> tuple[str, ...]:
     return found
 
 
-class _Sentence(NamedTuple):
-    """A sentence on its way through the parser."""
-
-    words: tuple[str, ...]
-    text: str | None = None
-    offsets: tuple[Offsets, ...] | None = None
-    glued: bool = False  # no space follows it in the text
-    tags: tuple[str, ...] | None = None
-    multiword: tuple[tuple[int, int, str], ...] = ()
-    paragraph: bool = False
-    style: Style | None = None
-    error: str | None = None  # why there is none
-
-
-class _Asked(NamedTuple):
-    """What is asked of a sentence beyond its best parse."""
-
-    k: int | None = None
-    require: tuple[Constraint, ...] = ()
-    forbid: tuple[Constraint, ...] = ()
-    confidence: bool = False
-
-
-class _Unknown:
-    """The confidence of a parse, until somebody asks for it; in another process, from the same model there.
-
-    The k best parses of a sentence share its scores.
-    """
+class LazyScores:
+    """The scores of a sentence, computed when they are first needed; in another process, by the same model there."""
 
     def __init__(
-        self,
-        parser: Parser | tuple[str, dict[str, Any]],
-        sentence: _Sentence,
-        prediction: Prediction,
-        asked: _Asked,
-        scores: SentenceScores | None = None,
+        self, parser: Parser | tuple[str, dict[str, Any]], words: tuple[str, ...], query: Query
     ) -> None:
         """`parser` may be the path and settings of one, which is loaded when it is needed."""
-        self._parser, self._sentence, self._prediction = parser, sentence, prediction
-        self._asked, self._scores = asked, scores
+        self._parser, self._words, self._query = parser, words, query
+        self._scores: SentenceScores | None = None
+
+    def get(self) -> SentenceScores:
+        """The scores; LengthError where they would take more memory than the parser may have."""
+        if self._scores is None:
+            parser = self._parser if isinstance(self._parser, Parser) else _restore_parser(*self._parser)
+            self._scores = parser.predictor.scores(self._words, self._query)
+        return self._scores
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parser = self._parser.__reduce__()[1] if isinstance(self._parser, Parser) else self._parser
+        return LazyScores, (parser, self._words, self._query)
+
+
+class LazyConfidence:
+    """The confidence of a parse, computed when it is first asked for."""
+
+    def __init__(self, scores: LazyScores, prediction: Prediction) -> None:
+        self._scores, self._prediction = scores, prediction
 
     def find(self) -> Confidence | None:
-        if not self._sentence.words:
-            return Confidence({}, {}, (), (), 1.0)
+        """Compute it; None where that would take more memory than the parser may have."""
         try:
-            if self._scores is None:
-                parser = self._parser if isinstance(self._parser, Parser) else _restore_parser(*self._parser)
-                self._scores = parser._scores(self._sentence, self._asked)
-            return self._scores.confidence(self._prediction)
+            return self._scores.get().confidence(self._prediction)
         except LengthError:
             return None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        sentence = _Sentence(self._sentence.words, tags=self._sentence.tags, style=self._sentence.style)
-        parser = self._parser.__reduce__()[1] if isinstance(self._parser, Parser) else self._parser
-        return _Unknown, (parser, sentence, self._prediction, self._asked)
+        return LazyConfidence, (self._scores, self._prediction)

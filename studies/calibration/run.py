@@ -22,7 +22,7 @@ from arcspan.evaluation.calibration import expected_calibration_error, log_loss,
 from arcspan.files import atomic_write
 from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.predictor import Budget, Predictor
-from arcspan.prediction.sentence_scores import SentenceScores
+from arcspan.prediction.query import Query
 from arcspan.runtime.loading import load_predictor
 from arcspan.training.calibration import Gold, fit, in_style, observe, rounded, sample
 from arcspan.treebanks import Pair, read_pairs
@@ -37,7 +37,7 @@ def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibra
     known = predictor.inventories
     for pair in pairs:
         gold = Gold(pair)
-        scores = SentenceScores(predictor, pair.dependencies.words, pair.constituency.tags)
+        scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
         best = scores.best()
         assert best.nodes is not None and best.heads is not None and best.relations is not None
         chains = {(i, j): known.labels[label] for i, j, _, label in best.nodes.tolist() if label}

@@ -51,7 +51,7 @@ def steps(bundle: Path, treebanks: Path) -> list[Step]:
     segmenter = ["--segmenter", str(ROOT / "studies/segmenter/english.toml"), "--set", f"output={run}"]
     free = [str(RUNS / f"gum-free.{kind}") for kind in ("ptb", "conllu")]
     without = ["--incompatible", "--without", "genre=essay,fiction,letter,podcast,whow,conversation"]
-    fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev"), "--labelling", *free]
+    fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev")]
     return [
         *(training(recipe, recipe, RUNS / folder) for recipe, folder in TEACHER.items()),
         Step(

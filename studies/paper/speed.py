@@ -20,7 +20,8 @@ from accelerate import PartialState
 from arcspan import decoding
 from arcspan.cli.benchmark import Contestant, Race, kernels, make_batches, mixture, rivals
 from arcspan.neural.model import Model
-from arcspan.prediction.predictor import Item, Predictor
+from arcspan.prediction.batch_scores import ModelInput
+from arcspan.prediction.predictor import Predictor
 from arcspan.prediction.scores import Scores, on_host
 from arcspan.prediction.scores import search as search_scores
 from arcspan.training.checkpoint import load_parts
@@ -97,7 +98,7 @@ class _Batches(Predictor):
 
     batch: int | None = None
 
-    def _batches(self, items: dict[int, Item]) -> Iterator[list[int]]:
+    def _batches(self, items: dict[int, ModelInput]) -> Iterator[list[int]]:
         if self.batch is None:
             yield from super()._batches(items)
             return

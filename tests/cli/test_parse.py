@@ -523,11 +523,6 @@ def test_what_an_earlier_parse_said_of_itself_is_not_kept(parse: Parse, tmp_path
     assert ranked.count("# rank = 1\n") == ranked.count("# rank") == 2
 
 
-def test_minimum_bayes_risk_takes_no_k(parse: Parse) -> None:
-    code, _, err = parse("Ada sees Kurt.", "--text", "--mbr", "-k", 2)
-    assert code == 2 and "--mbr" in err
-
-
 def test_output_is_utf8_whatever_the_terminal_was_taken_for(toy_bundle: Path) -> None:
     call = [sys.executable, "-m", "arcspan", "parse", "--model", str(toy_bundle), "--text", "Ada sees Kurt."]
     done = subprocess.run(call, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
@@ -778,7 +773,6 @@ def test_constraints_hold_for_the_one_sentence(parse: Parse) -> None:
         (["Ada", "--words", "--input", "lines"], "contradict"),
         (["Ada", "--confidence", "-f", "brackets"], "--confidence needs"),
         (["Ada", "-o", "a.png.gz"], "compressed already"),
-        (["Ada", "--mbr", "--require", "root,1"], "--mbr"),
         (["Ada", "--style", "gum"], "no style 'gum'"),
         (["Ada", "--style", "gum", "--require", "root,1"], "no style 'gum'"),
     ],

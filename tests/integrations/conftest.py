@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arcspan.parse import Parse
-from arcspan.parser import Parser
+from arcspan.parser import Parser, Sentence
 
 BUNDLE = Path(__file__).resolve().parents[1] / "bundles" / "toy"
 
@@ -29,6 +29,6 @@ def whole_rows(parser: Parser) -> Parse:
     words = ("Ada", "sees", "trees")
     said = parser.parse(words)._said
     return Parse(
-        words,
+        Sentence(words),
         said._replace(lemmas=("Ada", "see", "tree"), features=("Number=Sing", "", "Case=Acc|Number=Plur")),
     )

@@ -9,8 +9,8 @@ import pytest
 
 from arcspan.parser import Parser
 from arcspan.prediction import long_sentences as long
+from arcspan.prediction.batch_scores import ModelInput
 from arcspan.prediction.long_sentences import choose_heads, cut
-from arcspan.prediction.predictor import Item
 from arcspan.trees import ConstituencyTree, DependencyTree, compatible
 from tests.runtime.random_bundles import Made, load, sentences
 
@@ -134,7 +134,7 @@ def test_the_whole_is_a_constituent_though_the_model_prefers_none(joint1o: Made)
     for seed in range(12):
         words = [word for sentence in sentences(6, seed=seed) for word in sentence][:30]
         (ready,) = predictor.inputs.prepare([words])
-        item = Item(words, ready, len(words), predictor.inputs.cost(ready))
+        item = ModelInput(words, ready, len(words), predictor.inputs.cost(ready))
         hidden = scorer.score(predictor.arrays(scorer, [item]), headed=False).hidden
         place = [np.asarray([0]), np.asarray([0]), np.asarray([len(words)])]
         labels, _ = scorer.label(hidden, place, [np.asarray([0]), np.asarray([1]), np.asarray([0])])

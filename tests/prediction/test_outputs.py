@@ -9,8 +9,9 @@ import pytest
 
 from arcspan.decoding import Decoded
 from arcspan.errors import ScoreError
+from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories, Style
-from arcspan.prediction.prediction import Content, label
+from arcspan.prediction.prediction import Content
 from arcspan.prediction.scores import Scores
 
 FULL = Inventories(
@@ -66,6 +67,8 @@ def test_scores_that_are_nan_choose_no_name() -> None:
 class Loud:
     """A scorer that always prefers the names with the greatest numbers."""
 
+    outputs = frozenset({"label", "relation"})
+
     def label(
         self, hidden: object, nodes: list[np.ndarray], words: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -75,19 +78,17 @@ class Loud:
         )
 
 
-@pytest.mark.parametrize(("style", "relation", "label_", "tag", "lemma"), [(0, 1, 2, 0, 0), (1, 2, 1, 1, 1)])
-def test_names_that_a_style_does_not_use_are_never_predicted(
-    style: int, relation: int, label_: int, tag: int, lemma: int
-) -> None:
-    """One batch with both styles: each sentence gets the best name that its own style uses."""
+def test_names_that_a_style_does_not_use_are_never_predicted() -> None:
+    """Sentences of several styles share a batch; labels follow the style of constituents, all else the other's."""
+    styles = [Style(0, 0), Style(1, 1), Style(0, 1), Style(1, 0)]
     spans = np.asarray([[0, 2, 2], [0, 1, 1], [1, 2, 2]])
-    decoded = Decoded(np.asarray([[0, 2, 0]] * 2), [spans, spans], np.zeros(2))
-    up = np.tile(np.arange(2.0), (2, 4, 1))
-    scores = Scores(hidden=None, words={"tag": up, "lemma": up.copy()})  # type: ignore[arg-type]
-    styles = [Style(0, 0), Style(1, 1)]
-    found = label(Loud(), scores, decoded, np.asarray([2, 2]), FULL, styles)[style]  # type: ignore[arg-type]
-    assert found.relations is not None and found.nodes is not None
-    assert set(found.relations.tolist()) == {relation}
-    assert set(found.nodes[:, 3].tolist()) == {label_}
-    assert set(found.words["tag"].tolist()) == {tag}
-    assert set(found.words["lemma"].tolist()) == {lemma}
+    decoded = Decoded(np.asarray([[0, 2, 0]] * 4), [spans] * 4, np.zeros(4))
+    up = np.tile(np.arange(2.0), (4, 4, 1))
+    scores = Scores(hidden=None, words={"tag": up, "lemma": up.copy()})
+    labeller = Labeller(Loud(), scores, np.asarray([2] * 4), styles, FULL)  # type: ignore[arg-type]
+    found = labeller.predictions(decoded, np.arange(4), None)
+    for style, one in zip(styles, found, strict=True):
+        assert one.relations is not None and one.nodes is not None
+        assert set(one.nodes[:, 3].tolist()) == {2 - style.constituency}
+        assert set(one.relations.tolist()) == {1 + style.dependency}
+        assert set(one.words["tag"].tolist()) == set(one.words["lemma"].tolist()) == {style.dependency}

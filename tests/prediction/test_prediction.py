@@ -15,6 +15,7 @@ from arcspan.errors import ArcspanError
 from arcspan.parse import Parse
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import Prediction, merge, to_pair
+from arcspan.segmenting import Sentence
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 WORDS = ("a", "b")
@@ -34,7 +35,7 @@ BOTH = replace(CONSTITUENTS, heads=DEPENDENCIES.heads, relations=DEPENDENCIES.re
 
 def test_a_flat_tree_under_vroot_is_the_same_in_training_and_in_a_parse() -> None:
     scored, _ = to_pair(WORDS, BOTH, KNOWN)
-    shown = Parse(WORDS, (BOTH, KNOWN)).constituency
+    shown = Parse(Sentence(WORDS), (BOTH, KNOWN)).constituency
     assert scored == shown == ConstituencyTree.from_brackets("(TOP (X a) (X b))")
 
 
@@ -48,7 +49,7 @@ def test_of_two_models_the_dependency_model_says_the_tags(order: int) -> None:
         ]
         merged = merge(parts[::order])
         _, scored = to_pair(WORDS, merged, KNOWN)
-        shown = Parse(WORDS, (merged, KNOWN)).dependencies
+        shown = Parse(Sentence(WORDS), (merged, KNOWN)).dependencies
         assert scored is not None
         assert scored == shown
         assert (shown.tags, shown.upos) == (scored.tags, scored.upos)
@@ -62,7 +63,7 @@ def test_what_only_one_of_two_models_says_is_kept() -> None:
 
 
 def test_without_dependencies_there_is_no_tree_anywhere() -> None:
-    parse = Parse(WORDS, (CONSTITUENTS, KNOWN))
+    parse = Parse(Sentence(WORDS), (CONSTITUENTS, KNOWN))
     assert to_pair(WORDS, CONSTITUENTS, KNOWN)[1] is None
     with pytest.raises(ArcspanError, match="no dependencies"):
         _ = parse.dependencies
@@ -71,7 +72,7 @@ def test_without_dependencies_there_is_no_tree_anywhere() -> None:
 
 
 def test_a_sentence_that_was_not_parsed_has_flat_trees() -> None:
-    parse = Parse(WORDS, (Prediction(error="too bad"), KNOWN), error="too bad")
+    parse = Parse(Sentence(WORDS), (Prediction(error="too bad"), KNOWN))
     assert parse.dependencies == DependencyTree([0, 1], ["root", "dep"], WORDS)
     assert parse.constituency == ConstituencyTree(WORDS, None, [(0, 2, "TOP")])
 
@@ -80,7 +81,7 @@ def test_a_word_without_tag_is_a_leaf_for_nltk_either_way() -> None:
     nltk = pytest.importorskip("nltk", reason="NLTK is not installed (arcspan[nltk])")
     from arcspan.integrations.nltk import to_nltk
 
-    parse = Parse(WORDS, (replace(BOTH, words={}), KNOWN))
+    parse = Parse(Sentence(WORDS), (replace(BOTH, words={}), KNOWN))
     found = parse.to_nltk()
     assert found == to_nltk(parse.constituency) == nltk.Tree.fromstring(parse.brackets())
     assert found.leaves() == list(WORDS)

@@ -19,8 +19,8 @@ from arcspan import decoding
 from arcspan.errors import BundleError, ScoreError
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.query import Query
 from arcspan.prediction.scores import Scores
-from arcspan.prediction.sentence_scores import SentenceScores
 from arcspan.runtime.bundle import MODELS
 from tests.runtime.random_bundles import Made, load, sentences, tagged
 
@@ -50,9 +50,9 @@ def words() -> list[list[str]]:
 
 
 def test_trees_and_tags_are_those_of_the_torch_model(made: Made, words: list[list[str]]) -> None:
-    tags = tagged(words)
-    found = load(made.folder, threads=1).predict(words, tags)
-    wanted = in_torch(made).predict(words, tags)
+    queries = [Query(tags=tuple(tags)) for tags in tagged(words)]
+    found = load(made.folder, threads=1).predict(words, queries)
+    wanted = in_torch(made).predict(words, queries)
     for mine, theirs in zip(found, wanted, strict=True):
         assert same_trees(mine, theirs)
         assert mine.score == pytest.approx(theirs.score, abs=1e-3)
@@ -90,7 +90,7 @@ def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
     predictor = load(MODELS / "en", threads=1)
     draw = np.random.default_rng(15)
     words = [draw.choice(LONG_WORDS, size=int(n)).tolist() for n in draw.integers(2, 18, 24)]
-    items = predictor._prepare(words, None, None, predictor.submit([]))
+    items = predictor._prepare([(one, Query()) for one in words], predictor.submit([]))
     batches = [[items[place] for place in places] for places in predictor._batches(items)]
     assert len(batches) < len(items)
     for scorer in predictor.scorers:
@@ -116,7 +116,7 @@ def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: Ma
     words = sentences(20, longest=12)
     plenty = load(joint2o.folder, threads=2)
     little = load(joint2o.folder, threads=2, memory_limit=plenty.chart_bytes(12))
-    items = little._prepare(words, None, None, little.submit([]))
+    items = little._prepare([(one, Query()) for one in words], little.submit([]))
     assert len(list(little._batches(items))) > len(list(plenty._batches(items)))
     pairs = zip(plenty.predict(words), little.predict(words), strict=True)
     assert all(same(one, other) and not other.approximate for one, other in pairs)
@@ -126,7 +126,7 @@ def test_batches_hold_every_sentence_once_and_like_lengths_together(
     joint2o: Made, words: list[list[str]]
 ) -> None:
     predictor = load(joint2o.folder)
-    items = predictor._prepare(words, None, None, predictor.submit([]))
+    items = predictor._prepare([(one, Query()) for one in words], predictor.submit([]))
     batches = list(predictor._batches(items))
     assert sorted(place for batch in batches for place in batch) == list(range(len(words)))
     for batch in batches:
@@ -221,7 +221,7 @@ def test_a_model_that_says_nan_gives_no_tree(joint2o: Made, output: str) -> None
         says_nan(scorer, output)
         (found,) = one.predict([words])
         assert found.error is not None and f"scores of '{output}' are NaN" in found.error
-    scores = SentenceScores(predictor, words)
+    scores = predictor.scores(words)
     for ask in (scores.best, lambda: scores.kbest(2)):
         with pytest.raises(ScoreError, match=f"scores of '{output}' are NaN"):
             ask()

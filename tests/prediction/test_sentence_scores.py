@@ -1,10 +1,9 @@
-"""K best, constraints, confidence and minimum Bayes risk of a bundle, against every tree of short sentences."""
+"""K best, constraints and confidence of a bundle, against every tree of short sentences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from arcspan.prediction.confidence import Calibration, log_softmax
 from arcspan.prediction.constraints import Arc, Head, Root, Span
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Predictor
+from arcspan.prediction.query import Query
 from arcspan.prediction.sentence_scores import SentenceScores
 from tests.decoding.all_trees import Tree, scores_of
 from tests.runtime.random_bundles import WORDS, Made, load
@@ -29,11 +29,8 @@ def predictor(request: pytest.FixtureRequest) -> Predictor:
     return load(made.folder, threads=1)
 
 
-def cautious(predictor: Predictor) -> Predictor:
-    """The same model with minimum Bayes risk."""
-    return Predictor(
-        predictor.scorers, predictor.inputs, predictor.inventories, predictor.budget, decode="mbr"
-    )
+def scores_for(predictor: Predictor, words: list[str], **options: Any) -> SentenceScores:
+    return predictor.scores(words, Query.of(options))
 
 
 def some_words(n: int, seed: int) -> list[str]:
@@ -44,10 +41,13 @@ class Oracle:
     """Every tree of a sentence with its score, and what the user would see of it."""
 
     def __init__(self, predictor: Predictor, words: list[str]) -> None:
-        free = SentenceScores(predictor, words)
-        assert free.labels is not None
-        self.n, self.labels = len(words), free.labels
-        ((_, scores),) = free._scored
+        free = scores_for(predictor, words)
+        self.n = len(words)
+        i, j = np.triu_indices(self.n + 1, 1)
+        every = free.labels(i, j)
+        self.labels = np.full((self.n + 1, self.n + 1, every.shape[1]), -np.inf, np.float32)
+        self.labels[i, j] = every
+        (scores,) = free._scores
         assert scores.span is not None and scores.arc is not None
         headed = None
         if scores.headed is not None:
@@ -105,7 +105,7 @@ def key_of(prediction: Prediction) -> Key:
 def test_the_k_best_are_all_distinct_pairs_in_the_order_of_their_scores(predictor: Predictor, n: int) -> None:
     words = some_words(n, n)
     wanted = {key: max(scores) for key, scores in Oracle(predictor, words).pairs().items()}
-    found = SentenceScores(predictor, words).kbest(10_000)
+    found = scores_for(predictor, words).kbest(10_000)
     assert len(found) == len(wanted)
     assert {key_of(one) for one in found} == set(wanted)
     for one in found:
@@ -118,7 +118,7 @@ def test_the_first_of_the_k_best_is_the_parse_itself(predictor: Predictor) -> No
     for seed in range(12):
         words = some_words(4 + 2 * seed, seed)
         (best,) = predictor.predict([words])
-        evidence = SentenceScores(predictor, words)
+        evidence = scores_for(predictor, words)
         for other in (evidence.kbest(1)[0], evidence.kbest(3)[0], evidence.best()):
             assert key_of(best) == key_of(other)
             assert np.array_equal(best.relations, other.relations)
@@ -158,9 +158,9 @@ def test_constraints_leave_exactly_the_pairs_that_meet_them(predictor: Predictor
         outcomes.add(bool(wanted))
         if not wanted:
             with pytest.raises(ArcspanError, match=r"required|forbidden|Span|Arc|Root|Head"):
-                SentenceScores(predictor, words, require=require, forbid=forbid)
+                scores_for(predictor, words, require=require, forbid=forbid)
             continue
-        evidence = SentenceScores(predictor, words, require=require, forbid=forbid)
+        evidence = scores_for(predictor, words, require=require, forbid=forbid)
         found = {key_of(one): one.score for one in evidence.kbest(10_000)}
         assert found == pytest.approx(wanted, abs=1e-4)
         assert key_of(evidence.best()) == max(wanted, key=lambda key: wanted[key])
@@ -173,7 +173,7 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
 ) -> None:
     words = some_words(5, 3)
     predictor.calibration = Calibration(temperature, 1.5, 1.5)
-    evidence = SentenceScores(predictor, words)
+    evidence = scores_for(predictor, words)
     oracle = Oracle(predictor, words)
     weight = {id(tree): math.exp(score / temperature) for tree, score in oracle.trees}
     total = sum(weight.values())
@@ -201,60 +201,24 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
 
 
 def test_the_probabilities_of_the_k_best_sum_to_at_most_one(predictor: Predictor) -> None:
-    scores = SentenceScores(predictor, some_words(4, 3))
+    scores = scores_for(predictor, some_words(4, 3))
     every = [scores.confidence(one).sentence for one in scores.kbest(10_000)]
     assert 0 < sum(every) <= 1 + 1e-6
 
 
 def test_under_constraints_probabilities_are_those_given_the_constraints(predictor: Predictor) -> None:
     words = some_words(6, 8)
-    evidence = SentenceScores(predictor, words, require=[Root(4), Span(1, 4)], forbid=[Arc(4, 6)])
+    evidence = scores_for(predictor, words, require=[Root(4), Span(1, 4)], forbid=[Arc(4, 6)])
     sure = evidence.confidence(evidence.best())
     assert sure.arcs[3] == pytest.approx(1)
     assert sure.spans[1, 4] == pytest.approx(1, abs=1e-6)
     assert 0 < sure.sentence < 1
 
 
-def test_minimum_bayes_risk_finds_the_most_expected_parts(predictor: Predictor) -> None:
-    words = some_words(5, 6)
-    oracle = Oracle(predictor, words)
-    total = sum(math.exp(score) for _, score in oracle.trees)
-    spans: dict[tuple[int, int], float] = {}
-    arcs: dict[tuple[int, int], float] = {}
-    for tree, score in oracle.trees:
-        p = math.exp(score) / total
-        for place in tree.spans:
-            spans[place] = spans.get(place, 0) + p
-        for arc in enumerate(tree.heads[1:], 1):
-            arcs[arc] = arcs.get(arc, 0) + p
-    expected = [
-        sum(spans[place] for place in tree.spans) + sum(arcs[arc] for arc in enumerate(tree.heads[1:], 1))
-        for tree, _ in oracle.trees
-    ]
-    (found,) = cautious(predictor).predict([words])
-    assert found.score == pytest.approx(max(expected), abs=1e-4)
-    assert found.heads is not None
-    assert tuple(found.heads.tolist()) == oracle.trees[int(np.argmax(expected))][0].heads[1:]
-
-
-def test_minimum_bayes_risk_obeys_constraints(predictor: Predictor) -> None:
-    careful = cautious(predictor)
-    for seed in range(4):
-        require: list[Any] = [Root(3), Span(0, 2, "NP"), Head(4, 7, 6)]
-        found = SentenceScores(careful, some_words(8, seed), require=require, forbid=[Head(0, 2, 1)]).best()
-        assert found.nodes is not None and found.heads is not None
-        assert found.heads[2] == 0
-        rows = {(i, j): (h, label) for i, j, h, label in found.nodes.tolist()}
-        assert rows[0, 2][0] == 2
-        assert "NP" in careful.inventories.labels[rows[0, 2][1]]
-        assert rows[4, 7][0] == 6
-        assert rows[4, 7][1] != 0
-
-
 def test_two_models_answer_what_two_models_can(sep: Made) -> None:
     predictor = load(sep.folder, threads=1)
     words = some_words(6, 2)
-    evidence = SentenceScores(predictor, words, require=[Span(1, 4), Root(2)])
+    evidence = scores_for(predictor, words, require=[Span(1, 4), Root(2)])
     found = evidence.best()
     assert found.nodes is not None and found.heads is not None
     assert [1, 4] in found.nodes[:, :2].tolist()
@@ -265,19 +229,31 @@ def test_two_models_answer_what_two_models_can(sep: Made) -> None:
     with pytest.raises(ArcspanError, match="both trees at once"):
         evidence.kbest(2)
     with pytest.raises(ArcspanError, match="one model finds both"):
-        SentenceScores(predictor, words, forbid=[Head(1, 3, 2)])
+        scores_for(predictor, words, forbid=[Head(1, 3, 2)])
 
 
 def test_a_sentence_too_long_for_the_memory_is_refused_with_what_it_needs(joint1o: Made) -> None:
     predictor = load(joint1o.folder, threads=1, memory_limit=1 << 20)
     with pytest.raises(ArcspanError, match="larger memory_limit"):
-        SentenceScores(predictor, some_words(90, 1))
+        scores_for(predictor, some_words(90, 1))
     with pytest.raises(ArcspanError, match="larger memory_limit"):
-        SentenceScores(predictor, some_words(45, 1)).kbest(2)
+        scores_for(predictor, some_words(45, 1)).kbest(2)
 
 
-def test_settings_that_are_none_are_refused(joint1o: Made, tmp_path: Path) -> None:
-    with pytest.raises(ArcspanError, match="choose best"):
-        load(joint1o.folder, decode="worst")
-    with pytest.raises(ArcspanError, match="has no rules"):
-        load(joint1o.folder, labelling=True)
+def test_the_tree_of_one_layer_is_as_sure_as_all_pairs_that_have_it(predictor: Predictor) -> None:
+    words = some_words(4, 7)
+    scores = scores_for(predictor, words)
+    every = scores.kbest(10_000)
+    assert every[0].nodes is not None and every[0].heads is not None
+    sure = scores.confidence(every[0])
+    alike = {"constituency": 0.0, "dependency": 0.0}
+    for one in every:
+        found = scores.confidence(one)
+        heads, spans = key_of(one)
+        if spans == key_of(every[0])[1]:
+            alike["constituency"] += found.sentence / math.prod(found.relations)
+        if heads == key_of(every[0])[0]:
+            alike["dependency"] += math.exp(scores.structure(one, 1.0))
+    assert sure.constituency == pytest.approx(alike["constituency"], rel=1e-3)
+    assert sure.dependency == pytest.approx(alike["dependency"] * math.prod(sure.relations), rel=1e-3)
+    assert sure.sentence <= min(sure.constituency, sure.dependency)

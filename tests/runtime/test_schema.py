@@ -41,7 +41,7 @@ def test_the_english_bundle_fits() -> None:
         (lambda config: config["inventories"].update(unused={"label": [[1]]}), "inventories.unused.label"),
         (lambda config: config.update(styles={"gum": [0, 99]}), "styles.gum"),
         (lambda config: config["calibration"].update(label_temperature=float("nan")), "label_temperature"),
-        (lambda config: config["labelling"].update(rules="/etc/passwd"), "labelling.rules"),
+        (lambda config: config.update(seen_lemmas="/etc/passwd"), "seen_lemmas"),
     ],
 )
 def test_what_does_not_fit_is_named_by_its_place(

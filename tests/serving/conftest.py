@@ -100,7 +100,7 @@ class HeldParser(Parser):
 
     def stream(self, items: Any, *given: Any, **options: Any) -> Any:
         items = list(items)
-        if any(len(sentence.words) >= self.holds_from for sentence in items):
+        if any(len(sentence.words) >= self.holds_from for sentence, _ in items):
             self.begun.release()
             assert self.go.acquire(timeout=30)
         self.sizes.append(len(items))

@@ -8,9 +8,8 @@ import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from arcspan.parser import Parser
+from arcspan.parser import Parser, Sentence
 from tests.serving.conftest import HeldParser, Running, Start
 
 HALF = b'POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"text": '
@@ -118,10 +117,10 @@ def test_clients_that_leave_do_not_each_leave_a_thread_behind(start: Start, toy_
     begun, go = threading.Semaphore(0), threading.Event()
 
     class Splitting(Parser):
-        def sentences(self, item: Any, **options: Any) -> list[Any]:
+        def split(self, text: str, *, one_sentence: bool = False) -> list[Sentence]:
             begun.release()
             assert go.wait(60)
-            return super().sentences(item, **options)
+            return super().split(text, one_sentence=one_sentence)
 
     server = start(Splitting(toy_bundle, threads=1))
     body = json.dumps({"text": "Logic plays. " * 1_000}).encode()

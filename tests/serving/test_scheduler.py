@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from arcspan.parser import Parse, Parser
+from arcspan.parser import Parse, Parser, Query, Sentence
 from arcspan.serving import Settings
 from arcspan.serving.refusals import Refusal
-from arcspan.serving.scheduler import Scheduler, Task, Wanted
+from arcspan.serving.scheduler import Scheduler, Task
 from tests.serving.conftest import HeldParser
 
 DOG = ("The", "dog", "sees", "Ada", ".")
@@ -22,15 +22,14 @@ def write(parses: list[Parse]) -> bytes:
     return " ".join(parses[0].words).encode()
 
 
-def task(parser: Parser, *words: str, **wanted: Any) -> Task:
+def task(*words: str, pictures: int = 0, **options: Any) -> Task:
     """A sentence as requests bring it."""
-    (sentence,) = parser.sentences(words or DOG)
-    return Task(sentence, Wanted(**wanted))
+    return Task(Sentence(words or DOG), Query(**options), pictures)
 
 
 def dogs(scheduler: Scheduler, count: int = 1) -> Future[list[bytes]]:
     """A request of so many sentences."""
-    return scheduler.submit([task(scheduler.parser)] * count, write)
+    return scheduler.submit([task()] * count, write)
 
 
 @pytest.fixture
@@ -70,10 +69,10 @@ def test_a_small_request_overtakes_a_large_one_that_came_first(busy: Scheduler, 
 def test_nobody_waits_for_a_sentence_that_takes_long(scheduler: Scheduler, held: HeldParser) -> None:
     """Issue 15, 1: a search cannot be interrupted, and four long ones stopped everything."""
     held.holds_from = 100
-    long = [scheduler.submit([task(held, *["Logic"] * 150)], write) for _ in range(4)]
+    long = [scheduler.submit([task(*["Logic"] * 150)], write) for _ in range(4)]
     assert held.begun.acquire(timeout=30)
     assert len(dogs(scheduler, 20).result(30)) == 20
-    many = scheduler.submit([task(held, k=10, pictures=2)], write)
+    many = scheduler.submit([task(k=10, pictures=2)], write)
     assert not any(one.done() for one in (*long, many))
     held.let_all_go()
     for one in (*long, many):
@@ -81,7 +80,7 @@ def test_nobody_waits_for_a_sentence_that_takes_long(scheduler: Scheduler, held:
 
 
 def test_a_turn_ends_at_its_number_of_words_too(busy: Scheduler, held: HeldParser) -> None:
-    future = busy.submit([task(held, *["Logic"] * 30)] * 5, write)
+    future = busy.submit([task(*["Logic"] * 30)] * 5, write)
     held.let_all_go()
     future.result(30)
     assert held.sizes == [1, 3, 2]
@@ -89,17 +88,17 @@ def test_a_turn_ends_at_its_number_of_words_too(busy: Scheduler, held: HeldParse
 
 def test_what_takes_longer_costs_more() -> None:
     words = ["word"] * 25
-    plain = Wanted().cost(words)
-    more = [Wanted(k=2), Wanted(k=2, pictures=2), Wanted(k=9, pictures=2)]
-    assert plain < more[0].cost(words) < more[1].cost(words) < more[2].cost(words)
-    assert plain < Wanted(confidence=True).cost(words)
-    assert Wanted().cost(words * 10) > 20 * plain
+    plain = task(*words).cost
+    more = [task(*words, k=2), task(*words, k=2, pictures=2), task(*words, k=9, pictures=2)]
+    assert plain < more[0].cost < more[1].cost < more[2].cost
+    assert plain < task(*words, confidence=True).cost
+    assert task(*words * 10).cost > 20 * plain
 
 
 def test_long_words_cost_more() -> None:
     """Issue 15, 1: a turn of words of many pieces took sixteen times as long as it should."""
-    assert Wanted().cost(["a-b-c-d-e-f-g-h-i"] * 25) > 3 * Wanted().cost(["word"] * 25)
-    assert Wanted().cost(["a" * 900_000]) < 10  # no more pieces of a word are read than of this
+    assert task(*["a-b-c-d-e-f-g-h-i"] * 25).cost > 3 * task(*["word"] * 25).cost
+    assert task("a" * 900_000).cost < 10  # no more pieces of a word are read than of this
 
 
 def test_sentences_of_a_text_keep_their_places(
@@ -112,7 +111,7 @@ def test_sentences_of_a_text_keep_their_places(
         found.extend(parses)
         return b""
 
-    scheduler.submit([Task(one) for one in held.sentences(text)], keep).result(30)
+    scheduler.submit([Task(one) for one in held.split(text)], keep).result(30)
     assert found == parser(text)
     assert found[1].text == "Ada plays."
     assert found[1].offsets == ((12, 15), (16, 21), (21, 22))
@@ -149,7 +148,7 @@ def test_an_answer_that_grows_too_large_ends_its_request(toy_bundle: Path) -> No
         written.append(len(parses))
         return b" " * 400
 
-    future = scheduler.submit([task(parser)] * 9, large)
+    future = scheduler.submit([task()] * 9, large)
     with pytest.raises(Refusal) as refusal:
         future.result(30)
     assert (refusal.value.status, refusal.value.code) == (413, "answer_too_large")
@@ -193,9 +192,9 @@ class Fragile(Parser):
 
     def stream(self, items: Any, *given: Any, **options: Any) -> Any:
         items = list(items)
-        if any("crash" in sentence.words for sentence in items):
+        if any("crash" in sentence.words for sentence, _ in items):
             raise RuntimeError("on purpose")
-        if any("panic" in sentence.words for sentence in items):
+        if any("panic" in sentence.words for sentence, _ in items):
             raise Panic("on purpose")
         yield from super().stream(items, *given, **options)
 
@@ -207,7 +206,7 @@ def test_a_sentence_that_fails_spoils_no_other_request_and_no_thread(
     """A panic ended the thread that parses, while /health went on saying that all was well."""
     parser = Fragile(toy_bundle)
     scheduler = Scheduler(parser)
-    futures = [scheduler.submit([task(parser), task(parser, word)], write) for word in ("fine", bad, "Ada")]
+    futures = [scheduler.submit([task(), task(word)], write) for word in ("fine", bad, "Ada")]
     assert [len(futures[place].result(30)) for place in (0, 2)] == [2, 2]
     with pytest.raises(Refusal) as failed:
         futures[1].result(30)

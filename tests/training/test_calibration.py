@@ -1,10 +1,8 @@
-"""Temperatures and labelling rules: fitted on a toy treebank, kept in the bundle, used by the parser."""
+"""Temperatures: fitted on a toy treebank, kept in the bundle, used by the parser."""
 
 from __future__ import annotations
 
-import json
 import shutil
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +14,7 @@ from arcspan.parser import Parser
 from arcspan.prediction.confidence import Calibration
 from arcspan.runtime.bundle import read_bundle, update_bundle
 from arcspan.training.calibration import GRID, Observed, _least_of, calibrate, fit, sample
-from arcspan.training.labelling import WORTH, add_labelling, count_rules
 from arcspan.treebanks import Pair
-from arcspan.trees import learn_rules
 from tests.runtime.random_bundles import load
 from tests.toy import toy_pairs
 
@@ -68,9 +64,8 @@ def test_fitted_temperatures_are_kept_and_make_arcs_better_calibrated(
 
 def test_a_style_that_the_model_does_not_have_is_refused(bundle: Path, unseen: list[Pair]) -> None:
     before = read_bundle(bundle)
-    for fitted in (calibrate, partial(add_labelling, train=unseen)):
-        with pytest.raises(ArcspanError, match="no style 'masc': it has only one"):
-            fitted(bundle, **{"pairs" if fitted is calibrate else "dev": unseen}, style="masc")
+    with pytest.raises(ArcspanError, match="no style 'masc': it has only one"):
+        calibrate(bundle, unseen, style="masc")
     assert read_bundle(bundle) == before
 
 
@@ -120,42 +115,3 @@ def test_a_sample_is_spread_evenly() -> None:
     pairs = toy_pairs(10)
     assert sample(pairs, 4) == [pairs[0], pairs[3], pairs[6], pairs[9]]
     assert sample(pairs, 0) == pairs
-
-
-def test_rules_are_those_that_learnt_rules_saw() -> None:
-    pairs = toy_pairs(40)
-    counted, learnt = count_rules(pairs), learn_rules(pairs)
-    assert counted["S VP NP"] == learnt.seen_relations("S", "VP", "NP")
-    assert counted["VP VBZ NP"].keys() == {"obj"}
-    assert set(count_rules(pairs, tags=False)) & {"VP _ NP", "PP NP _"} == {"VP _ NP", "PP NP _"}
-
-
-def test_rules_are_kept_in_the_bundle_and_on_where_they_help(bundle: Path, unseen: list[Pair]) -> None:
-    settings = add_labelling(bundle, toy_pairs(80), unseen)
-    assert read_bundle(bundle)["labelling"] == settings
-    plain = Parser(bundle, threads=1, labelling=False)
-    fitting = Parser(bundle, threads=1, labelling=True)
-    assert plain.predictor.labelling is None
-    assert fitting.predictor.labelling is not None
-    assert fitting.predictor.labelling.weight == settings["weight"]
-    assert (Parser(bundle, threads=1).predictor.labelling is not None) == settings["on"]
-    dev = settings["dev"]
-    assert settings["on"] == (max(dev.values()) - dev["0.0"] >= WORTH)
-    words = [pair.dependencies.words for pair in unseen]
-    # What is found one by one and in batches is the same, and rules change no structure.
-    together = list(fitting.pipe(words))
-    assert together == [fitting.parse(one) for one in words]
-    for one, other in zip(together, plain.pipe(words), strict=True):
-        assert one.dependencies.heads == other.dependencies.heads
-        assert {span[:2] for span in one.constituency.spans} == {
-            span[:2] for span in other.constituency.spans
-        }
-    best = fitting.parse(words[0], k=2)[0]
-    assert (best.constituency, best.dependencies) == (together[0].constituency, together[0].dependencies)
-
-
-def test_damaged_rules_are_refused(bundle: Path) -> None:
-    settings = {"rules": "labelling.json", "weight": 0.5, "on": True}
-    update_bundle(bundle, {"labelling": settings}, {"labelling.json": json.dumps({"rules": {"S VP": {}}})})
-    with pytest.raises(BundleError, match="labelling rules are damaged"):
-        load(bundle)

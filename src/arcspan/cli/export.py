@@ -33,14 +33,6 @@ if TYPE_CHECKING:
     help="Fit the temperatures of probabilities on this held-out treebank. Repeatable.",
 )
 @click.option(
-    "--labelling",
-    nargs=2,
-    multiple=True,
-    metavar="BRACKETS CONLL",
-    help="Count rules of labels and relations in this training treebank (repeatable); "
-    "their weight is tuned on the treebanks of --calibrate.",
-)
-@click.option(
     "--style", help="Style in which the treebanks of --calibrate are parsed; default: the model's own."
 )
 def command(
@@ -49,15 +41,12 @@ def command(
     precision: str,
     name: str | None,
     calibrate: tuple[tuple[str, str], ...],
-    labelling: tuple[tuple[str, str], ...],
     style: str | None,
 ) -> None:
     """Turn the best model of the run in CHECKPOINT into the model bundle BUNDLE.
 
     The bundle runs with the base install: arcspan parse --model BUNDLE ...
     """
-    if labelling and not calibrate:
-        raise click.UsageError("--labelling is tuned on held-out sentences: give them with --calibrate")
     if style is not None and not calibrate:
         raise click.UsageError("--style is that of the treebanks of --calibrate: give them, too")
     if not all(find_spec(needed) for needed in ("torch", "onnx", "onnxscript")):
@@ -67,20 +56,15 @@ def command(
 
     # Read first: a bundle that could not be fitted must not be left behind.
     dev = [pair for files in calibrate for pair in read_pairs(*files)]
-    training = [pair for files in labelling for pair in read_pairs(*files)]
     export(checkpoint, bundle, precision=precision, name=name)
     if calibrate:
-        _fit(bundle, dev, training, style)
+        _fit(bundle, dev, style)
     note(f"wrote {bundle}")
 
 
-def _fit(bundle: str, dev: list[Pair], training: list[Pair], style: str | None) -> None:
-    """Fit on held-out sentences what training does not; labels first, since temperatures depend on their choice."""
+def _fit(bundle: str, dev: list[Pair], style: str | None) -> None:
+    """Fit on held-out sentences what training does not."""
     from arcspan.training.calibration import calibrate
-    from arcspan.training.labelling import add_labelling
 
-    if training:
-        found = add_labelling(bundle, training, dev, style=style)
-        note(f"labels and relations together: weight {found['weight']:g}, {'on' if found['on'] else 'off'}")
     fitted = calibrate(bundle, dev, style=style)
     note("temperatures: " + ", ".join(f"{name} {value:g}" for name, value in fitted.to_json().items()))

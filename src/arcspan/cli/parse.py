@@ -112,11 +112,6 @@ def _constraints(
     help="Also the probability of every constituent and arc (json, html, svg, png, pdf) or of the whole (pretty).",
 )
 @click.option(
-    "--mbr",
-    is_flag=True,
-    help="The parse with the most spans and arcs expected to be right, instead of the best one.",
-)
-@click.option(
     "--layout",
     type=click.Choice(("auto", "wide", "tall", "indented")),
     default="auto",
@@ -164,7 +159,6 @@ def command(
     memory: int,
     output: str | None,
     resume: bool,
-    mbr: bool,
     engine: str,
     workers: int | None,
     column: str | None,
@@ -186,9 +180,9 @@ def command(
             raise click.UsageError(
                 "--engine ray does not take --text, --threads (use --workers) or --resume (it always continues)"
             )
-        if mbr or any(asked[name] for name in ("k", "style", "confidence", "require", "forbid")):
+        if any(asked[name] for name in ("k", "style", "confidence", "require", "forbid")):
             raise click.UsageError(
-                "--engine ray does not take -k, --style, --confidence, --mbr, --require or --forbid"
+                "--engine ray does not take -k, --style, --confidence, --require or --forbid"
             )
         return parse_shards(
             source,
@@ -202,8 +196,6 @@ def command(
         )
     if workers or column is not None:
         raise click.UsageError("--workers and --column need --engine ray")
-    if mbr and (asked["k"] or asked["require"] or asked["forbid"]):
-        raise click.UsageError("--mbr finds one parse and does not take -k, --require or --forbid")
     output = output or "-"
     packed = output.endswith((".gz", ".xz"))
     form = form or _form_of(output[:-3] if packed else output)
@@ -216,7 +208,7 @@ def command(
     from arcspan.cli.writing import Writing
     from arcspan.parser import load
 
-    parser = load(model, threads=threads, memory_limit=memory, decode="mbr" if mbr else "best")
+    parser = load(model, threads=threads, memory_limit=memory)
     if asked["k"] and not parser.predictor.joint:
         raise ArcspanError("-k needs a model that finds both trees at once: this one finds each by itself")
     kind, items = _items(source or "", path, kind)
@@ -226,7 +218,7 @@ def command(
     _tell_of_compilation()
     if is_plain and not packed and form in _STREAMED:
         made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
-        settings = {**made, "memory": memory, "mbr": mbr, **asked}
+        settings = {**made, "memory": memory, **asked}
         writing.write_resumable(items, Resumable(output, settings, resume=resume))
     else:
         writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")

@@ -177,13 +177,17 @@ class Writing:
 
     def _content(self, item: Item) -> Any:
         """What the parser is given: an item's text or words, or a line's words as one sentence."""
-        if not item.alone:
+        if not item.alone or not isinstance(item.content, str):
             return item.content
-        (sentence,) = self.parser.sentences(item.content, one_sentence=True)
+        (sentence,) = self.parser.split(item.content, one_sentence=True)
         return sentence
 
     def _constrained(self, items: list[Item]) -> tuple[Item, list[Parse]]:
-        found = [(item, one) for item in items for one in self.parser.sentences(self._content(item))]
+        found = []
+        for item in items:
+            content = self._content(item)
+            own = self.parser.split(content) if isinstance(content, str) else [content]
+            found += [(item, one) for one in own]
         if len(found) != 1:
             raise ArcspanError(f"--require and --forbid are about one sentence, but here are {len(found)}")
         ((item, sentence),) = found

@@ -189,7 +189,7 @@ class Model(nn.Module):
         made = {name: on_host(part) for name, part in found.items()}
         return made.get("label"), made.get("relation")
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Nothing to do in a forked process."""
 
     def _refuse_training(self) -> None:

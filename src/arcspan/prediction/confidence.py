@@ -62,6 +62,8 @@ class Confidence:
     arcs       for each word: that its head is the one the tree gives it
     relations  for each word: that the relation is right, if the head is
     sentence   that all of it is right: both trees with all labels and relations
+    constituency   that the whole constituency tree is right, with its labels; 1 where there is none
+    dependency     that the whole dependency tree is right, with its relations; 1 where there is none
 
     Where constraints were given, all are probabilities under these constraints.
     """
@@ -71,11 +73,15 @@ class Confidence:
     arcs: tuple[float, ...]
     relations: tuple[float, ...]
     sentence: float
+    constituency: float = 1.0
+    dependency: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: spans as [i, j, probability, probability of the label]."""
         return {
             "sentence": self.sentence,
+            "constituency": self.constituency,
+            "dependency": self.dependency,
             "spans": [[i, j, p, self.labels[i, j]] for (i, j), p in self.spans.items()],
             "arcs": list(self.arcs),
             "relations": list(self.relations),

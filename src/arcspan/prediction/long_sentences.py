@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from arcspan.prediction.prediction import Prediction, whole_is_constituent
-from arcspan.prediction.scores import Scorer, Scores
+from arcspan.prediction.batch_scores import BatchScores, ModelInput
+from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.query import Query
 
 if TYPE_CHECKING:
-    from arcspan.prediction.predictor import Item, Predictor
+    from arcspan.prediction.predictor import Predictor
 
 PIECE = 96  # words; treebank sentences are rarely longer
 LEAST = 16  # words; no cut makes a shorter piece
@@ -36,7 +37,7 @@ _CLOSING = frozenset(".!?;:…。！？；：")
 _COMMAS = frozenset(",，、،)]–—")
 
 
-def predict_long(predictor: Predictor, item: Item) -> Prediction:
+def predict_long(predictor: Predictor, item: ModelInput) -> Prediction:
     """The approximate prediction for a sentence that is too long for the exact one."""
     block = min(BLOCK, max(1, BLOCK_COST * item.length // item.cost))
     if item.length > block:
@@ -45,24 +46,24 @@ def predict_long(predictor: Predictor, item: Item) -> Prediction:
     return _join(predictor, item)
 
 
-def _parse_parts(predictor: Predictor, item: Item, cuts: Sequence[int]) -> list[Prediction]:
+def _parse_parts(predictor: Predictor, item: ModelInput, cuts: Sequence[int]) -> list[Prediction]:
     """The words between neighbouring cuts, each as a sentence of its own."""
-    bounds = list(pairwise(cuts))
-    sentences = [item.words[i:j] for i, j in bounds]
-    tags = [None if item.tags is None else item.tags[i:j] for i, j in bounds]
-    found = predictor.predict_here(sentences, tags, [item.style] * len(bounds))
+    requests = []
+    for i, j in pairwise(cuts):
+        tags = item.query.tags
+        requests.append((item.words[i:j], Query(style=item.style, tags=None if tags is None else tags[i:j])))
+    found = [own[0] for own in predictor.submit(requests, here=True).result()]
     for prediction in found:
         if prediction.error is not None:
             raise ValueError(prediction.error)
     return found
 
 
-def _join(predictor: Predictor, item: Item) -> Prediction:
-    scored = [
-        (scorer, scorer.score(predictor.arrays(scorer, [item]), headed=False)) for scorer in predictor.scorers
-    ]
-    span = next((scores.span[0] for _, scores in scored if scores.span is not None), None)
-    arc = next((scores.arc[0] for _, scores in scored if scores.arc is not None), None)
+def _join(predictor: Predictor, item: ModelInput) -> Prediction:
+    batch = BatchScores(predictor, [item], headed=False)
+    scored = [part.scores for part in batch.parts]
+    span = next((scores.span[0] for scores in scored if scores.span is not None), None)
+    arc = next((scores.arc[0] for scores in scored if scores.arc is not None), None)
     tree = cut(item.words, span, predictor.longest_piece())
     cuts = sorted({i for i, _ in tree} | {item.length})
     parts = _Parts(_parse_parts(predictor, item, cuts), cuts)
@@ -78,7 +79,7 @@ def _join(predictor: Predictor, item: Item) -> Prediction:
         parts.heads[roots - 1] = np.append(0, roots)[found.heads]
         tops = [int(roots[head]) for head in found.tops]
     inner = [place for place, (a, b) in enumerate(over_pieces) if b - a > 1]
-    labels = _label(predictor, item, scored, [tree[place] for place in inner], roots, parts)
+    labels = _label(batch, [tree[place] for place in inner], roots, parts)
     nodes = None
     if span is not None:
         score += float(sum(span[tree[place]] for place in inner))
@@ -214,39 +215,28 @@ def choose_heads(tree: Sequence[tuple[int, int]], arc: np.ndarray) -> Heads:
 
 
 def _label(
-    predictor: Predictor,
-    item: Item,
-    scored: Sequence[tuple[Scorer, Scores]],
-    spans: Sequence[tuple[int, int]],
-    roots: np.ndarray,
-    parts: _Parts,
+    batch: BatchScores, spans: Sequence[tuple[int, int]], roots: np.ndarray, parts: _Parts
 ) -> list[int]:
     """Labels of the spans above the pieces; the relations of the pieces' roots are put in their place."""
     labels: list[int] = []
-    known, style = predictor.inventories, item.style
     i, j = np.asarray(spans, dtype=np.int64).reshape(-1, 2).T
-    for scorer, scores in scored:
-        words = [roots, roots, roots]
-        if parts.heads is not None:
-            words = [np.zeros_like(roots), roots, parts.heads[roots - 1]]
-        label, relation = scorer.label(scores.hidden, [np.zeros_like(i), i, j], words)
-        if label is not None:
-            whole_is_constituent(label, i, j, item.length)
-            known.forbid_unused("label", label, np.full(len(label), style.constituency))
-            labels = label.argmax(1).tolist()
-        if relation is not None and parts.heads is not None and parts.relations is not None:
-            known.forbid_unused("relation", relation, np.full(len(relation), style.dependency))
+    guidelines = batch.predictor.guidelines
+    for part in batch.parts:
+        labeller = part.labeller
+        if "label" in labeller.scorer.outputs and len(i):
+            labels = labeller.labels(np.zeros_like(i), i, j).argmax(1).tolist()
+        if "relation" in labeller.scorer.outputs and parts.heads is not None and parts.relations is not None:
+            relation = labeller.relations(np.zeros_like(roots), roots, parts.heads[roots - 1])
             parts.relations[roots - 1] = relation.argmax(1)
-            if predictor.guidelines is not None:
+            if guidelines is not None:
                 fixed = np.arange(relation.shape[1]) == parts.relations[:, None]
                 values = np.where(fixed, 0.0, -np.inf)
                 values[roots - 1] = relation
-                lengths = np.asarray([item.length])
-                parts.relations = predictor.guidelines.choose(values, parts.heads, lengths, parts.words)
+                parts.relations = guidelines.choose(values, parts.heads, batch.lengths, parts.words)
     return labels
 
 
-def _join_flat(predictor: Predictor, item: Item, cuts: Sequence[int]) -> Prediction:
+def _join_flat(predictor: Predictor, item: ModelInput, cuts: Sequence[int]) -> Prediction:
     """Blocks side by side under one root, headed by the first block's."""
     blocks = _parse_parts(predictor, item, cuts)
     parts = _Parts(blocks, cuts)

@@ -54,6 +54,17 @@ class Style(NamedTuple):
     dependency: int = 0
 
 
+def words_to_edits(table: Mapping[str, Mapping[str, list[str]]]) -> dict[str, dict[str, str]]:
+    """`Inventories.seen_lemmas` from the table of a file: by tag and edit, the words.
+
+    >>> words_to_edits({"NNS": {"l|0+|3+y": ["flies", "tries"]}})
+    {'NNS': {'flies': 'l|0+|3+y', 'tries': 'l|0+|3+y'}}
+    """
+    return {
+        tag: {word: edit for edit, words in edits.items() for word in words} for tag, edits in table.items()
+    }
+
+
 @dataclass(frozen=True)
 class Inventories:
     """What can be predicted, by number.
@@ -101,10 +112,7 @@ class Inventories:
         unused = {
             name: tuple(tuple(own) for own in styles) for name, styles in data.get("unused", {}).items()
         }
-        seen = {
-            tag: {word: edit for edit, words in edits.items() for word in words}
-            for tag, edits in data.get("seen_lemmas", {}).items()
-        }
+        seen = words_to_edits(data.get("seen_lemmas", {}))
         labels = tuple(tuple(chain) for chain in data["labels"])
         return cls(**{**known, "labels": labels, "unused": unused, "seen_lemmas": seen})
 

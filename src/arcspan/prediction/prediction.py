@@ -1,23 +1,19 @@
-"""From the structures that a search found to predictions, and from predictions to trees."""
+"""What is predicted for a sentence, in numbers and in names, and the trees that are made of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from arcspan.decoding import Decoded
-from arcspan.prediction.guidelines import Guidelines
-from arcspan.prediction.label_rules import Labelling
+from arcspan.prediction.confidence import Confidence
 from arcspan.prediction.lemmas import lemma_of
-from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, WORD_OUTPUTS, Inventories, Style
-from arcspan.prediction.scores import Scorer, Scores
+from arcspan.prediction.outputs import NAMED_OUTPUTS, WORD_OUTPUTS, Inventories
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 WRAPPER = "TOP"
-_NOWHERE = (np.zeros(0, dtype=np.int64),) * 3
 
 
 @dataclass(frozen=True)
@@ -30,6 +26,7 @@ class Prediction:
     score      of the best structure
     approximate   whether the sentence was too long for the exact search (`prediction.long_sentences`)
     error      why there is no prediction, where there is none
+    confidence   its probabilities, where they were asked for
     """
 
     nodes: np.ndarray | None = None
@@ -39,127 +36,7 @@ class Prediction:
     score: float = 0.0
     approximate: bool = False
     error: str | None = None
-
-
-def word_places(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every word of a batch: its sentence and its position 1..n."""
-    b = np.repeat(np.arange(len(lengths)), lengths)
-    begins = np.cumsum(lengths) - lengths
-    return b, np.arange(len(b)) - begins[b] + 1
-
-
-def whole_is_constituent(labels: np.ndarray, i: np.ndarray, j: np.ndarray, n: np.ndarray | int) -> np.ndarray:
-    """Scores of labels [K, labels] at spans (i, j) of sentences of n words, changed in place.
-
-    A sentence of several words has a constituent over all of them, whatever its label: "none" is forbidden there.
-    """
-    labels[(i == 0) & (j == n) & (j > 1), 0] = -np.inf
-    return labels
-
-
-def label(
-    scorer: Scorer,
-    scores: Scores,
-    decoded: Decoded,
-    lengths: np.ndarray,
-    inventories: Inventories,
-    styles: Sequence[Style],
-    labelling: Labelling | None = None,
-    guidelines: Guidelines | None = None,
-) -> list[Prediction]:
-    """Label what the search found: all sentences of a batch at once."""
-    b, m = word_places(lengths)
-    nodes: Sequence[np.ndarray] = _NOWHERE
-    words: Sequence[np.ndarray] = _NOWHERE
-    if decoded.spans is not None:
-        found = np.concatenate(decoded.spans)
-        nodes = [np.repeat(np.arange(len(lengths)), 2 * lengths - 1), found[:, 0], found[:, 1]]
-    if decoded.heads is not None:
-        words = [b, m, decoded.heads[b, m]]
-    labels, relations = scorer.label(scores.hidden, nodes, words)
-    of_words = {name: part[b, m] for name, part in scores.words.items()}
-    of = np.asarray(styles, dtype=np.int64).reshape(-1, len(LAYERS))
-    if labels is not None:
-        whole_is_constituent(labels, nodes[1], nodes[2], lengths[nodes[0]])
-        inventories.forbid_unused("label", labels, of[nodes[0], 0])
-    if relations is not None:
-        inventories.forbid_unused("relation", relations, of[b, 1])
-    said = {
-        name: inventories.forbid_unused(name, part, of[b, 1]).argmax(1) for name, part in of_words.items()
-    }
-    return assemble(decoded, lengths, labels, relations, said, labelling, guidelines)
-
-
-def assemble(
-    decoded: Decoded,
-    lengths: np.ndarray,
-    labels: np.ndarray | None,
-    relations: np.ndarray | None,
-    words: Mapping[str, np.ndarray],
-    labelling: Labelling | None = None,
-    guidelines: Guidelines | None = None,
-) -> list[Prediction]:
-    """Predictions from the structures of a batch, scores of labels at their nodes and of relations at their
-    words, and what is said of words; all sentences in one array, one after the other.
-    """
-    b, m = word_places(lengths)
-    nodes = heads = relation_ids = None
-    if labels is not None and decoded.spans is not None:
-        found = np.concatenate(decoded.spans)
-        nodes = np.zeros((len(found), 4), dtype=np.int64)
-        nodes[:, : found.shape[1]] = found
-        nodes[:, 3] = labels.argmax(1)
-    if relations is not None and decoded.heads is not None:
-        heads = decoded.heads[b, m]
-        rules = None if nodes is None or labels is None else labelling
-        if rules is not None and not rules.labels_only:
-            relations = _fit(rules, lengths, nodes, heads, labels, relations, words.get("tag"))
-        relation_ids = (
-            guidelines.choose(relations, heads, lengths, words) if guidelines else relations.argmax(1)
-        )
-        if rules is not None and rules.labels_only:
-            chosen = np.where(np.arange(relations.shape[1]) == relation_ids[:, None], 0.0, -np.inf)
-            _fit(rules, lengths, nodes, heads, labels, chosen, words.get("tag"))
-    out = []
-    for (mine, below), score in zip(_bounds(lengths), decoded.scores.tolist(), strict=True):
-        out.append(
-            Prediction(
-                None if nodes is None else nodes[below],
-                None if heads is None else heads[mine],
-                None if relation_ids is None else relation_ids[mine],
-                {name: ids[mine] for name, ids in words.items()},
-                score,
-            )
-        )
-    return out
-
-
-def _bounds(lengths: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Where the words and the nodes of each sentence stand."""
-    word = node = 0
-    for n in lengths.tolist():
-        yield slice(word, word + n), slice(node, node + 2 * n - 1)
-        word, node = word + n, node + 2 * n - 1
-
-
-def _fit(
-    labelling: Labelling,
-    lengths: np.ndarray,
-    nodes: np.ndarray | None,
-    heads: np.ndarray,
-    labels: np.ndarray | None,
-    relations: np.ndarray,
-    tags: np.ndarray | None,
-) -> np.ndarray:
-    """Put the labels that fit into the nodes, and return the relations' scores beside them."""
-    assert nodes is not None and labels is not None
-    found = []
-    for mine, below in _bounds(lengths):
-        nodes[below, 3], scores = labelling.choose(
-            nodes[below], heads[mine], labels[below], relations[mine], None if tags is None else tags[mine]
-        )
-        found.append(scores)
-    return np.concatenate(found)
+    confidence: Confidence | None = None
 
 
 def merge(predictions: Sequence[Prediction]) -> Prediction:

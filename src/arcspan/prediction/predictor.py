@@ -1,9 +1,10 @@
-"""Words to predictions: batches, scores, search, labels, with any scorer.
+"""Sentences, each with its query, to predictions: batches, scores, search, labels, with any scorer.
 
-Batches are small and of like length, because that is fastest on a CPU (`benchmarks/throughput.py`), and each
-is worked on by one thread from words to labels; several threads take batches in turn. A sentence's result
-does not depend on what stands beside it: no operation mixes sentences, and sentences share a batch only
-where the padding leaves the order of additions in a matrix product as it is (`_shape_class`).
+Every question goes this way, plain or not. Batches are small and of like length, because that is fastest on a
+CPU (`benchmarks/throughput.py`), and each is worked on by one thread from words to labels; several threads take
+batches in turn. A sentence's result does not depend on what stands beside it: no operation mixes sentences, and
+sentences share a batch only where the padding leaves the order of additions in a matrix product as it is
+(`_shape_class`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import whitespace
-from typing import Any
 
 import numpy as np
 
@@ -25,15 +25,19 @@ from arcspan.decoding import Decoded
 from arcspan.decoding.batch import available_threads
 from arcspan.errors import ArcspanError, BundleError
 from arcspan.prediction import long_sentences
-from arcspan.prediction.confidence import Calibration
+from arcspan.prediction.batch_scores import BatchScores, ModelInput
+from arcspan.prediction.confidence import Calibration, Confidence
+from arcspan.prediction.constraints import Head
 from arcspan.prediction.guidelines import Guidelines, are_universal
 from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs
-from arcspan.prediction.label_rules import Labelling
 from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories, Style
-from arcspan.prediction.prediction import Prediction, label, merge
+from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.query import PLAIN, Query
 from arcspan.prediction.scores import Scorer, Scores, search
+from arcspan.prediction.sentence_scores import LengthError, SentenceScores
 
-Tags = Sequence[Sequence[str] | None] | None
+Request = tuple[Sequence[str], Query]
+"""A sentence in words, and what is asked about it."""
 
 
 @dataclass(frozen=True)
@@ -59,23 +63,9 @@ class Budget:
                 raise ArcspanError(f"{shown} must be a whole number, at least 1, not {value!r}")
 
 
-@dataclass(frozen=True)
-class Item:
-    """A sentence ready for the encoder, its length in words, and what it costs to encode."""
-
-    words: Sequence[str]
-    ready: Any
-    length: int
-    cost: int
-    tags: Sequence[str] | None = None
-    style: Style = Style()
-
-
 class Predictor:
     """Scorers at work: one model, or the two of SEP. Several threads may use it at once, and forked processes.
 
-    decode     "best": the best trees; "mbr": those with the greatest expected number of right spans and arcs
-    labelling  rules by which labels and relations are chosen together; None: each for itself
     guidelines  whether relations obey those of Universal Dependencies, if that is what they are
     apart      search spans and arcs each alone, though one model scores both
     styles     conventions that can be asked for by name; the first is the default
@@ -88,19 +78,15 @@ class Predictor:
         inventories: Inventories,
         budget: Budget | None = None,
         *,
-        decode: str = "best",
         calibration: Calibration | None = None,
-        labelling: Labelling | None = None,
         guidelines: bool = True,
         apart: bool = False,
         styles: Mapping[str, Style] | None = None,
     ) -> None:
-        if decode not in ("best", "mbr"):
-            raise ArcspanError(f"decode={decode!r}: choose best (the best tree) or mbr (minimum Bayes risk)")
         self.scorers, self.inputs, self.inventories = list(scorers), inputs, inventories
         self.budget = budget or Budget()
         self.threads = self.budget.threads or available_threads()
-        self.decode, self.apart, self.labelling = decode, apart, labelling
+        self.apart = apart
         self.guidelines = (
             Guidelines(inventories) if guidelines and are_universal(inventories.relations) else None
         )
@@ -110,98 +96,91 @@ class Predictor:
         self.outputs = frozenset().union(*(scorer.outputs for scorer in self.scorers))
         self.joint = not apart and any({"span", "arc"} <= scorer.outputs for scorer in self.scorers)
         self._tag_ids = {tag: number for number, tag in enumerate(inventories.tags, 1)}
-        self.forget()
+        self.reset_after_fork()
         _alive.add(self)
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Begin anew in a forked process, which has none of its parent's threads."""
         self.memory = _Memory(self.budget.memory)
         self._workers: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         for scorer in self.scorers:
-            scorer.forget()
+            scorer.reset_after_fork()
 
     def predict(
-        self,
-        sentences: Sequence[Sequence[str]],
-        tags: Tags = None,
-        styles: Sequence[Style | None] | None = None,
+        self, sentences: Sequence[Sequence[str]], queries: Sequence[Query] | None = None
     ) -> list[Prediction]:
-        """Predictions in the order of the sentences; `tags` are read by models that were trained to."""
-        return self.submit(sentences, tags, styles, eager=False).result()
+        """The best prediction for each sentence."""
+        given = queries or [PLAIN] * len(sentences)
+        found = self.submit(list(zip(sentences, given, strict=True)), eager=False).result()
+        return [own[0] for own in found]
 
-    def submit(
-        self,
-        sentences: Sequence[Sequence[str]],
-        tags: Tags = None,
-        styles: Sequence[Style | None] | None = None,
-        *,
-        eager: bool = True,
-    ) -> Pending:
-        """Begin to predict; several such calls may be under way. Unless `eager`, a single batch is worked
-        on by the caller's thread, when it asks for the result.
+    def submit(self, requests: Sequence[Request], *, eager: bool = True, here: bool = False) -> Submission:
+        """Begin to predict; several submissions may be under way.
+
+        Unless `eager`, a single batch is worked on by the caller's thread, when it asks for the result; with `here`,
+        all batches are: the caller may be one of the workers.
         """
-        pending = Pending(self, len(sentences))
-        items = self._prepare(sentences, tags, styles, pending)
-        batches = list(self._batches(items))
-        if not eager and (len(batches) <= 1 or self.threads == 1):
-            pending.later = [(places, [items[place] for place in places]) for places in batches]
-            return pending
-        pool = self._pool()
-        for places in batches:
-            batch = [items[place] for place in places]
-            pending.futures.append((places, pool.submit(self._predict_batch, batch)))
-        return pending
+        submission = Submission(self, len(requests))
+        items = self._prepare(requests, submission)
+        batches = [(places, [items[place] for place in places]) for places in self._batches(items)]
+        if here or (not eager and (len(batches) <= 1 or self.threads == 1)):
+            submission.later = batches
+        else:
+            pool = self._pool()
+            submission.futures = [
+                (places, pool.submit(self._predict_batch, batch)) for places, batch in batches
+            ]
+        return submission
 
-    def predict_here(
-        self,
-        sentences: Sequence[Sequence[str]],
-        tags: Tags = None,
-        styles: Sequence[Style | None] | None = None,
-    ) -> list[Prediction]:
-        """`predict` in the caller's thread alone, which may be one of the workers."""
-        pending = Pending(self, len(sentences))
-        items = self._prepare(sentences, tags, styles, pending)
-        pending.later = [(places, [items[place] for place in places]) for places in self._batches(items)]
-        return pending.result()
+    def scores(self, words: Sequence[str], query: Query = PLAIN) -> SentenceScores:
+        """All scores of one sentence of at least one word.
 
-    def _prepare(
-        self,
-        sentences: Sequence[Sequence[str]],
-        tags: Tags,
-        styles: Sequence[Style | None] | None,
-        pending: Pending,
-    ) -> dict[int, Item]:
+        Raises ArcspanError for a sentence that is too long for the exact search, and for constraints that contradict
+        each other or that the model has no part for.
+        """
+        ((_, item),) = self._prepare([(words, query)], Submission(self, 1)).items()
+        if self.is_too_long(item):
+            raise self._too_long(item)
+        return SentenceScores(BatchScores(self, [item]))
+
+    def _prepare(self, requests: Sequence[Request], submission: Submission) -> dict[int, ModelInput]:
         """The sentences that can be parsed, by place; the others are settled at once."""
         places = []
-        for place, words in enumerate(sentences):
+        for place, (words, query) in enumerate(requests):
             if not words:
-                pending.done[place] = self._empty()
+                error = "cannot constrain an empty sentence" if query.constrained else None
+                submission.done[place] = [self._empty() if error is None else Prediction(error=error)]
             elif number := empty_word(words):
-                pending.done[place] = Prediction(error=f"word {number} of the sentence is empty")
+                submission.done[place] = [Prediction(error=f"word {number} of the sentence is empty")]
             else:
                 places.append(place)
-        ready = self.inputs.prepare([sentences[place] for place in places])
-        return {
-            place: Item(
-                sentences[place],
-                one,
-                len(sentences[place]),
-                self.inputs.cost(one),
-                tags[place] if tags else None,
-                (styles[place] if styles else None) or self.style,
-            )
-            for place, one in zip(places, ready, strict=True)
-        }
+        ready = self.inputs.prepare([requests[place][0] for place in places])
+        found = {}
+        for place, one in zip(places, ready, strict=True):
+            words, query = requests[place]
+            style = self.style_of(query.style)
+            found[place] = ModelInput(words, one, len(words), self.inputs.cost(one), query, style)
+        return found
+
+    def style_of(self, style: str | Style | None) -> Style:
+        """A style by its name; None is the default."""
+        if style is None or isinstance(style, Style):
+            return style or self.style
+        try:
+            return self.styles[style]
+        except (KeyError, TypeError):
+            known = f"it has {', '.join(self.styles)}" if self.styles else "it has only one"
+            raise ArcspanError(f"this model has no style {style!r}: {known}") from None
 
     def _empty(self) -> Prediction:
         nothing = np.zeros(0, dtype=np.int64)
         words = {output.name: nothing for output in WORD_OUTPUTS if output.name in self.outputs}
         nodes = np.zeros((0, 4), dtype=np.int64) if "span" in self.outputs else None
         heads = nothing if "arc" in self.outputs else None
-        return Prediction(nodes, heads, heads, words)
+        return Prediction(nodes, heads, heads, words, confidence=Confidence({}, {}, (), (), 1.0))
 
-    def _batches(self, items: dict[int, Item]) -> Iterator[list[int]]:
+    def _batches(self, items: dict[int, ModelInput]) -> Iterator[list[int]]:
         """Places of like length together, the most costly first: the encoder's cells and the charts stay in bounds."""
         kinds = {place: self._shape_class(item) for place, item in items.items()}
         order = sorted(
@@ -224,7 +203,7 @@ class Predictor:
         if batch:
             yield batch
 
-    def _shape_class(self, item: Item) -> tuple[int, ...]:
+    def _shape_class(self, item: ModelInput) -> tuple[int, ...]:
         """Sentences of one class may share a batch.
 
         The products that score spans and arcs have n+1 columns, and those of attention one for each piece;
@@ -232,31 +211,59 @@ class Predictor:
         all sums are cut alike.
         """
         windows = max(0, item.cost - 510)  # several windows: alone in its batch
-        return _columns(item.length + 1), _columns(item.cost), self.inputs.summands(item.ready), windows
+        # A forbidden head makes the search a second-order one.
+        order = any(isinstance(one, Head) for one in item.query.forbid) and "headed" not in self.outputs
+        summands = self.inputs.summands(item.ready)
+        return _columns(item.length + 1), _columns(item.cost), summands, windows, order
 
     def chart_bytes(self, n: int, *, sums: bool = False) -> int:
         """What the search of a sentence of n words takes: its scores and its chart; with `sums`, probabilities too."""
-        return decoding.memory_needed(
-            n, arcs=self.joint, headed="headed" in self.outputs, sums=sums or self.decode == "mbr"
-        )
+        return decoding.memory_needed(n, arcs=self.joint, headed="headed" in self.outputs, sums=sums)
 
-    def _predict_batch(self, items: Sequence[Item]) -> list[Prediction]:
+    def _predict_batch(self, items: Sequence[ModelInput]) -> list[list[Prediction]]:
         """A batch from words to labels. A failure is the failing sentence's alone."""
         try:
             if len(items) == 1 and self.is_too_long(items[0]):
-                return [long_sentences.predict_long(self, items[0])]
+                return [[self._predict_long(items[0])]]
             longest = max(item.length for item in items)
             with self.memory.take(self.chart_bytes(longest) * len(items)):
-                parts = [self._predict_part(scorer, items) for scorer in self.scorers]
+                batch = BatchScores(self, items)
+                best = batch.best()
+            return [self._answer(batch, b, prediction) for b, prediction in enumerate(best)]
         except Exception as error:
             if len(items) > 1:
                 return [found for item in items for found in self._predict_batch([item])]
             if isinstance(error, BundleError):
                 raise
-            return [Prediction(error=f"{type(error).__name__}: {error}")]
-        return [merge(all_said) for all_said in zip(*parts, strict=True)]
+            kind = "" if isinstance(error, ArcspanError) else f"{type(error).__name__}: "
+            return [[Prediction(error=f"{kind}{error}")]]
 
-    def is_too_long(self, item: Item) -> bool:
+    def _answer(self, batch: BatchScores, b: int, best: Prediction) -> list[Prediction]:
+        """All that is asked about a sentence, whose best parse is known."""
+        query = batch.items[b].query
+        if b in batch.errors:
+            return [Prediction(error=str(batch.errors[b]))]
+        found = [best]
+        if query.k is None and not query.confidence:
+            return found
+        scores = SentenceScores(batch, b)
+        # Of a sentence that is too long for more, the best parse is better than none.
+        with contextlib.suppress(LengthError):
+            if query.k is not None:
+                found = scores.kbest(query.k)
+            if query.confidence:
+                found = [replace(one, confidence=scores.confidence(one)) for one in found]
+        return found
+
+    def _predict_long(self, item: ModelInput) -> Prediction:
+        if item.query.constrained:
+            raise self._too_long(item)
+        return long_sentences.predict_long(self, item)
+
+    def _too_long(self, item: ModelInput) -> LengthError:
+        return LengthError.of(item.length, self.chart_bytes(item.length), self.budget.memory)
+
+    def is_too_long(self, item: ModelInput) -> bool:
         """Whether a sentence must be parsed in pieces."""
         return item.length > 1 and (
             self.chart_bytes(item.length) > self.budget.memory or item.cost > long_sentences.BLOCK_COST
@@ -269,15 +276,7 @@ class Predictor:
             n -= 1
         return n
 
-    def _predict_part(self, scorer: Scorer, items: Sequence[Item]) -> list[Prediction]:
-        lengths = np.asarray([item.length for item in items], dtype=np.int64)
-        scores = scorer.score(self.arrays(scorer, items))
-        decoded = self.search(scores, lengths)
-        styles = [item.style for item in items]
-        choice = self.labelling, self.guidelines
-        return label(scorer, scores, decoded, lengths, self.inventories, styles, *choice)
-
-    def arrays(self, scorer: Scorer, items: Sequence[Item]) -> Arrays:
+    def arrays(self, scorer: Scorer, items: Sequence[ModelInput]) -> Arrays:
         """What the scorer reads."""
         arrays = self.inputs.batch([item.ready for item in items])
         if self.inventories.styles:
@@ -286,15 +285,14 @@ class Predictor:
             size = max(item.length for item in items) + 2
             given = np.zeros((len(items), size), dtype=np.int64)
             for b, item in enumerate(items):
-                if item.tags is not None:
-                    given[b, 1 : item.length + 1] = [self._tag_ids.get(tag, 0) for tag in item.tags]
+                if item.query.tags is not None:
+                    given[b, 1 : item.length + 1] = [self._tag_ids.get(tag, 0) for tag in item.query.tags]
             arrays["gold_tags"] = given
         return arrays
 
     def search(self, scores: Scores, lengths: np.ndarray) -> Decoded:
-        """The structures that this predictor prefers."""
-        temperature = self.calibration.structure_temperature if self.decode == "mbr" else None
-        return search(scores, lengths, apart=self.apart, temperature=temperature)
+        """The best structures of a batch."""
+        return search(scores, lengths, apart=self.apart)
 
     def _pool(self) -> ThreadPoolExecutor:
         with self._lock:
@@ -316,17 +314,17 @@ def _columns(count: int) -> int:
     return next((size for size in (16, 32, 64) if count <= size), 128)
 
 
-class Pending:
-    """Predictions under way."""
+class Submission:
+    """Sentences under way, and in the end the predictions for each: one, or the k best."""
 
     def __init__(self, predictor: Predictor, count: int) -> None:
         self.count = count
-        self.done: dict[int, Prediction] = {}
-        self.futures: list[tuple[list[int], Future[list[Prediction]]]] = []
-        self.later: list[tuple[list[int], list[Item]]] = []
+        self.done: dict[int, list[Prediction]] = {}
+        self.futures: list[tuple[list[int], Future[list[list[Prediction]]]]] = []
+        self.later: list[tuple[list[int], list[ModelInput]]] = []
         self._predictor = predictor
 
-    def result(self) -> list[Prediction]:
+    def result(self) -> list[list[Prediction]]:
         """Wait for all of them."""
         for places, items in self.later:
             self.done.update(zip(places, self._predictor._predict_batch(items), strict=True))
@@ -366,10 +364,10 @@ class _Memory:
 _alive: weakref.WeakSet[Predictor] = weakref.WeakSet()
 
 
-def _begin_anew() -> None:
+def _reset_all_after_fork() -> None:
     for predictor in list(_alive):
-        predictor.forget()
+        predictor.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_anew)
+    os.register_at_fork(after_in_child=_reset_all_after_fork)

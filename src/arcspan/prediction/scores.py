@@ -58,7 +58,7 @@ class Scorer(Protocol):
         None for what the model does not have.
         """
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Begin anew in a forked process."""
 
 
@@ -67,19 +67,14 @@ def search(
     lengths: np.ndarray,
     *,
     apart: bool = False,
-    temperature: float | None = None,
     threads: int | None = 1,
 ) -> decoding.Decoded:
     """The best structures: Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner.
 
-    With `apart`, spans and arcs are searched each alone, though there are both. With a temperature, the structures
-    are those with the greatest expected number of right spans and arcs (minimum Bayes risk).
+    With `apart`, spans and arcs are searched each alone, though there are both.
     Tensors on an accelerator are searched there where that is faster (`decoding.batched.pays`), else on the host.
     """
     span, arc = scores.span, scores.arc
-    if temperature is not None:
-        span, arc, headed = divided(scores, temperature)
-        return decoding.minimum_bayes_risk(span, arc, lengths, headed, threads=threads)
     if span is None or arc is None or apart:
         spans = None if span is None else decoding.cky(on_host(span), lengths, threads=threads)
         arcs = None if arc is None else decoding.eisner(on_host(arc), lengths, threads=threads)

@@ -2,6 +2,7 @@
 
 config.json      format version, system, inventories, inputs, training data, licence, scores
 tokenizer.json   the tokenizer of a pretrained encoder
+lemmas.json      words that training saw with one lemma, by tag and edit; read when lemmas are first asked for
 *.onnx           the graphs, two for each model (a SEP parser has two models)
 checksums.json   the SHA-256 of every other file
 """
@@ -19,9 +20,9 @@ from typing import Any
 from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.files import dump
-from arcspan.runtime.schema import check
+from arcspan.runtime.schema import LEMMAS, check
 
-FORMAT = 1
+FORMAT = 2  # 1 had the lemmas of lemmas.json in config.json; both are read
 MODELS = Path(__file__).parents[1] / "models"  # inside the package
 SEGMENTER = ("segmenter.json", "segmenter.onnx")  # which a bundle may have
 ENTRY_POINTS = "arcspan.models"  # of packages that bring a model: `de = "my_package.de"` has a bundle's files
@@ -56,6 +57,10 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
 
     A bundle that was there is moved aside first, and removed once the new one is in its place.
     """
+    config, texts = {**config, "format": FORMAT, "inventories": dict(config["inventories"])}, dict(texts)
+    if seen := config["inventories"].pop("seen_lemmas", None):
+        texts[LEMMAS] = json.dumps(seen, ensure_ascii=False, separators=(",", ":")) + "\n"
+        config["seen_lemmas"] = LEMMAS
     for name, text in {**texts, "config.json": dump(config)}.items():
         (work / name).write_text(text, encoding="utf-8")
     sums = {file.name: checksum(file) for file in sorted(work.iterdir())}
@@ -127,8 +132,8 @@ def _files(config: dict[str, Any]) -> list[str]:
     """The files that a configuration needs beside itself."""
     graphs = [component[name] for component in config["components"] for name in ("score", "label")]
     pieces = ["tokenizer.json"] if config["inputs"]["kind"] == "pieces" else []
-    rules = [config["labelling"]["rules"]] if "labelling" in config else []
-    return ["config.json", *graphs, *pieces, *rules]
+    lemmas = [config["seen_lemmas"]] if "seen_lemmas" in config else []
+    return ["config.json", *graphs, *pieces, *lemmas]
 
 
 def checksum(path: Path) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from arcspan.errors import ArcspanError, BundleError
+from arcspan.errors import BundleError, ConfigError
 from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
-from arcspan.prediction.label_rules import Labelling, RuleTable
-from arcspan.prediction.outputs import Inventories, Style
+from arcspan.prediction.outputs import Inventories, Style, words_to_edits
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.runtime.bundle import read_bundle
+from arcspan.runtime.schema import Lemmas
 from arcspan.runtime.session import Session, providers
+from arcspan.settings import read
 
 
 def load_predictor(
@@ -22,14 +25,11 @@ def load_predictor(
     budget: Budget | None = None,
     *,
     verify: bool = True,
-    decode: str = "best",
-    labelling: bool | None = None,
     guidelines: bool | None = None,
     device: str = "cpu",
 ) -> tuple[Predictor, dict[str, Any]]:
     """The predictor of a bundle, and the bundle's configuration.
 
-    labelling  whether labels and relations are chosen together; None: as the bundle says
     guidelines  whether universal relations obey their guidelines; None: as the bundle says, else yes
     """
     folder = Path(folder)
@@ -37,6 +37,8 @@ def load_predictor(
     config = read_bundle(folder, verify=verify)
     try:
         inventories = Inventories.from_json(config["inventories"])
+        if "seen_lemmas" in config:
+            inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
         inputs = _read_inputs(folder, config["inputs"])
         sessions = [Session(folder, component, inventories, chosen) for component in config["components"]]
     except BundleError:
@@ -51,13 +53,38 @@ def load_predictor(
         inputs,
         inventories,
         budget,
-        decode=decode,
         calibration=Calibration.from_config(config),
-        labelling=_read_labelling(folder, config, inventories, labelling),
         guidelines=bool(config.get("guidelines", True)) if guidelines is None else guidelines,
         styles=styles,
     )
     return predictor, config
+
+
+class LemmaFile(Mapping[str, Mapping[str, str]]):
+    """`Inventories.seen_lemmas` of a bundle, read from its file when it is first looked into."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read: dict[str, dict[str, str]] | None = None
+
+    def _table(self) -> dict[str, dict[str, str]]:
+        if self._read is None:  # two threads may both read it: they read the same
+            try:
+                data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
+                self._read = words_to_edits(read(Lemmas, data).seen_lemmas)
+            except (OSError, RecursionError, ValueError) as error:
+                reason = error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+                raise BundleError(f"{self.path}: damaged: {reason}") from None
+        return self._read
+
+    def __getitem__(self, tag: str) -> Mapping[str, str]:
+        return self._table()[tag]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table())
+
+    def __len__(self) -> int:
+        return len(self._table())
 
 
 def _read_inputs(folder: Path, settings: dict[str, Any]) -> PieceInputs | WordInputs:
@@ -68,22 +95,3 @@ def _read_inputs(folder: Path, settings: dict[str, Any]) -> PieceInputs | WordIn
         return inputs_from_json(settings, tokenizer.read_text(encoding="utf-8"))
     except (BundleError, UnicodeDecodeError) as error:
         raise BundleError(f"{tokenizer}: damaged: {error}") from None
-
-
-def _read_labelling(
-    folder: Path, config: dict[str, Any], known: Inventories, wanted: bool | None
-) -> Labelling | None:
-    settings = config.get("labelling")
-    if wanted and not settings:
-        raise ArcspanError(
-            f"{folder}: labelling=True, but this bundle has no rules (arcspan export --labelling)"
-        )
-    if not settings or not (settings.get("on") if wanted is None else wanted):
-        return None
-    try:
-        data = json.loads((folder / settings["rules"]).read_text(encoding="utf-8"))
-        table = RuleTable(data["rules"], known.labels, known.tags, known.relations)
-        labels_only = bool(settings.get("labels_only"))
-        return Labelling(table, settings["weight"], settings.get("candidates", 5), labels_only=labels_only)
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BundleError(f"{folder}: labelling rules are damaged: {type(error).__name__}: {error}") from None

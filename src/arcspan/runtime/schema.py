@@ -14,6 +14,7 @@ from arcspan.errors import ConfigError
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, OUTPUTS
 from arcspan.settings import described, read
 
+LEMMAS = "lemmas.json"
 MOST = 1 << 31  # no number of a configuration is larger
 
 
@@ -21,8 +22,8 @@ def _count(default: Any = MISSING, least: int = 0) -> Any:
     return described(default, least=least, most=MOST)
 
 
-def _file() -> Any:
-    return described(matches=r"(?!\.\.?$)[^/\\:\0]+", wanted="the name of a file in the bundle")
+def _file(default: Any = MISSING) -> Any:
+    return described(default, matches=r"(?!\.\.?$)[^/\\:\0]+", wanted="the name of a file in the bundle")
 
 
 def _temperature() -> Any:
@@ -93,17 +94,6 @@ class Temperatures:
 
 
 @dataclass(frozen=True)
-class LabelRules:
-    """Rules for choosing labels and relations together."""
-
-    rules: str = _file()
-    weight: float = _count()
-    on: bool = False
-    labels_only: bool = False
-    candidates: int = _count(5, least=1)
-
-
-@dataclass(frozen=True)
 class Bundle:
     """The whole configuration; fields that are not here are kept for people."""
 
@@ -119,8 +109,15 @@ class Bundle:
     arcspan: str = ""
     styles: dict[str, tuple[int, int]] = _count({})
     calibration: Temperatures = described(None, others=True)
-    labelling: LabelRules = described(None, others=True)
+    seen_lemmas: str = _file(LEMMAS)
     guidelines: bool = True
+
+
+@dataclass(frozen=True)
+class Lemmas:
+    """The file of seen lemmas."""
+
+    seen_lemmas: dict[str, dict[str, list[str]]]
 
 
 def check(config: Mapping[str, Any]) -> None:

@@ -79,9 +79,9 @@ class Session:
         self.outputs = frozenset(component["outputs"])
         self.reads_tags = bool(component.get("gold_tags"))
         self._files = (folder / component["score"], folder / component["label"])
-        self.forget()
+        self.reset_after_fork()
 
-    def forget(self) -> None:
+    def reset_after_fork(self) -> None:
         """Load the graphs anew at the next use: for a forked process."""
         self._graphs: tuple[Any, Any] | None = None
         self._lock = threading.Lock()

@@ -15,13 +15,13 @@ from starlette.responses import JSONResponse, Response
 
 from arcspan._version import __version__
 from arcspan.errors import ArcspanError
-from arcspan.parser import Parser
+from arcspan.parser import Parser, Query, Sentence
 from arcspan.serving.messages import FORMATS, ParseRequest, write_json
 from arcspan.serving.metrics import CONTENT_TYPE, Metrics
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
-from arcspan.serving.scheduler import Scheduler, Task, Wanted
+from arcspan.serving.scheduler import Scheduler, Task
 from arcspan.serving.settings import Settings
 
 Result = TypeVar("Result")
@@ -112,20 +112,20 @@ class Answers:
         self, request: ParseRequest, kind: str, left: asyncio.Future[None], end: float
     ) -> Response:
         self._check_request(request)
+        self._query(request)  # a style that there is not is refused before the work of splitting
         each = await self._split(request, left, end)
         sentences = [sentence for own in each for sentence in own]
         self._check_sentences(sentences, bool(request.require or request.forbid))
         layouts = [] if kind else request.svg
-        wanted = Wanted(
-            request.k,
-            request.confidence and not kind,
-            tuple(map(tuple, request.require)),
-            tuple(map(tuple, request.forbid)),
-            len(layouts),
-        )
-        best = Wanted(pictures=len(layouts))
+        beyond = {
+            "k": request.k if request.k > 1 else None,
+            "confidence": request.confidence and not kind,
+            "require": map(tuple, request.require),
+            "forbid": map(tuple, request.forbid),
+        }
+        query, best = self._query(request, **beyond), self._query(request)
         short = self.settings.max_words_beyond
-        tasks = [Task(one, wanted if len(one.words) <= short else best) for one in sentences]
+        tasks = [Task(one, query if len(one.words) <= short else best, len(layouts)) for one in sentences]
         write = FORMATS[kind] if kind else write_json(request, short)
         found = await self._wait(self.scheduler.submit(tasks, write), left, end)
         pieces = iter(found)
@@ -140,14 +140,20 @@ class Answers:
             parts = [b'{"texts":[' + b",".join(parts) + b"]}"]
         return Response(parts[0], media_type="application/json")
 
-    async def _split(self, request: ParseRequest, left: asyncio.Future[None], end: float) -> list[list[Any]]:
+    async def _split(
+        self, request: ParseRequest, left: asyncio.Future[None], end: float
+    ) -> list[list[Sentence]]:
         """The sentences of each text; those in words are one list."""
-        style, one = request.style, request.one_sentence
+        if request.text is None:
+            return [[Sentence(tuple(words)) for words in request.words or []]]
         try:
-            if request.text is None:
-                each = (self.parser.sentences(words, style=style) for words in request.words or [])
-                return [[sentence for own in each for sentence in own]]
-            return await self._wait(self.scheduler.split(request.texts, style, one), left, end)
+            return await self._wait(self.scheduler.split(request.texts, request.one_sentence), left, end)
+        except ArcspanError as error:
+            raise Refusal("bad_request", reason=error) from None
+
+    def _query(self, request: ParseRequest, **options: Any) -> Query:
+        try:
+            return self.parser.query(style=request.style, **options)
         except ArcspanError as error:
             raise Refusal("bad_request", reason=error) from None
 

@@ -128,6 +128,8 @@ class Confidences(BaseModel):
     """Probabilities under the model's own scores."""
 
     sentence: float = Field(description="That all of it is right: both trees with all labels and relations.")
+    constituency: float = Field(description="That the constituency tree is right, with all labels.")
+    dependency: float = Field(description="That the dependency tree is right, with all relations.")
     spans: list[tuple[int, int, float, float]] = Field(
         description="i, j; that these words are a constituent; that it then has its labels."
     )

@@ -22,10 +22,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import count
-from typing import Any, NamedTuple
 
 from arcspan.errors import ArcspanError
-from arcspan.parser import Parse, Parser
+from arcspan.parser import Parse, Parser, Query, Sentence
 from arcspan.serving.metrics import Metrics
 from arcspan.serving.refusals import Refusal
 from arcspan.serving.settings import Settings
@@ -36,41 +35,22 @@ LONG_TEXT = 10_000  # characters
 LONG = 250.0  # sentences that cost this or more have a queue, and threads, of their own
 
 
-class Wanted(NamedTuple):
-    """What is asked of a sentence."""
-
-    k: int = 1
-    confidence: bool = False
-    require: tuple[Any, ...] = ()
-    forbid: tuple[Any, ...] = ()
-    pictures: int = 0  # of each tree
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The parser's options for what is asked beyond the best tree; {} where nothing is."""
-        found: dict[str, Any] = {"k": self.k if self.k > 1 else None, "confidence": self.confidence}
-        found |= {"require": self.require, "forbid": self.forbid}
-        return {name: value for name, value in found.items() if value}
-
-    def cost(self, words: Sequence[str]) -> float:
-        """About how long a sentence takes, in common words of short sentences."""
-        n = len(words)
-        reading = sum(min(max(4, len(word)), 16) for word in words) / 4  # long words have many pieces
-        trees = reading + 3 * n * (n / 100) ** 2
-        return 1 + trees * (4 if self.options else 1) + (n + 20) * self.k * self.pictures
-
-
 @dataclass(frozen=True)
 class Task:
-    """A sentence of a request, from `Parser.sentences`, and what is asked of it."""
+    """A sentence of a request, what is asked about it, and how many pictures are drawn of each parse."""
 
-    sentence: Any
-    wanted: Wanted = Wanted()
+    sentence: Sentence
+    query: Query = Query()
+    pictures: int = 0
 
     @cached_property
     def cost(self) -> float:
-        """About how long it takes."""
-        return self.wanted.cost(self.sentence.words)
+        """About how long it takes, in common words of short sentences."""
+        words, query = self.sentence.words, self.query
+        n = len(words)
+        reading = sum(min(max(4, len(word)), 16) for word in words) / 4  # long words have many pieces
+        trees = reading + 3 * n * (n / 100) ** 2
+        return 1 + trees * (1 if query.plain else 4) + (n + 20) * (query.k or 1) * self.pictures
 
 
 class Job:
@@ -135,7 +115,7 @@ class Scheduler:
     """Threads that have the parser work on what clients sent, in fair turns.
 
     >>> scheduler = Scheduler(parser)  # doctest: +SKIP
-    >>> tasks = [Task(sentence) for sentence in parser.sentences("Logic plays.")]  # doctest: +SKIP
+    >>> tasks = [Task(sentence) for sentence in parser.split("Logic plays.")]  # doctest: +SKIP
     >>> scheduler.submit(tasks, lambda parses: parses[0].conllu().encode()).result()  # doctest: +SKIP
     """
 
@@ -167,12 +147,11 @@ class Scheduler:
         """Whether one of its threads still runs."""
         return any(thread.is_alive() for thread in self._threads)
 
-    def split(self, texts: list[str], style: str | None, one_sentence: bool) -> Future[list[list[Any]]]:
+    def split(self, texts: list[str], one_sentence: bool) -> Future[list[list[Sentence]]]:
         """The sentences of each text; long texts wait for each other, short ones for none of them."""
         short, long = self._splitting
         pool = long if sum(map(len, texts)) > LONG_TEXT else short
-        sentences = partial(self.parser.sentences, style=style, one_sentence=one_sentence)
-        return pool.submit(lambda: [sentences(text) for text in texts])
+        return pool.submit(lambda: [self.parser.split(text, one_sentence=one_sentence) for text in texts])
 
     def submit(self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]) -> Future[list[bytes]]:
         """Take a request; its future may be cancelled. Where too many wait, the one with most work is refused."""
@@ -255,28 +234,28 @@ class Scheduler:
                     return turn
 
     def _parse(self, turn: list[Place]) -> None:
-        plain = [(job, place) for job, place in turn if not job.tasks[place].wanted.options]
-        beyond = [(job, place) for job, place in turn if job.tasks[place].wanted.options]
-        sentences = [job.tasks[place].sentence for job, place in plain]
+        tasks = [job.tasks[position] for job, position in turn]
         try:
-            found = list(self.parser.stream(sentences, max(1, len(sentences))))
+            found = list(self.parser.stream([(task.sentence, task.query) for task in tasks], len(tasks)))
         except BaseException:  # a panic of a library in Rust is not an Exception
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
-            log.exception("a turn of %d sentences failed; its sentences are parsed one by one", len(plain))
-            beyond += plain
-        else:
-            for place, parses in zip(plain, found, strict=True):
-                self._deliver(place, partial(place[0].write, parses))
-        for place in beyond:
-            self._deliver(place, partial(self._parse_one, place))
+            log.exception("a turn of %d sentences failed; its sentences are parsed one by one", len(turn))
+            for place in turn:
+                self._deliver(place, partial(self._parse_one, place))
+            return
+        for place, parses in zip(turn, found, strict=True):
+            self._deliver(place, partial(self._write, place, parses))
 
     def _parse_one(self, place: Place) -> bytes:
-        """One sentence by itself, with all that is asked about it."""
+        """One sentence by itself."""
+        task = place[0].tasks[place[1]]
+        (parses,) = self.parser.stream([(task.sentence, task.query)])
+        return self._write(place, parses)
+
+    def _write(self, place: Place, parses: list[Parse]) -> bytes:
         job, position = place
-        task = job.tasks[position]
-        (parses,) = self.parser.stream([task.sentence], **task.wanted.options)
-        if (task.wanted.require or task.wanted.forbid) and parses[0].error is not None:
-            raise ArcspanError(parses[0].error)  # what the client required is not possible
+        if job.tasks[position].query.constrained and parses[0].error is not None:
+            raise ArcspanError(parses[0].error)  # the client's constraints cannot be met
         return job.write(parses)
 
     def _deliver(self, place: Place, write: Callable[[], bytes]) -> None:

@@ -21,7 +21,7 @@ from arcspan.prediction.confidence import Calibration, log_softmax
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Predictor
-from arcspan.prediction.sentence_scores import SentenceScores
+from arcspan.prediction.query import Query
 from arcspan.runtime.bundle import update_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.treebanks import Pair
@@ -77,14 +77,14 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     """Parse a gold sentence and note what calibration needs; None for one that is too long."""
     known, gold = predictor.inventories, Gold(pair)
     try:
-        scores = SentenceScores(predictor, pair.dependencies.words, pair.constituency.tags)
+        scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
     except ArcspanError:
         return None
     found = scores.best()
     nodes = found.nodes if found.nodes is not None else np.zeros((0, 4), np.int64)
     heads = found.heads if found.heads is not None else np.zeros(0, np.int64)
     i, j, _, chosen = nodes.T
-    labels = scores.labels[i, j] if scores.labels is not None else np.zeros((0, 1))
+    labels = scores.labels(i, j) if found.nodes is not None else np.zeros((0, 1))
     relations = scores.relations(heads) if found.heads is not None else None
     label_ids = {chain: number for number, chain in enumerate(known.labels)}
     relation_ids = {relation: number for number, relation in enumerate(known.relations)}

@@ -11,6 +11,7 @@ from arcspan.neural.model import Model
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.prediction.prediction import to_pair
 from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.query import Query
 from arcspan.training.config import Config
 from arcspan.training.instances import style_number
 from arcspan.treebanks import Pair
@@ -37,8 +38,11 @@ def predict_gold(
     training = [model.training for model in models]
     predictor = Predictor([model.eval() for model in models], inputs, inventories, BUDGET, apart=apart)
     sentences = [one.pair.words for one in gold]
-    tags = [(one.pair.constituency or one.pair.dependencies).tags for one in gold]
-    found = predictor.predict(sentences, tags, [style_number(one.style, inventories) for one in gold])
+    queries = []
+    for one in gold:
+        tags = (one.pair.constituency or one.pair.dependencies).tags
+        queries.append(Query(style=style_number(one.style, inventories), tags=tags))
+    found = predictor.predict(sentences, queries)
     for model, before in zip(models, training, strict=True):
         model.train(before)
     for place, prediction in enumerate(found, 1):
