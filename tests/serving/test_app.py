@@ -326,7 +326,10 @@ def test_health_names_the_version_the_model_and_the_limits(server: Running) -> N
 
 def test_a_panic_is_an_error_of_the_server_and_not_its_end(start: Start, toy_bundle: Path) -> None:
     class Panicking(Parser):
-        def sentences(self, item: Any, **options: Any) -> list[Any]:
+        def split(self, text: str, *, one_sentence: bool = False) -> list[Any]:
+            raise Panic("on purpose")
+
+        def query(self, **options: Any) -> Any:
             raise Panic("on purpose")
 
     server = start(Panicking(toy_bundle, threads=1))
