@@ -18,7 +18,13 @@ import numpy as np
 import torch
 
 from arcspan import decoding
-from arcspan.neural.crf import log_partition
+from arcspan.distributions import LexicalizedTrees
+
+
+def log_partition(
+    span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor, headed: torch.Tensor | None = None
+) -> torch.Tensor:
+    return LexicalizedTrees(span, arc, headed, lengths).log_partition
 
 
 def ptb_like_lengths(count: int) -> np.ndarray:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from arcspan.distributions import LexicalizedTrees
 from arcspan.errors import TreeError
-from arcspan.neural.losses import Gold, Nodes, StructureLoss, parts_of, sum_parts, with_intermediate
+from arcspan.neural.losses import Gold, Nodes, StructureLoss, with_intermediate
 from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts, pairs
 from arcspan.prediction.scores import Scores, search
 from arcspan.training.instances import Indexer, make_sentence, take_inventories
@@ -102,15 +103,6 @@ def cost(tree: Tree, gold: Tree) -> int:
     return wrong_spans + sum(a != b for a, b in zip(tree[1], gold[1], strict=True))
 
 
-@pytest.mark.parametrize("second_order", [False, True])
-def test_the_parts_of_a_tree_add_up_to_its_score(second_order: bool) -> None:
-    scores = random_scores(4, 7, second_order)
-    for tree in all_trees(4)[::7]:
-        gold = gold_of(tree)
-        parts = parts_of(gold.node_b, gold.nodes, (gold.word_b, gold.word_m, gold.heads), second_order)
-        assert sum_parts(scores, parts, 1).item() == pytest.approx(score(tree, scores).item(), abs=1e-5)
-
-
 @pytest.mark.parametrize("system", ["joint1o", "joint2o"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_joint_margin_and_its_gradient_are_those_of_the_worst_tree(system: str, seed: int) -> None:
@@ -184,9 +176,7 @@ def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(lo
         nodes = tuple(map(tuple, best.spans[0].tolist()))
         gold = gold_of((nodes, tuple(best.heads[0, 1:].tolist())))
         found, _ = StructureLoss("joint2o", loss)(scores, gold)
-        total = sum_parts(
-            scores, parts_of(gold.node_b, gold.nodes, (gold.word_b, gold.word_m, gold.heads), True), 1
-        )
+        total = LexicalizedTrees(scores.span, scores.arc, scores.headed).max
     assert total.item() > 1000
     assert found.item() >= -1e-6 * total.item()
     found.backward()

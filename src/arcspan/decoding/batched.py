@@ -1,15 +1,19 @@
 """The paper's Algorithm 1 in torch, for accelerators: all spans of one width of all sentences at once.
 
 O(n) steps, each over large tensors. `cky`, `eisner` and `eisner_satta` take tensors where the functions of the
-same name in `arcspan.decoding` take arrays, and find the same trees; first and second order of `eisner_satta` are
-told apart by `headed`. No autograd graph is built: charts hold values only, and the trees are found again from
-them, all nodes of one depth of all sentences at once.
+same name in `arcspan.decoding` take arrays, and find the same trees; `headed` makes `eisner_satta` second order. The
+charts hold values only: trees are traced back through them, all nodes of one depth of all sentences at once.
+
+The same charts, with sums in place of maxima, give `log_partition` with derivatives of any order, and `sample`.
 
 On a CPU the compiled kernels are one to two orders of magnitude faster (`arcspan benchmark decode`), and even for
 scores on an accelerator they win until a batch is large and its sentences are long: `pays` is the rule.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,9 +26,16 @@ try:
 except ImportError as error:
     raise MissingExtraError("decoding.batched", "train") from error
 
-__all__ = ["cky", "eisner", "eisner_satta", "pays"]
+__all__ = ["cky", "eisner", "eisner_satta", "log_partition", "pays", "sample"]
 
 INFINITY = float("inf")
+# In sums -inf would give gradients of NaN; this is far enough below any score to have the weight zero.
+IMPOSSIBLE = -1e30
+
+Join: TypeAlias = Callable[[Tensor, int], Tensor]  # one axis of a tensor: torch.amax or torch.logsumexp
+Choice: TypeAlias = Callable[
+    [Tensor, Tensor], Tensor
+]  # values, which of them are allowed -> a position per row
 
 # Seconds that `eisner_satta` takes for each n^4 of a sentence on one thread ("ps / n^4" of the benchmark), and
 # seconds that a step of the loop over widths takes at least here: some thirty launches of ten microseconds.
@@ -35,7 +46,7 @@ _STEP_SECONDS = 300e-6
 def pays(lengths: Tensor | list[int], device: torch.device | str, threads: int | None = None) -> bool:
     """Whether joint search of such a batch is faster here than in the kernels, for scores on `device`.
 
-    On a CPU never. On an accelerator, when the kernels, which work through n^4 steps a sentence on the host, would
+    On a CPU never. On an accelerator, when the kernels, which work n^4 steps per sentence on the host, would
     take longer than the launches of n steps over the whole batch: long sentences, many of them. Measure a device
     with `arcspan benchmark decode --device`.
 
@@ -49,158 +60,296 @@ def pays(lengths: Tensor | list[int], device: torch.device | str, threads: int |
     return kernels > _STEP_SECONDS * max(words)
 
 
+class Scores(NamedTuple):
+    """span and arc [B, n+1, n+1], headed packed [B, pairs, n+1]; None where the trees have no such part."""
+
+    span: Tensor | None
+    arc: Tensor | None
+    headed: Tensor | None
+
+    @property
+    def some(self) -> Tensor:
+        """One that is there."""
+        found = self.arc if self.span is None else self.span
+        assert found is not None
+        return found
+
+
 @torch.no_grad()
-def cky(span: Tensor, lengths: Tensor) -> Decoded:
+def cky(span: Tensor, lengths: Tensor | Sequence[int]) -> Decoded:
     """The best binary constituency tree of every sentence: span [B, n+1, n+1], lengths [B]."""
-    lengths = _check(lengths, span=span)
-    size = span.shape[1]
-    upper = _upper(lengths, size)
-    span, factor = _fit([span], [upper])
-    x = span.new_zeros(span.shape)
-    for w in range(1, size):
-        best = span.diagonal(w, 1, 2)
-        if w > 1:
-            # left[b, i, k] = x[b, i, i+1+k], right[b, i, k] = x[b, i+1+k, i+w]
-            left = _stripe(x, (size - w, w - 1), (0, 1), (1, 1), (0, 1))
-            right = _stripe(x, (size - w, w - 1), (1, w), (1, 1), (1, 0))
-            best = best + (left + right).amax(-1)
-        x.diagonal(w, 1, 2).copy_(best)
-
-    b = torch.arange(len(lengths), device=x.device)
-    scores = torch.where(lengths > 0, x[b, 0, lengths], 0.0)
-    _complain(scores)
-    b = b[lengths > 0]
-    i, j = torch.zeros_like(b), lengths[b]
-    nodes = []
-    positions = torch.arange(size, device=x.device)
-    while len(b):
-        nodes.append(torch.stack((b, i, j), -1))
-        b, i, j = (part[j > i + 1] for part in (b, i, j))
-        splits = x[b, i] + x[b, :, j]
-        k = _first_best(splits, (positions > i[:, None]) & (positions < j[:, None]))
-        b, i, j = torch.cat((b, b)), torch.cat((i, k)), torch.cat((k, j))
-    return Decoded(None, _preorder(nodes, len(lengths), 3), _numbers(scores, factor))
+    return _best(span, None, lengths, None)
 
 
 @torch.no_grad()
-def eisner(arc: Tensor, lengths: Tensor) -> Decoded:
+def eisner(arc: Tensor, lengths: Tensor | Sequence[int]) -> Decoded:
     """The best projective tree with one root of every sentence: arc[b, modifier, head], lengths [B]."""
-    lengths = _check(lengths, arc=arc)
-    count, size = arc.shape[:2]
-    arc, factor = _fit([arc], [_arcs(lengths, size)])
-    # complete[l, r]: words l..r headed by l; complete[r, l]: headed by r. made: the same, its longest arc l - r.
+    return _best(None, arc, lengths, None)
+
+
+@torch.no_grad()
+def eisner_satta(
+    span: Tensor, arc: Tensor, lengths: Tensor | Sequence[int], headed: Tensor | None = None
+) -> Decoded:
+    """The best lexicalized tree of every sentence; shapes as in `arcspan.decoding.eisner_satta`."""
+    return _best(span, arc, lengths, headed)
+
+
+def log_partition(
+    span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None = None
+) -> Tensor:
+    """The logarithm of the sum over all trees of exp(score), [B], as an autograd graph: derivatives of any order.
+
+    Shapes as in `arcspan.decoding.marginals`. The graph holds some n^3 numbers per sentence for one layer, n^4 for two.
+
+    >>> arc = torch.zeros(1, 3, 3, requires_grad=True)
+    >>> (marginals,) = torch.autograd.grad(log_partition(None, arc, [2]), arc)
+    >>> marginals[0].tolist()
+    [[0.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
+    """
+    scores, sizes = _summable(span, arc, lengths, headed)
+    return _total(_tops(_fill(scores, torch.logsumexp), scores, sizes), sizes)
+
+
+@torch.no_grad()
+def sample(
+    span: Tensor | None,
+    arc: Tensor | None,
+    lengths: Tensor | Sequence[int],
+    k: int,
+    headed: Tensor | None = None,
+    *,
+    generator: torch.Generator | None = None,
+) -> tuple[Tensor | None, list[np.ndarray] | None]:
+    """Trees drawn with their probabilities: heads [k * B, n+1], and k * B arrays of spans; draw d of b is d * B + b.
+
+    The nodes of a tree are drawn from the top down, each in proportion to the sum of the trees below it.
+
+    >>> heads, spans = sample(None, torch.tensor([[[0.0, 0, 0], [50, 0, 0], [0, 0, 0]]]), [2], 2)
+    >>> heads.tolist()  # that word 1 is the root is all but certain
+    [[0, 0, 1], [0, 0, 1]]
+    """
+    scores, sizes = _summable(span, arc, lengths, headed)
+    charts = _fill(scores, torch.logsumexp)
+    tops = _tops(charts, scores, sizes)
+    _total(tops, sizes)
+
+    def draw(values: Tensor, allowed: Tensor) -> Tensor:
+        # The least of exponential variables, each divided by its weight, belongs to a weight in proportion to it.
+        waits = torch.empty_like(values).exponential_(generator=generator).log()
+        return (values - waits).masked_fill(~allowed, -INFINITY).argmax(-1)
+
+    return _trace(charts, tops, scores, sizes, draw, k)
+
+
+def _best(
+    span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None
+) -> Decoded:
+    scores, sizes = check(span, arc, lengths, headed)
+    scores, factor = _fit(scores, _masks(scores, sizes))
+    charts = _fill(scores, torch.amax)
+    tops = _tops(charts, scores, sizes)
+    best = torch.where(sizes > 0, tops.amax(-1), 0.0)
+    complain(torch.where(best == -INFINITY, FORBIDDEN, 0).cpu().numpy())
+    heads, spans = _trace(charts, tops, scores, sizes, _first_best, 1)
+    return Decoded(
+        None if heads is None else heads.cpu().numpy(), spans, (best.double() * factor).cpu().numpy()
+    )
+
+
+def _total(tops: Tensor, lengths: Tensor) -> Tensor:
+    total = torch.where(lengths > 0, tops.clamp(min=IMPOSSIBLE).logsumexp(-1), 0.0)
+    complain(torch.where(total.detach() < IMPOSSIBLE / 2, FORBIDDEN, 0).cpu().numpy())
+    return total
+
+
+def _fill(scores: Scores, join: Join) -> tuple[Tensor, ...]:
+    """The charts: one of spans, two of half-trees, or one of headed and hooked spans."""
+    if scores.arc is None:
+        assert scores.span is not None
+        return (_fill_spans(scores.span, join),)
+    if scores.span is None:
+        return _fill_arcs(scores.arc, join)
+    return (_fill_joint(scores.span, scores.arc, scores.headed, join),)
+
+
+def _tops(charts: tuple[Tensor, ...], scores: Scores, lengths: Tensor) -> Tensor:
+    """The value of whole sentences, [B, n+1] by their root; without arcs [B, 1]."""
+    b = torch.arange(len(lengths), device=lengths.device)
+    if scores.arc is None:
+        return charts[0][b, 0, lengths][:, None]
+    if scores.span is None:
+        complete = charts[1]
+        whole = complete[:, :, 1:2].sum(-1) + complete[b, :, lengths]
+    else:
+        whole = charts[0][b, 0, lengths]
+    return (whole + scores.arc[:, :, 0]).masked_fill(~_words(lengths, scores.arc.shape[1]), -INFINITY)
+
+
+def _trace(
+    charts: tuple[Tensor, ...], tops: Tensor, scores: Scores, lengths: Tensor, choose: Choice, k: int
+) -> tuple[Tensor | None, list[np.ndarray] | None]:
+    """The heads, and the spans in pre-order, of k trees per sentence: tree t = 0..kB-1 is one of sentence t % B."""
+    count, size = scores.some.shape[:2]
+    t = torch.arange(k * count, device=lengths.device)
+    t = t[lengths[t % count] > 0]
+    if scores.arc is None:
+        return None, _preorder(_trace_spans(charts[0], t, lengths, choose), k * count, 3)
+    heads = torch.zeros(k * count, size, dtype=torch.int64, device=lengths.device)
+    roots = choose(tops[t % count], _words(lengths, size)[t % count])
+    if scores.span is None:
+        _trace_arcs(charts[0], charts[1], t, roots, lengths, choose, heads)
+        return heads, None
+    nodes = _trace_joint(charts[0], scores.arc, t, roots, lengths, choose, heads)
+    return heads, _preorder(nodes, k * count, 4)
+
+
+def _fill_spans(span: Tensor, join: Join) -> Tensor:
+    """chart[b, i, j]: the best tree over (i, j), or the sum of all of them."""
+    size = span.shape[1]
+    chart = span.new_zeros(span.shape)
+    for w in range(1, size):
+        value = span.diagonal(w, 1, 2)
+        if w > 1:
+            # left[b, i, k] = chart[b, i, i+1+k], right[b, i, k] = chart[b, i+1+k, i+w]
+            left = _stripe(chart, (size - w, w - 1), (0, 1), (1, 1), (0, 1))
+            right = _stripe(chart, (size - w, w - 1), (1, w), (1, 1), (1, 0))
+            value = value + join(left + right, -1)
+        chart.diagonal(w, 1, 2).copy_(value)
+    return chart
+
+
+def _trace_spans(chart: Tensor, t: Tensor, lengths: Tensor, choose: Choice) -> list[Tensor]:
+    count = len(lengths)
+    i, j = torch.zeros_like(t), lengths[t % count]
+    nodes = []
+    positions = torch.arange(chart.shape[1], device=chart.device)
+    while len(t):
+        nodes.append(torch.stack((t, i, j), -1))
+        t, i, j = (part[j > i + 1] for part in (t, i, j))
+        splits = chart[t % count, i] + chart[t % count, :, j]
+        k = choose(splits, (positions > i[:, None]) & (positions < j[:, None]))
+        t, i, j = torch.cat((t, t)), torch.cat((i, k)), torch.cat((k, j))
+    return nodes
+
+
+def _fill_arcs(arc: Tensor, join: Join) -> tuple[Tensor, Tensor]:
+    """Made and complete [b, h, e]: words h to e, either side, headed by h; made: those whose longest arc is h to e."""
+    size = arc.shape[1]
     complete = arc.new_zeros(arc.shape)
     made = arc.new_zeros(arc.shape)
     for w in range(1, size - 1):
         wide = (size - 1 - w, w)
-        # joined = max over k of complete[l, l+k] + complete[l+w, l+k+1], l = 1..
-        joined = (
+        # joined: over k of complete[l, l+k] + complete[l+w, l+k+1], l = 1..
+        joined = join(
             _stripe(complete, wide, (1, 1), (1, 1), (0, 1))
-            + _stripe(complete, wide, (1 + w, 2), (1, 1), (0, 1))
-        ).amax(-1)
+            + _stripe(complete, wide, (1 + w, 2), (1, 1), (0, 1)),
+            -1,
+        )
         made.diagonal(w, 1, 2)[:, 1:] = joined + arc.diagonal(-w, 1, 2)[:, 1:]
         made.diagonal(-w, 1, 2)[:, 1:] = joined + arc.diagonal(w, 1, 2)[:, 1:]
-        # complete[l, r] = max over k of made[l, l+1+k] + complete[l+1+k, r]
-        complete.diagonal(w, 1, 2)[:, 1:] = (
-            _stripe(made, wide, (1, 2), (1, 1), (0, 1)) + _stripe(complete, wide, (2, 1 + w), (1, 1), (1, 0))
-        ).amax(-1)
-        # complete[r, l] = max over k of made[r, l+k] + complete[l+k, l]
-        complete.diagonal(-w, 1, 2)[:, 1:] = (
-            _stripe(made, wide, (1 + w, 1), (1, 1), (0, 1)) + _stripe(complete, wide, (1, 1), (1, 1), (1, 0))
-        ).amax(-1)
+        # complete[l, r]: over k of made[l, l+1+k] + complete[l+1+k, r]
+        complete.diagonal(w, 1, 2)[:, 1:] = join(
+            _stripe(made, wide, (1, 2), (1, 1), (0, 1)) + _stripe(complete, wide, (2, 1 + w), (1, 1), (1, 0)),
+            -1,
+        )
+        # complete[r, l]: over k of made[r, l+k] + complete[l+k, l]
+        complete.diagonal(-w, 1, 2)[:, 1:] = join(
+            _stripe(made, wide, (1 + w, 1), (1, 1), (0, 1)) + _stripe(complete, wide, (1, 1), (1, 1), (1, 0)),
+            -1,
+        )
+    return made, complete
 
-    b = torch.arange(count, device=arc.device)
-    heads = torch.zeros(count, size, dtype=torch.int64, device=arc.device)
-    positions = torch.arange(size, device=arc.device)
-    if size == 1:
-        return Decoded(heads.cpu().numpy(), None, np.zeros(count))
-    whole = complete[:, :, 1] + complete[b, :, lengths] + arc[:, :, 0]
-    words = (positions > 0) & (positions <= lengths[:, None])
-    root = _first_best(whole, words)
-    scores = torch.where(lengths > 0, whole[b, root], 0.0)
-    _complain(scores)
-    b = b[lengths > 0]
-    b, h, end = torch.cat((b, b)), torch.cat((root[b], root[b])), torch.cat((torch.ones_like(b), lengths[b]))
-    while len(b):
-        b, h, end = (part[h != end] for part in (b, h, end))
+
+def _trace_arcs(
+    made: Tensor,
+    complete: Tensor,
+    t: Tensor,
+    roots: Tensor,
+    lengths: Tensor,
+    choose: Choice,
+    heads: Tensor,
+) -> None:
+    count = len(lengths)
+    positions = torch.arange(made.shape[1], device=made.device)
+    h, end = torch.cat((roots, roots)), torch.cat((torch.ones_like(t), lengths[t % count]))
+    t = torch.cat((t, t))
+    while len(t):
+        t, h, end = (part[h != end] for part in (t, h, end))
+        b = t % count
         between = (positions >= torch.minimum(h, end)[:, None]) & (
             positions <= torch.maximum(h, end)[:, None]
         )
-        m = _first_best(made[b, h] + complete[b, :, end], between & (positions != h[:, None]))
-        heads[b, m] = h
+        m = choose(made[b, h] + complete[b, :, end], between & (positions != h[:, None]))
+        heads[t, m] = h
         low, high = torch.minimum(h, m), torch.maximum(h, m)
         parts = complete[b, low] + complete[b, high].roll(-1, -1)
-        k = _first_best(parts, (positions >= low[:, None]) & (positions < high[:, None]))
-        b, h, end = torch.cat((b, b, b)), torch.cat((m, low, high)), torch.cat((end, k, k + 1))
-    return Decoded(heads.cpu().numpy(), None, _numbers(scores, factor))
+        k = choose(parts, (positions >= low[:, None]) & (positions < high[:, None]))
+        t, h, end = torch.cat((t, t, t)), torch.cat((m, low, high)), torch.cat((end, k, k + 1))
 
 
-@torch.no_grad()
-def eisner_satta(span: Tensor, arc: Tensor, lengths: Tensor, headed: Tensor | None = None) -> Decoded:
-    """The best lexicalized tree of every sentence; shapes as in `arcspan.decoding.eisner_satta`."""
-    lengths = _check(lengths, span=span, arc=arc)
+def _fill_joint(span: Tensor, arc: Tensor, headed: Tensor | None, join: Join) -> Tensor:
+    """chart[b, i, j, h], the paper's alpha and beta in one: (i, j) headed by h inside, or hooked to h outside."""
     count, size = span.shape[:2]
-    upper = _upper(lengths, size)
     positions = torch.arange(size, device=span.device)
-    masks, scores = [upper, _arcs(lengths, size)], [span, arc]
-    if headed is not None:
-        scores.append(_packed(headed, span.shape))
-        i, j = torch.triu_indices(size, size, 1, device=span.device)
-        masks.append(upper[:, i, j, None] & (positions > 0) & (positions <= lengths[:, None, None]))
-    *scores, factor = _fit(scores, masks)
-    span, arc = scores[:2]
-    headed = None if headed is None else scores[2]
     arc = arc.contiguous()
-    x = span.new_zeros(count, size, size, size)
+    chart = span.new_zeros(count, size, size, size)
     for w in range(1, size):
         spans = size - w
-        best = span.diagonal(w, 1, 2)[..., None].expand(-1, -1, size)
+        value = span.diagonal(w, 1, 2)[..., None].expand(-1, -1, size)
         if w > 1:
-            # alpha/beta of the paper in one chart; left[b, i, k, h] = x[b, i, i+1+k, h], right = x[b, i+1+k, i+w, h]
-            left = _stripe(x, (spans, w - 1), (0, 1), (1, 1), (0, 1))
-            right = _stripe(x, (spans, w - 1), (1, w), (1, 1), (1, 0))
-            best = best + (left + right).amax(2)
+            # left[b, i, k, h] = chart[b, i, i+1+k, h], right = chart[b, i+1+k, i+w, h]
+            left = _stripe(chart, (spans, w - 1), (0, 1), (1, 1), (0, 1))
+            right = _stripe(chart, (spans, w - 1), (1, w), (1, 1), (1, 0))
+            value = value + join(left + right, 2)
         # Row i of the packed scores begins where i * (size - 1) - i * (i + 1) / 2 - 1 + j is the pair (i, j).
         i = positions[:spans]
         second = None if headed is None else headed[:, i * (size - 1) - i * (i + 1) // 2 - 1 + i + w]
         if second is not None:
-            best = best + second
-        best = best.contiguous()
-        # hooked[b, i, h] = max over m in (i, i+w] of best[b, i, m] + arc[b, m, h]
-        inner = _stripe(best, (spans, w), (0, 1), (1, 1), (0, 1))
-        hooked = (inner[..., None] + arc[:, 1:].unfold(1, w, 1).transpose(-1, -2)).amax(2)
+            value = value + second
+        value = value.contiguous()
+        # hooked[b, i, h]: over m in (i, i+w] of value[b, i, m] + arc[b, m, h]
+        inner = _stripe(value, (spans, w), (0, 1), (1, 1), (0, 1))
+        hooked = join(inner[..., None] + arc[:, 1:].unfold(1, w, 1).transpose(-1, -2), 2)
         if second is not None:
             hooked = hooked + second
         i = positions[:spans, None]
         inside = (positions > i) & (positions <= i + w)
-        x.diagonal(w, 1, 2).copy_(torch.where(inside, best, hooked).transpose(-1, -2))
+        chart.diagonal(w, 1, 2).copy_(torch.where(inside, value, hooked).transpose(-1, -2))
+    return chart
 
-    b = torch.arange(count, device=x.device)
-    heads = torch.zeros(count, size, dtype=torch.int64, device=x.device)
-    whole = x[b, 0, lengths] + arc[:, :, 0]
-    root = _first_best(whole, (positions > 0) & (positions <= lengths[:, None]))
-    totals = torch.where(lengths > 0, whole[b, root], 0.0)
-    _complain(totals)
-    b = b[lengths > 0]
-    i, j, h = torch.zeros_like(b), lengths[b], root[b]
+
+def _trace_joint(
+    chart: Tensor,
+    arc: Tensor,
+    t: Tensor,
+    roots: Tensor,
+    lengths: Tensor,
+    choose: Choice,
+    heads: Tensor,
+) -> list[Tensor]:
+    count = len(lengths)
+    positions = torch.arange(arc.shape[1], device=arc.device)
+    i, j, h = torch.zeros_like(t), lengths[t % count], roots
     nodes = []
-    while len(b):
-        nodes.append(torch.stack((b, i, j, h), -1))
-        b, i, j, h = (part[j > i + 1] for part in (b, i, j, h))
-        splits = x[b, i, :, h] + x[b, :, j, h]
-        k = _first_best(splits, (positions > i[:, None]) & (positions < j[:, None]))
+    while len(t):
+        nodes.append(torch.stack((t, i, j, h), -1))
+        t, i, j, h = (part[j > i + 1] for part in (t, i, j, h))
+        b = t % count
+        splits = chart[b, i, :, h] + chart[b, :, j, h]
+        k = choose(splits, (positions > i[:, None]) & (positions < j[:, None]))
         low, high = torch.where(h <= k, k, i), torch.where(h <= k, j, k)
-        attached = x[b, low, high] + arc[b, :, h]
-        m = _first_best(attached, (positions > low[:, None]) & (positions <= high[:, None]))
-        heads[b, m] = h
+        attached = chart[b, low, high] + arc[b, :, h]
+        m = choose(attached, (positions > low[:, None]) & (positions <= high[:, None]))
+        heads[t, m] = h
         left_head, right_head = torch.where(h <= k, h, m), torch.where(h <= k, m, h)
-        b, i, j, h = (
-            torch.cat((b, b)),
+        t, i, j, h = (
+            torch.cat((t, t)),
             torch.cat((i, k)),
             torch.cat((k, j)),
             torch.cat((left_head, right_head)),
         )
-    return Decoded(heads.cpu().numpy(), _preorder(nodes, count, 4), _numbers(totals, factor))
+    return nodes
 
 
 def _stripe(
@@ -223,56 +372,62 @@ def _first_best(values: Tensor, allowed: Tensor) -> Tensor:
     return torch.where(best, positions, values.shape[-1] - 1).amin(-1)
 
 
-def _packed(headed: Tensor, shape: torch.Size) -> Tensor:
-    """The rows i < j of headed scores, [B, pairs, n+1], of the cube where it is one."""
-    size = shape[1]
-    packed = (shape[0], size * (size - 1) // 2, size)
-    if headed.shape == (*shape, size):
-        i, j = torch.triu_indices(size, size, 1, device=headed.device)
-        return headed[:, i, j]
-    if headed.shape != packed:
-        raise ScoreError(
-            f"headed must have the shape {[*shape, size]}, or packed {list(packed)}, not {list(headed.shape)}"
-        )
-    return headed
-
-
-def _upper(lengths: Tensor, size: int) -> Tensor:
-    """The cells [b, i, j], i < j, of the spans of each sentence."""
-    positions = torch.arange(size, device=lengths.device)
-    return (positions[:, None] < positions) & (positions <= lengths[:, None, None])
-
-
-def _arcs(lengths: Tensor, size: int) -> Tensor:
-    """The cells [b, m, h] of the arcs of each sentence."""
-    p = torch.arange(size, device=lengths.device)
-    inside = p <= lengths[:, None]
-    return inside[:, :, None] & inside[:, None, :] & (p[:, None] != p) & (p > 0)[:, None]
-
-
-def _check(lengths: Tensor, **scores: Tensor) -> Tensor:
-    first = next(iter(scores.values()))
-    lengths = torch.as_tensor(lengths, device=first.device).to(torch.int64)
-    for name, values in scores.items():
-        if values.ndim != 3 or values.shape[1] != values.shape[2] or values.shape[0] != len(lengths):
+def check(
+    span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None
+) -> tuple[Scores, Tensor]:
+    """The scores, headed ones packed, and the lengths on their device, after checking that they fit each other."""
+    given = {name: part for name, part in (("span", span), ("arc", arc)) if part is not None}
+    if not given:
+        raise ScoreError("span scores are needed, or arc scores, or both")
+    first = next(iter(given.values()))
+    sizes = torch.as_tensor(lengths, device=first.device).to(torch.int64)
+    for name, values in given.items():
+        if values.ndim != 3 or values.shape[1] != values.shape[2] or values.shape[0] != len(sizes):
             raise ScoreError(
-                f"{name} must have the shape [B, n+1, n+1] with B = {len(lengths)}, not {list(values.shape)}"
+                f"{name} must have the shape [B, n+1, n+1] with B = {len(sizes)}, not {list(values.shape)}"
             )
         if values.shape != first.shape:
             raise ScoreError(f"{name} must have the shape {list(first.shape)}, not {list(values.shape)}")
-    if len(lengths) and not 0 <= int(lengths.min()) <= int(lengths.max()) < max(first.shape[1], 1):
-        raise ScoreError(f"lengths must be between 0 and {first.shape[1] - 1}")
-    return lengths
+    count, size = first.shape[:2]
+    if len(sizes) and not 0 <= int(sizes.min()) <= int(sizes.max()) < max(size, 1):
+        raise ScoreError(f"lengths must be between 0 and {size - 1}")
+    if headed is not None:
+        cube, packed = (*first.shape, size), (count, size * (size - 1) // 2, size)
+        if headed.shape == cube:
+            i, j = torch.triu_indices(size, size, 1, device=headed.device)
+            headed = headed[:, i, j]
+        elif headed.shape != packed:
+            raise ScoreError(
+                f"headed must have the shape {list(cube)}, or packed {list(packed)}, not {list(headed.shape)}"
+            )
+    return Scores(span, arc, headed), sizes
 
 
-def _fit(scores: list[Tensor], masks: list[Tensor]) -> list[Tensor]:
-    """The scores in one floating type, over a factor (the last of the list) that keeps their sums finite."""
-    kind = torch.float64 if any(part.dtype == torch.float64 for part in scores) else torch.float32
-    largest = torch.zeros((), dtype=torch.float64, device=scores[0].device)
-    status = torch.zeros(scores[0].shape[0], dtype=torch.int64, device=scores[0].device)
+def _words(lengths: Tensor, size: int) -> Tensor:
+    """The positions [b, m] of the words of each sentence."""
+    positions = torch.arange(size, device=lengths.device)
+    return (positions > 0) & (positions <= lengths[:, None])
+
+
+def _masks(scores: Scores, lengths: Tensor) -> list[Tensor]:
+    """Which cells of each of the scores belong to a sentence: spans [b, i, j], arcs [b, m, h], headed [b, pair, h]."""
+    size = scores.some.shape[1]
+    p = torch.arange(size, device=lengths.device)
+    words = _words(lengths, size)
+    spans = (p[:, None] < p) & words[:, None, :]
+    arcs = words[:, :, None] & (p <= lengths[:, None])[:, None, :] & (p[:, None] != p)
+    i, j = torch.triu_indices(size, size, 1, device=lengths.device)
+    return [spans, arcs, spans[:, i, j, None] & words[:, None, :]]
+
+
+def _fit(scores: Scores, masks: list[Tensor]) -> tuple[Scores, Tensor]:
+    """The scores in one floating type, over a factor that keeps their sums finite; NaN and inf are errors."""
+    some = scores.some
+    largest = torch.zeros((), dtype=torch.float64, device=some.device)
+    status = torch.zeros(some.shape[0], dtype=torch.int64, device=some.device)
     for part, mask in zip(scores, masks, strict=True):
-        if part.numel():
-            used = torch.where(mask, part, 0.0)
+        if part is not None and part.numel():
+            used = torch.where(mask, part.detach(), 0.0)
             bad = torch.where(used.isnan(), NAN, torch.where(used == INFINITY, HUGE, 0)).flatten(1).amax(1)
             status = torch.where((status == NAN) | (bad == NAN), NAN, torch.maximum(status, bad))
             largest = torch.maximum(
@@ -280,25 +435,39 @@ def _fit(scores: list[Tensor], masks: list[Tensor]) -> list[Tensor]:
             )
     complain(status.cpu().numpy())
     factor = torch.ones((), dtype=torch.float64, device=largest.device)
-    if float(largest) > 1e30:
+    if float(largest) > -IMPOSSIBLE:
         factor = 2.0 ** largest.log2().ceil()
-        return [*((part.double() / factor).to(kind) for part in scores), factor]
-    return [*(part.to(kind) for part in scores), factor]
+    double = any(part is not None and part.dtype == torch.float64 for part in scores)
+    kind = torch.float64 if double else torch.float32
+    return Scores(
+        *(
+            part if part is None else (part if factor == 1 else part.double() / factor).to(kind)
+            for part in scores
+        )
+    ), factor
 
 
-def _complain(scores: Tensor) -> None:
-    complain(torch.where(scores == -INFINITY, FORBIDDEN, 0).cpu().numpy())
-
-
-def _numbers(scores: Tensor, factor: Tensor) -> np.ndarray:
-    return (scores.double() * factor).cpu().numpy()
+def _summable(
+    span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None
+) -> tuple[Scores, Tensor]:
+    """Scores whose sums have gradients everywhere: zero outside the sentences, IMPOSSIBLE for what is forbidden."""
+    scores, sizes = check(span, arc, lengths, headed)
+    masks = _masks(scores, sizes)
+    scores, factor = _fit(scores, masks)
+    if float(factor) != 1:
+        raise ScoreError(f"scores above {-IMPOSSIBLE:g} are too large to add up")
+    clean = (
+        None if part is None else torch.where(mask, part, 0.0).clamp(min=IMPOSSIBLE)
+        for part, mask in zip(scores, masks, strict=True)
+    )
+    return Scores(*clean), sizes
 
 
 def _preorder(nodes: list[Tensor], count: int, columns: int) -> list[np.ndarray]:
-    """The nodes (b, i, j, ...) as one array a sentence, in pre-order: by begin, the widest first."""
+    """The nodes (t, i, j, ...) as one array per tree, in pre-order: by begin, the widest first."""
     if not nodes:
         return [np.empty((0, columns - 1), np.int64) for _ in range(count)]
     table = torch.cat(nodes).cpu().numpy()
     table = table[np.lexsort((-table[:, 2], table[:, 1], table[:, 0]))]
     borders = np.searchsorted(table[:, 0], np.arange(count + 1))
-    return [table[borders[b] : borders[b + 1], 1:] for b in range(count)]
+    return [table[borders[t] : borders[t + 1], 1:] for t in range(count)]

@@ -24,10 +24,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from arcspan.distributions import TreeDistribution, Trees
 from arcspan.errors import ScoreError, TreeError
-from arcspan.neural.crf import log_partition
-from arcspan.neural.model import Model, flatten
-from arcspan.prediction.scores import Scores, search
+from arcspan.neural.model import Model
+from arcspan.prediction.scores import Scores
 
 IGNORE = -100  # cross_entropy passes over this class
 
@@ -71,65 +71,6 @@ class Gold:
     def has_spans(self) -> np.ndarray:
         """Which sentences have constituents."""
         return np.asarray([own is not None for own in self.chains], dtype=bool)
-
-
-class Parts(NamedTuple):
-    """Index arrays into scores: spans (b, i, j), arcs (b, m, h), headed and hooked spans (b, i, j, h)."""
-
-    spans: tuple[np.ndarray, ...] | None
-    arcs: tuple[np.ndarray, ...] | None
-    headed: tuple[np.ndarray, ...] | None
-
-
-def parts_of(
-    node_b: np.ndarray | None,
-    nodes: np.ndarray | None,
-    arcs: tuple[np.ndarray, ...] | None,
-    second_order: bool,
-) -> Parts:
-    """The scored parts of trees given as nodes (i, j, head) and arcs (b, m, h)."""
-    spans = None if nodes is None else (node_b, nodes[:, 0], nodes[:, 1])
-    headed = None
-    if second_order:
-        assert nodes is not None and arcs is not None and node_b is not None
-        # In pre-order the first node that a word heads is its maximal projection.
-        stride = int(nodes[:, 2].max(initial=0)) + 1
-        keys, first = np.unique(node_b * stride + nodes[:, 2], return_index=True)
-        head_of = np.zeros(int(node_b.max(initial=0) + 1) * stride, dtype=np.int64)
-        head_of[arcs[0] * stride + arcs[1]] = arcs[2]
-        hook = head_of[keys]
-        first, hook = first[hook > 0], hook[hook > 0]
-        headed = (
-            np.concatenate([node_b, node_b[first]]),
-            np.concatenate([nodes[:, 0], nodes[first, 0]]),
-            np.concatenate([nodes[:, 1], nodes[first, 1]]),
-            np.concatenate([nodes[:, 2], hook]),
-        )
-    return Parts(spans, arcs, headed)  # type: ignore[arg-type]
-
-
-def sum_parts(scores: Scores, parts: Parts, batch: int) -> Tensor:
-    """The score of each sentence's parts, [B]."""
-    some = scores.span if scores.span is not None else scores.arc
-    assert some is not None
-    total = some.new_zeros(batch)
-
-    def add(values: Tensor, b: np.ndarray) -> None:
-        nonlocal total
-        total = total.index_add(0, _index(b, some), values)
-
-    if parts.spans is not None and scores.span is not None:
-        b, i, j = parts.spans
-        add(scores.span[_index(b, some), _index(i, some), _index(j, some)], b)
-    if parts.arcs is not None and scores.arc is not None:
-        b, m, h = parts.arcs
-        add(scores.arc[_index(b, some), _index(m, some), _index(h, some)], b)
-    if parts.headed is not None and scores.headed is not None:
-        b, i, j, h = parts.headed
-        positions = scores.headed.shape[2]
-        pair = i * positions - i * (i + 1) // 2 + (j - i - 1)  # the place of (i, j) among all i < j
-        add(scores.headed[_index(b, some), _index(pair, some), _index(h, some)], b)
-    return total
 
 
 class Task(NamedTuple):
@@ -234,67 +175,76 @@ class StructureLoss:
         if task.know_arcs:
             wrong_arc = np.ones((batch, size, size), dtype=bool)
             wrong_arc[own.word_b, own.word_m, own.heads] = False
-        wrong = {"span": wrong_span, "arc": wrong_arc}
+        trees = TreeDistribution(part.span, part.arc, part.headed, own.lengths)
         agreeing = nodes = None
         if task.fixed:
-            agreed = _gold_parts(part, own)
+            agreed = _gold_trees(own, size)
         else:
-            agreeing = part._replace(span=_forbid(part.span, wrong_span), arc=_forbid(part.arc, wrong_arc))
-            agreed = self._search(agreeing, own)
+            agreeing = trees.masked(wrong_span, wrong_arc)
+            agreed = _best(agreeing, own)
             if task.know_spans:
                 nodes = _label_nodes(agreed, own, task.chosen)
         if self.crf:
-            everything = _log_partition(part, own)
-            right = sum_parts(part, agreed, batch) if agreeing is None else _log_partition(agreeing, own)
-            value = everything - right
+            right = trees.score(agreed) if agreeing is None else agreeing.log_partition
+            value = trees.log_partition - right
         else:
-            value = self._margin(part, own, agreed, wrong)
+            value = _margin(trees, part, own, agreed, wrong_span, wrong_arc)
         return (value * torch.as_tensor(own.weights, device=value.device)).sum(), nodes
 
-    def _margin(
-        self, scores: Scores, gold: Gold, agreed: Parts, wrong: dict[str, np.ndarray | None]
-    ) -> Tensor:
-        """The greatest score + cost of all trees, less the agreed tree's score; cost counts wrong spans and arcs."""
-        costly = scores._replace(
-            span=_with_cost(scores.span, wrong["span"]), arc=_with_cost(scores.arc, wrong["arc"])
-        )
-        found = self._search(costly, gold)
-        batch = len(gold.lengths)
-        cost = np.zeros(batch, dtype=np.float32)
-        for parts, table in ((found.spans, wrong["span"]), (found.arcs, wrong["arc"])):
-            if parts is not None and table is not None:
-                np.add.at(cost, parts[0], table[parts])
-        target = sum_parts(scores, agreed, batch)
-        margin = sum_parts(scores, found, batch) - target + torch.as_tensor(cost, device=target.device)
-        # float32 sums of some hundred parts, in two orders: what rounding may leave below zero.
-        slack = 1e-4 * (1 + target.detach().abs()) + 1e-3
-        below = (margin.detach() < -slack).nonzero()
-        if len(below):
-            raise TreeError(
-                f"{_name(gold, int(below[0, 0]))}: the gold tree scores more than the best tree of the search, so the "
-                "search does not contain it (is its binarization head-consistent, its d-tree projective with one root?)"
-            )
-        return margin.clamp(min=0)
 
-    def _search(self, scores: Scores, gold: Gold) -> Parts:
-        """The parts of the best trees."""
-        try:
-            decoded = search(scores, gold.lengths, threads=None)
-        except ScoreError:
-            for b in range(len(gold.lengths)):
-                alone = _each(scores, lambda rows, b=b: _rows(rows, np.asarray([b])))
-                try:
-                    search(alone, gold.lengths[b : b + 1])
-                except ScoreError as error:
-                    raise TreeError(
-                        f"{_name(gold, b)}: no tree of the search agrees with its gold layer: {error}"
-                    ) from None
-            raise
-        node_b, nodes = flatten(decoded.spans) if decoded.spans is not None else (None, None)
-        arcs = None
-        if decoded.heads is not None:
-            arcs = (gold.word_b, gold.word_m, decoded.heads[gold.word_b, gold.word_m].astype(np.int64))
-        return parts_of(node_b, nodes, arcs, scores.headed is not None)
+def _margin(
+    trees: TreeDistribution,
+    scores: Scores,
+    gold: Gold,
+    agreed: Trees,
+    wrong_span: np.ndarray | None,
+    wrong_arc: np.ndarray | None,
+) -> Tensor:
+    """The greatest score + cost of all trees, less the agreed tree's score; cost counts wrong spans and arcs."""
+    span, arc, headed = (None if part is None else part.detach() for part in scores[1:4])
+    span_cost = (
+        None
+        if span is None
+        else torch.zeros_like(span)
+        if wrong_span is None
+        else torch.as_tensor(wrong_span).to(span)
+    )
+    arc_cost = (
+        None
+        if arc is None
+        else torch.zeros_like(arc)
+        if wrong_arc is None
+        else torch.as_tensor(wrong_arc).to(arc)
+    )
+    costly = (None if one is None else one + cost for one, cost in ((span, span_cost), (arc, arc_cost)))
+    found = _best(TreeDistribution(next(costly), next(costly), headed, gold.lengths), gold)
+    cost = TreeDistribution(span_cost, arc_cost, None, gold.lengths).score(found)
+    target = trees.score(agreed)
+    margin = trees.score(found) + cost - target
+    # float32 sums of some hundred parts, in two orders: what rounding may leave below zero.
+    slack = 1e-4 * (1 + target.detach().abs()) + 1e-3
+    below = (margin.detach() < -slack).nonzero()
+    if len(below):
+        raise TreeError(
+            f"{_name(gold, int(below[0, 0]))}: the gold tree scores more than the best tree of the search, so the "
+            "search does not contain it (is its binarization head-consistent, its d-tree projective with one root?)"
+        )
+    return margin.clamp(min=0)
+
+
+def _best(trees: TreeDistribution, gold: Gold) -> Trees:
+    """The best trees; where a sentence has none, an error that names it."""
+    try:
+        return trees.argmax
+    except ScoreError:
+        for b in range(len(trees)):
+            try:
+                trees.rows([b]).argmax  # noqa: B018
+            except ScoreError as error:
+                raise TreeError(
+                    f"{_name(gold, b)}: no tree of the search agrees with its gold layer: {error}"
+                ) from None
+        raise
 
 
 def losses(
@@ -355,19 +305,14 @@ def _each(scores: Scores, change: Callable[..., Tensor]) -> Scores:
     return Scores(None, span, arc, headed)
 
 
-def _gold_parts(scores: Scores, gold: Gold) -> Parts:
-    """The parts of the gold trees, of the layers that are scored."""
-    has_spans = scores.span is not None
-    return parts_of(
-        gold.node_b if has_spans else None,
-        gold.nodes if has_spans else None,
-        (gold.word_b, gold.word_m, gold.heads) if scores.arc is not None else None,
-        scores.headed is not None,
-    )
-
-
-def _log_partition(scores: Scores, gold: Gold) -> Tensor:
-    return log_partition(scores.span, scores.arc, gold.lengths, scores.headed)
+def _gold_trees(gold: Gold, size: int) -> Trees:
+    """The gold trees, of the layers that a task knows."""
+    heads = np.zeros((len(gold.lengths), size), dtype=np.int64)
+    heads[gold.word_b, gold.word_m] = gold.heads
+    spans = np.zeros((len(gold.lengths), 2 * size - 3, 3), dtype=np.int64)
+    first = np.searchsorted(gold.node_b, gold.node_b)  # where the rows of its sentence begin
+    spans[gold.node_b, np.arange(len(first)) - first] = gold.nodes
+    return Trees(torch.from_numpy(heads), torch.from_numpy(spans), torch.zeros(0))
 
 
 def _wrong_spans(gold: Gold, size: int) -> np.ndarray:
@@ -386,31 +331,19 @@ def _crossing(gold: Gold, size: int) -> np.ndarray:
     return wrong
 
 
-def _label_nodes(agreed: Parts, gold: Gold, chosen: np.ndarray) -> Nodes:
+def _label_nodes(agreed: Trees, gold: Gold, chosen: np.ndarray) -> Nodes:
     """The nodes of trees that agree with gold constituents, with the constituents' labels, or none (0)."""
     assert agreed.spans is not None
-    b, i, j = agreed.spans
-    places = zip(b.tolist(), i.tolist(), j.tolist(), strict=True)
+    spans = agreed.spans.cpu().numpy()
+    b, row = np.nonzero(spans[:, :, 1])
+    nodes = np.pad(spans[b, row, :2], ((0, 0), (0, 1)))
+    places = zip(b.tolist(), nodes[:, 0].tolist(), nodes[:, 1].tolist(), strict=True)
     labels = [(gold.chains[own] or {}).get((start, end), 0) for own, start, end in places]
-    nodes = np.stack([i, j, np.zeros_like(i)], 1)
     return Nodes(chosen[b], nodes, np.asarray(labels, dtype=np.int64))
 
 
 def _name(gold: Gold, place: int) -> str:
     return gold.names[place] if gold.names else f"sentence {place}"
-
-
-def _forbid(scores: Tensor | None, wrong: np.ndarray | None) -> Tensor | None:
-    if scores is None or wrong is None:
-        return scores
-    return scores.masked_fill(torch.as_tensor(wrong, device=scores.device), -torch.inf)
-
-
-def _with_cost(scores: Tensor | None, wrong: np.ndarray | None) -> Tensor | None:
-    """Scores plus one wherever a part is wrong."""
-    if scores is None or wrong is None:
-        return None if scores is None else scores.detach()
-    return scores.detach() + torch.as_tensor(wrong, device=scores.device)
 
 
 def _cross_entropy(logits: Tensor, classes: np.ndarray, weights: np.ndarray) -> Tensor:

@@ -197,11 +197,5 @@ class Model(nn.Module):
             raise RuntimeError("the model is in training mode: call .eval() first")
 
 
-def flatten(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of all sentences in one array, and the sentence that each row belongs to."""
-    b = np.repeat(np.arange(len(rows)), [len(own) for own in rows])
-    return b, np.concatenate(rows) if rows else np.zeros((0, 3), dtype=np.int64)
-
-
 def _tensors(places: Places, device: torch.device) -> list[Tensor]:
     return [torch.as_tensor(np.ascontiguousarray(place, dtype=np.int64), device=device) for place in places]

@@ -1,0 +1,29 @@
+"""Distributions over trees in torch: the probability of a tree is exp(score) over the sum of all trees.
+
+`ConstituencyTrees`, `DependencyTrees` and `LexicalizedTrees` share one vocabulary: log_partition, marginals, argmax,
+max, entropy, log_prob, sample, topk, mbr, kl, cross_entropy, condition. Everything is exact, and what depends on the
+scores smoothly is differentiable, more than once.
+"""
+
+from arcspan.decoding.constraints import Arc, HeadOf, Root, Span
+from arcspan.distributions.distribution import (
+    ConstituencyTrees,
+    DependencyTrees,
+    LexicalizedTrees,
+    TreeDistribution,
+)
+from arcspan.distributions.sums import Marginals
+from arcspan.distributions.trees import Trees
+
+__all__ = [
+    "Arc",
+    "ConstituencyTrees",
+    "DependencyTrees",
+    "HeadOf",
+    "LexicalizedTrees",
+    "Marginals",
+    "Root",
+    "Span",
+    "TreeDistribution",
+    "Trees",
+]

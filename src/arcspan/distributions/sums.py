@@ -1,0 +1,193 @@
+"""Log-partition and marginals as differentiable torch functions.
+
+The gradient of the log-partition is the marginals, which the kernels of `arcspan.decoding` compute with it, on the host
+and without an autograd graph. The gradient of the marginals in a direction is the Hessian of the log-partition times
+that direction: a torch graph of the sums (`decoding.batched.log_partition`) differentiated twice, built only when such
+a gradient is asked for, for a few sentences at a time. Further derivatives follow from the same graph.
+
+Scores on an accelerator whose batch is large enough (`decoding.batched.pays`) stay there, in that graph; others, of
+any device, pass through the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from arcspan import decoding
+from arcspan.decoding import batched
+from arcspan.decoding.batched import Scores
+
+# Numbers in the graph of sentences that are differentiated twice together, about: more sentences, more memory.
+_GRAPH = 1 << 24
+
+
+class Marginals(NamedTuple):
+    """Probabilities of parts, shaped as the scores: None where the trees have no such part.
+
+    spans   [B, n+1, n+1]: spans[b, i, j] for the span (i, j)
+    arcs    [B, n+1, n+1]: arcs[b, m, h] for h as the head of m
+    headed  shaped as the headed scores: headed[b, i, j, h] for the headed span where h is inside (i, j], for the hooked
+            one where it is outside
+    """
+
+    spans: Tensor | None
+    arcs: Tensor | None
+    headed: Tensor | None
+
+
+Parts = Sequence[Tensor | None]  # of spans, arcs and headed spans, these packed [B, pairs, n+1]
+
+
+class Sums:
+    """The sums over the trees of a batch; kernels run when they are needed, and once."""
+
+    def __init__(self, given: Scores, lengths: np.ndarray) -> None:
+        self.given = given
+        self.lengths = lengths
+        self.on_device = batched.pays(lengths.tolist(), given.some.device)
+        self._known: decoding.Marginals | None = None
+        self._total: np.ndarray | None = None
+
+    @property
+    def scores(self) -> Scores:
+        """The scores, headed ones packed: anew each time, so that a backward pass frees no graph that others need."""
+        headed = self.given.headed
+        if headed is None or headed.dim() == 3:
+            return self.given
+        i, j = torch.triu_indices(*headed.shape[1:3], 1, device=headed.device)
+        return self.given._replace(headed=headed[:, i, j])
+
+    def log_partition(self) -> Tensor:
+        """[B]; its gradients are the marginals."""
+        if self.on_device:
+            return _in_torch(self.scores, self.lengths)
+        if torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in self.given):
+            return self._apply(self.given.headed is not None)[0]
+        if self._total is None:
+            span, arc, headed = self.arrays()
+            self._total = decoding.log_partition(span, arc, self.lengths, headed)
+        return torch.from_numpy(self._total).to(self.given.some)
+
+    def marginals(self, with_headed: bool = False) -> Marginals:
+        """Probabilities of the parts that have scores; with_headed: of headed spans even though these have none."""
+        with_headed = with_headed or self.given.headed is not None
+        if self.on_device:
+            return _marginals_in_torch(self.scores, self.lengths, with_headed)
+        return Marginals(*self._apply(with_headed)[1:])
+
+    def arrays(self) -> list[np.ndarray | None]:
+        """The scores as numpy on the host; half precision, which the kernels do not compute in, as float32."""
+        host = [None if part is None else part.detach().cpu() for part in self.scores]
+        exact = (torch.float32, torch.float64)
+        return [
+            None if part is None else (part if part.dtype in exact else part.float()).numpy() for part in host
+        ]
+
+    def _apply(self, with_headed: bool) -> tuple[Any, ...]:
+        if self._known is None or (with_headed and self._known.headed is None):
+            span, arc, headed = self.arrays()
+            found = decoding.marginals(span, arc, self.lengths, headed, with_headed=with_headed)
+            if found.headed is not None and found.headed.ndim == 4:
+                i, j = np.triu_indices(found.headed.shape[1], 1)
+                found = found._replace(headed=found.headed[:, i, j])
+            self._known, self._total = found, found.log_partition
+        applied: tuple[Any, ...] = _InsideOutside.apply(self._known, self.lengths, *self.scores)
+        return applied
+
+
+class _InsideOutside(torch.autograd.Function):
+    """Scores to log-partition and marginals, which the kernels have computed already."""
+
+    @staticmethod
+    def forward(ctx: Any, known: decoding.Marginals, lengths: np.ndarray, *scores: Tensor | None) -> Any:
+        like = _some(scores)
+        found = [None if part is None else torch.from_numpy(part).to(like) for part in known]
+        ctx.lengths = lengths
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*scores, *found[1:])
+        return tuple(found)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> Any:
+        scores, marginals = ctx.saved_tensors[:3], ctx.saved_tensors[3:]
+        total, *directions = gradients
+        found: list[Tensor | None] = [None, None, None]
+        if total is not None:
+            # The marginals are outputs of this function: where a graph is asked for, they come with theirs.
+            found = [
+                None if part is None else part * total.view(-1, *(1,) * (part.dim() - 1))
+                for part in marginals
+            ]
+        if any(direction is not None for direction in directions):
+            found = [
+                one if two is None else two if one is None else one + two
+                for one, two in zip(found, hessian_product(scores, ctx.lengths, directions), strict=True)
+            ]
+        return None, None, *(None if part is None else one for part, one in zip(scores, found, strict=True))
+
+
+def hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
+    """The second derivatives of the log-partitions times a direction in each of the scores."""
+    graph = torch.is_grad_enabled()
+    some = _some(scores)
+    count, size = some.shape[:2]
+    power = 3 if scores[0] is None or scores[1] is None else 4
+    step = max(1, _GRAPH // (size**power))
+    rows = []
+    for begin in range(0, count, step):
+        own = slice(begin, begin + step)
+        part, along = ([None if one is None else one[own] for one in many] for many in (scores, directions))
+        rows.append(_twice(part, lengths[own], along, graph))
+    return [None if many[0] is None else torch.cat(many) for many in zip(*rows, strict=True)]
+
+
+def _twice(scores: Parts, lengths: np.ndarray, directions: Parts, graph: bool) -> list[Tensor | None]:
+    with torch.enable_grad():
+        inputs = [_leaf(part, graph) for part in scores]
+        if inputs[2] is None and directions[2] is not None:
+            inputs[2] = torch.zeros_like(directions[2]).requires_grad_()
+        total = _in_torch(inputs, lengths).sum()
+        used = [place for place, part in enumerate(inputs) if part is not None]
+        wanted: list[Any] = [inputs[place] for place in used]
+        once = torch.autograd.grad(total, wanted, create_graph=True)
+        slope = total * 0  # of the marginals in the direction; a constant has the gradient zero
+        for place, gradient in zip(used, once, strict=True):
+            if (direction := directions[place]) is not None:
+                slope = slope + (gradient * direction).sum()
+        twice = torch.autograd.grad(slope, wanted, create_graph=graph)
+    found: list[Tensor | None] = [None, None, None]
+    for place, gradient in zip(used, twice, strict=True):
+        found[place] = gradient
+    return found
+
+
+def _leaf(part: Tensor | None, graph: bool) -> Tensor | None:
+    if part is None or (graph and part.requires_grad):
+        return part
+    return part.detach().requires_grad_()
+
+
+def _in_torch(scores: Parts, lengths: np.ndarray) -> Tensor:
+    span, arc, headed = scores
+    return batched.log_partition(span, arc, torch.from_numpy(lengths), headed).to(_some(scores).dtype)
+
+
+def _marginals_in_torch(scores: Parts, lengths: np.ndarray, with_headed: bool) -> Marginals:
+    graph = torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in scores)
+    with torch.enable_grad():
+        inputs = [_leaf(part, graph) for part in scores]
+        if with_headed and inputs[2] is None:
+            count, size = _some(scores).shape[:2]
+            inputs[2] = _some(scores).new_zeros(count, size * (size - 1) // 2, size).requires_grad_()
+        wanted: list[Any] = [part for part in inputs if part is not None]
+        found = iter(torch.autograd.grad(_in_torch(inputs, lengths).sum(), wanted, create_graph=graph))
+    return Marginals(*(None if part is None else next(found) for part in inputs))
+
+
+def _some(scores: Parts) -> Tensor:
+    return next(part for part in scores if part is not None)

@@ -1,0 +1,431 @@
+"""Distributions against plain enumeration: values and derivatives of sums over every tree of a short sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from arcspan import decoding
+from arcspan.distributions import (
+    Arc,
+    ConstituencyTrees,
+    DependencyTrees,
+    HeadOf,
+    LexicalizedTrees,
+    Root,
+    Span,
+)
+from arcspan.errors import ScoreError
+from tests.decoding.all_trees import Tree, scores_of
+
+KINDS = ["spans", "arcs", "first", "second", "packed"]
+LENGTHS = [4, 1, 3, 0]
+
+
+def draw(kind: str, n: int = 4, batch: int = 4, seed: int = 0, dtype=torch.float64) -> list:
+    """span, arc and headed scores of a batch; None where the kind has no such scores."""
+    random = torch.Generator().manual_seed(seed)
+
+    def some(*shape: int) -> torch.Tensor:
+        return torch.randn(batch, *shape, generator=random, dtype=torch.float64).to(dtype).requires_grad_()
+
+    size = n + 1
+    second = {"second": (size, size, size), "packed": (size * n // 2, size)}.get(kind)
+    return [
+        None if kind == "arcs" else some(size, size),
+        None if kind == "spans" else some(size, size),
+        None if second is None else some(*second),
+    ]
+
+
+def make(scores: list, lengths=LENGTHS):
+    span, arc, headed = scores
+    if arc is None:
+        return ConstituencyTrees(span, lengths)
+    return DependencyTrees(arc, lengths) if span is None else LexicalizedTrees(span, arc, headed, lengths)
+
+
+def every_tree(scores: list, b: int, n: int) -> tuple[list[Tree], torch.Tensor]:
+    """All trees of sentence b and their scores, as a differentiable sum over their parts."""
+    span, arc, headed = scores
+    nothing = np.zeros((n + 1, n + 1))
+    trees = [
+        tree for tree, _ in scores_of(n, None if span is None else nothing, None if arc is None else nothing)
+    ]
+    pairs = (
+        {(i, j): p for p, (i, j) in enumerate(zip(*np.triu_indices(span.shape[1], 1), strict=True))}
+        if headed is not None
+        else {}
+    )
+    totals = []
+    for tree in trees:
+        parts = [span.new_zeros(()) if span is not None else arc.new_zeros(())]
+        if span is not None:
+            parts += [span[b, i, j] for i, j in tree.spans]
+        if arc is not None:
+            parts += [arc[b, m, tree.heads[m]] for m in range(1, n + 1)]
+        if headed is not None:
+            places = tree.headed + tree.hooks
+            parts += [
+                headed[b, i, j, h] if headed.dim() == 4 else headed[b, pairs[i, j], h] for i, j, h in places
+            ]
+        totals.append(torch.stack(parts).sum())
+    return trees, torch.stack(totals)
+
+
+def log_probabilities(scores: list, lengths=LENGTHS) -> list[torch.Tensor]:
+    """Of all trees of each sentence; a sentence without words has one tree, the empty one."""
+    found = [
+        every_tree(scores, b, n)[1] if n else torch.zeros(1, dtype=torch.float64)
+        for b, n in enumerate(lengths)
+    ]
+    return [values - values.logsumexp(0) for values in found]
+
+
+def names(trees, b: int, n: int, *draw: int) -> tuple:
+    """A tree of the result in the form of the oracle's: spans and heads."""
+    place = (*draw, b)
+    spans = () if trees.spans is None else tuple((i, j) for i, j, *_ in trees.spans[place].tolist() if j)
+    heads = () if trees.heads is None else tuple(trees.heads[place].tolist()[: n + 1])
+    return spans, heads
+
+
+def assert_same_derivatives(got: torch.Tensor, expected: torch.Tensor, scores: list) -> None:
+    """Values, gradients and Hessians times a direction, of [B]."""
+    torch.testing.assert_close(got, expected)
+    given = [part for part in scores if part is not None]
+    weights = torch.linspace(0.5, 2, len(got), dtype=torch.float64)
+    directions = [
+        torch.randn(part.shape, generator=torch.Generator().manual_seed(9), dtype=part.dtype)
+        for part in given
+    ]
+    results = []
+    for values in (got, expected):
+        first = torch.autograd.grad(values @ weights, given, create_graph=True, materialize_grads=True)
+        slope = sum((one * two).sum() for one, two in zip(first, directions, strict=True))
+        slope = slope + sum(0 * part.sum() for part in given)
+        results.append((first, torch.autograd.grad(slope, given)))
+    for mine, wanted in zip(*results, strict=True):
+        for one, two in zip(mine, wanted, strict=True):
+            torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_log_partition_and_entropy_have_the_values_and_two_derivatives_of_enumeration(kind: str) -> None:
+    scores = draw(kind)
+    totals = torch.stack(
+        [
+            every_tree(scores, b, n)[1].logsumexp(0) if n else scores[0 if kind != "arcs" else 1].sum() * 0
+            for b, n in enumerate(LENGTHS)
+        ]
+    )
+    assert_same_derivatives(make(scores).log_partition, totals, scores)
+    entropies = torch.stack([-(values.exp() * values).sum() for values in log_probabilities(scores)])
+    assert_same_derivatives(make(scores).entropy, entropies, scores)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_third_derivatives_are_right_too(kind: str) -> None:
+    """`create_graph` in the second backward keeps the graph: nothing is silently constant."""
+    scores = draw(kind, 3, 1, seed=4)
+    given = [part for part in scores if part is not None]
+
+    def third(value: torch.Tensor) -> tuple:
+        for _ in range(2):
+            gradients = torch.autograd.grad(value, given, create_graph=True)
+            value = sum((one * one.detach().cos() + one**2).sum() for one in gradients)
+        return torch.autograd.grad(value, given)
+
+    expected = every_tree(scores, 0, 3)[1].logsumexp(0)
+    for mine, wanted in zip(third(make(scores, [3]).log_partition.sum()), third(expected), strict=True):
+        torch.testing.assert_close(mine, wanted)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_marginals_are_the_gradient_of_the_log_partition_and_differentiable(kind: str) -> None:
+    scores = draw(kind)
+    given = [part for part in scores if part is not None]
+    found = make(scores).marginals
+    found = [part for part in found if part is not None] if isinstance(found, tuple) else [found]
+    expected = torch.stack([every_tree(scores, b, n)[1].logsumexp(0) for b, n in enumerate(LENGTHS) if n])
+    wanted = torch.autograd.grad(expected.sum(), given, create_graph=True)
+    mine = sum((part * part.detach().sin()).sum() for part in found)
+    theirs = sum((part * part.detach().sin()).sum() for part in wanted)
+    for one, two in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, two)
+    for one, two in zip(torch.autograd.grad(mine, given), torch.autograd.grad(theirs, given), strict=True):
+        torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize(
+    ("kind", "others"),
+    [
+        *((kind, kind) for kind in KINDS),
+        ("first", "second"),
+        ("first", "packed"),
+        ("second", "first"),
+        ("second", "packed"),
+    ],
+)
+def test_kl_and_cross_entropy_are_sums_over_all_trees(kind: str, others: str) -> None:
+    p, q = draw(kind, 3, 3, seed=1), draw(others, 3, 3, seed=2)
+    lengths = [3, 2, 1]
+
+    def expected(value) -> torch.Tensor:
+        pairs = zip(log_probabilities(p, lengths), log_probabilities(q, lengths), strict=True)
+        return torch.stack([value(mine, theirs) for mine, theirs in pairs])
+
+    cross = expected(lambda mine, theirs: -(mine.exp() * theirs).sum())
+    divergence = expected(lambda mine, theirs: (mine.exp() * (mine - theirs)).sum())
+    mine, theirs = make(p, lengths), make(q, lengths)
+    assert_same_derivatives(mine.cross_entropy(theirs), cross, [*p, *q])
+    assert_same_derivatives(mine.kl(theirs), divergence, [*p, *q])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_argmax_topk_and_log_prob_rank_all_trees(kind: str) -> None:
+    scores = draw(kind, seed=3)
+    trees = make(scores)
+    best = trees.topk(60)
+    assert best.scores.shape == (60, 4)
+    for b, n in enumerate(LENGTHS[:3]):
+        known, totals = every_tree(scores, b, n)
+        order = totals.argsort(descending=True).tolist()
+        found = int((best.scores[:, b] > -torch.inf).sum())
+        assert found == min(60, len(order))
+        for rank, place in enumerate(order[:60]):
+            assert names(best, b, n, rank) == (known[place].spans, known[place].heads)
+        torch.testing.assert_close(best.scores[:found, b], totals[order[:60]].detach())
+        assert names(trees.argmax, b, n) == (known[order[0]].spans, known[order[0]].heads)
+        chances = trees.rows([b]).log_prob(
+            type(best)(*(None if part is None else part[:found, [b]] for part in best))
+        )
+        torch.testing.assert_close(chances[:, 0], totals[order[:60]] - totals.logsumexp(0))
+    torch.testing.assert_close(trees.max, best.scores[0])
+    gradients = torch.autograd.grad(trees.max.sum(), [part for part in scores if part is not None])
+    assert all(set(part.unique().tolist()) <= {0.0, 1.0} for part in gradients)
+    torch.testing.assert_close(trees.log_prob(trees.argmax), trees.max - trees.log_partition)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_samples_have_the_probabilities_of_their_trees(kind: str) -> None:
+    """Pearson's statistic of 4,000 draws stays within four standard deviations of its expectation."""
+    scores = draw(kind, seed=5)
+    trees = make(scores)
+    drawn = trees.sample(4000, generator=torch.Generator().manual_seed(7))
+    torch.testing.assert_close(drawn.scores, trees.score(drawn).detach())
+    assert trees.log_prob(drawn).isfinite().all(), "all are trees"
+    for b, n in enumerate(LENGTHS[:3]):
+        known, totals = every_tree(scores, b, n)
+        expected = 4000 * totals.softmax(0).detach().numpy()
+        counts = Counter(names(drawn, b, n, k) for k in range(4000))
+        seen = np.array([counts.pop((tree.spans, tree.heads), 0) for tree in known])
+        assert not counts
+        rare = expected < 5  # in one cell together
+        expected = np.append(expected[~rare], expected[rare].sum())
+        seen = np.append(seen[~rare], seen[rare].sum())
+        statistic = ((seen - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
+        freedom = (expected > 0).sum() - 1
+        assert statistic <= freedom + 4 * np.sqrt(2 * freedom) + 1e-9
+    again = trees.sample(4000, generator=torch.Generator().manual_seed(7))
+    assert all(one is None or one.equal(two) for one, two in zip(drawn, again, strict=True))
+    torch.manual_seed(1)
+    first, second = trees.sample(50), trees.sample(50)
+    torch.manual_seed(1)
+    assert trees.sample(50).scores.equal(first.scores)
+    assert not first.scores.equal(second.scores)
+
+
+CONDITIONS = [
+    ([Span(1, 3)], [], lambda tree: (1, 3) in tree.spans),
+    ([], [Span(1, 3)], lambda tree: (1, 3) not in tree.spans),
+    ([Root(2)], [], lambda tree: tree.heads[2] == 0),
+    ([Arc(3, 1)], [Arc(4, 3)], lambda tree: tree.heads[1] == 3 and tree.heads[3] != 4),
+    ([HeadOf(1, 4, 3)], [], lambda tree: (1, 4, 3) in tree.headed),
+    ([Root(2)], [HeadOf(0, 2, 2)], lambda tree: tree.heads[2] == 0 and (0, 2, 2) not in tree.headed),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", range(len(CONDITIONS)))
+def test_a_condition_leaves_the_trees_that_meet_it(kind: str, case: int) -> None:
+    require, forbid, meets = CONDITIONS[case]
+    scores = draw(kind, 4, 2, seed=6)
+    trees = make(scores, [4, 2])
+    wanted = {"spans": {Span}, "arcs": {Arc}}.get(kind, {Span, Arc, HeadOf})
+    if not {type(one) for one in [*require, *forbid]} <= wanted:
+        with pytest.raises(ScoreError, match="constraints only"):
+            trees.condition(require, forbid)
+        return
+    given = trees.condition([require, []], [forbid, []])
+    known, totals = every_tree(scores, 0, 4)
+    kept = torch.tensor([meets(tree) for tree in known])
+    expected = torch.stack([totals[kept].logsumexp(0), trees.log_partition[1]])
+    torch.testing.assert_close(given.log_partition, expected)
+    values = totals[kept] - expected[0]
+    torch.testing.assert_close(given.entropy[0], -(values.exp() * values).sum())
+    parts = [part for part in scores if part is not None]
+    mine = torch.autograd.grad(given.entropy[0], parts)
+    theirs = torch.autograd.grad(-(values.exp() * values).sum(), parts)
+    for one, two in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(one, two)
+    assert trees.cross_entropy(given)[0] == torch.inf, "the others are impossible"
+    assert given.cross_entropy(trees).isfinite().all()
+
+
+def test_conditions_that_contradict_each_other_are_named() -> None:
+    trees = make(draw("first", 4, 2), [4, 4])
+    with pytest.raises(ScoreError, match=r"required span \(1, 3\) and required span \(0, 2\) cross"):
+        trees.condition([Span(1, 3), Span(0, 2)])
+    with pytest.raises(ScoreError, match="3 lists of constraints for 2 sentences"):
+        trees.condition([[], [], []])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_minimum_bayes_risk_has_the_greatest_expected_number_of_right_parts(kind: str) -> None:
+    scores = draw(kind, seed=8)
+    found = make(scores).mbr()
+    for b, n in enumerate(LENGTHS[:3]):
+        known, totals = every_tree(scores, b, n)
+        chances = totals.softmax(0).tolist()
+
+        def right(tree: Tree, known=known, chances=chances) -> float:
+            return sum(
+                p
+                * (
+                    len(set(tree.spans) & set(one.spans))
+                    + sum(a == c for a, c in zip(tree.heads[1:], one.heads[1:], strict=True))
+                )
+                for one, p in zip(known, chances, strict=True)
+            )
+
+        best = max(map(right, known))
+        mine = next(tree for tree in known if (tree.spans, tree.heads) == names(found, b, n))
+        assert right(mine) == pytest.approx(best)
+
+
+def test_what_is_not_a_tree_has_no_probability() -> None:
+    trees = make(draw("arcs", 4, 1), [4])
+    for heads, why in (
+        ([0, 2, 1, 0, 3], "a cycle"),
+        ([0, 0, 0, 2, 3], "two roots"),
+        ([0, 3, 4, 0, 3], "a crossing"),
+        ([0, 0, 1, 1, 5], "a head that is not there"),
+    ):
+        with pytest.raises(
+            ScoreError, match="sentence 0 of the batch is not a projective tree of its 4 words"
+        ):
+            print(trees.log_prob(torch.tensor([heads])), why)
+    spans = make(draw("spans", 3, 1), [3])
+    with pytest.raises(ScoreError, match="not a binary tree"):
+        spans.log_prob([np.array([[0, 3], [0, 2], [1, 3], [0, 1], [1, 2]])])
+    with pytest.raises(ScoreError, match="not a binary tree"):
+        spans.log_prob([np.array([[0, 3], [0, 1], [1, 2], [2, 3]])])
+    joint = make(draw("first", 3, 1), [3])
+    fits = np.array([[0, 3, 3], [0, 2, 1], [0, 1, 1], [1, 2, 2], [2, 3, 3]])
+    assert joint.log_prob(decoding.Decoded(np.array([[0, 3, 1, 0]]), [fits], np.zeros(1))).shape == (1,)
+    for heads in ([0, 3, 3, 0], [0, 2, 3, 0]):  # two words leave (0, 2); word 2 does, and not word 1
+        with pytest.raises(ScoreError, match="not a lexicalized tree"):
+            joint.log_prob(decoding.Decoded(np.array([heads]), [fits], np.zeros(1)))
+    outside = np.array([[0, 3, 1], [0, 1, 1], [1, 3, 3], [1, 2, 2], [2, 3, 3]])
+    with pytest.raises(
+        ScoreError, match="not a lexicalized tree"
+    ):  # word 1 attaches to 2, which does not head (1, 3)
+        joint.log_prob(decoding.Decoded(np.array([[0, 2, 3, 0]]), [outside], np.zeros(1)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_tree_of_a_sentence_is_accepted_and_probabilities_add_up_to_one(kind: str) -> None:
+    n = 4
+    scores = draw(kind, n, 1, seed=12)
+    known, _ = every_tree(scores, 0, n)
+    heads = np.array([tree.heads for tree in known])
+    spans = [np.array(tree.headed or tree.spans) for tree in known]
+    trees = make(
+        [None if part is None else part.repeat(len(known), *[1] * (part.dim() - 1)) for part in scores],
+        [n] * len(known),
+    )
+    total = trees.log_prob(decoding.Decoded(heads, spans, np.zeros(len(known)))).exp().sum()
+    assert total.item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_accelerator_that_pays_gives_the_same_numbers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no accelerator here: its path runs on the processor."""
+    scores, others = draw(kind), draw(kind, seed=1)
+    host = make(scores)
+    monkeypatch.setattr(decoding.batched, "pays", lambda *_: True)
+    device = make(scores)
+    expected = [host.log_partition, host.entropy, host.max, host.kl(make(others))]
+    found = [device.log_partition, device.entropy, device.max, device.kl(make(others))]
+    given = [part for part in scores if part is not None]
+    for mine, wanted in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, wanted)
+        pairs = [torch.autograd.grad(one.sum(), given) for one in (mine, wanted)]
+        for one, two in zip(*pairs, strict=True):
+            torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_precision_is_computed_in_single_and_padding_is_not_read(kind: str) -> None:
+    scores = draw(kind, dtype=torch.bfloat16)
+    exact = make([None if part is None else part.detach().float() for part in scores])
+    trees = make(scores)
+    assert trees.log_partition.dtype == torch.bfloat16
+    torch.testing.assert_close(trees.log_partition.float(), exact.log_partition, rtol=1e-2, atol=1e-2)
+    with torch.no_grad():
+        for part in scores:
+            if part is not None and kind != "packed":
+                part[2, 4:] = torch.nan
+                part[2, :, 4:] = torch.nan
+                part[3] = torch.nan
+    trees.log_partition.sum().backward()
+    make(scores).entropy.sum().backward()
+    for part in scores:
+        if part is not None:
+            assert part.grad.isfinite().all() and part.grad.dtype == torch.bfloat16
+            assert not part.grad[3].any()
+
+
+def test_without_gradients_no_marginals_are_computed_and_only_what_needs_a_gradient_gets_one() -> None:
+    span, arc, headed = draw("second")
+    with torch.no_grad():
+        plain = make([span, arc, headed]).log_partition
+    assert not plain.requires_grad
+    partly = make([span.detach(), arc.detach(), headed])
+    torch.testing.assert_close(partly.log_partition.detach(), plain)
+    partly.entropy.sum().backward()
+    assert span.grad is None and arc.grad is None and headed.grad.any()
+
+
+def test_descending_the_negative_log_probability_makes_a_tree_certain() -> None:
+    scores = draw("second", 6, 1)
+    gold = make(scores, [6]).topk(200)
+    gold = type(gold)(gold.heads[-1], gold.spans[-1], gold.scores[-1])
+    optimizer = torch.optim.Adam(scores, lr=0.3)
+    for _ in range(100):
+        loss = -make(scores, [6]).log_prob(gold).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert 0 <= loss.item() < 0.01
+    assert make(scores, [6]).entropy.item() < 0.1
+
+
+def test_wrong_shapes_and_other_kinds_are_refused() -> None:
+    with pytest.raises(ScoreError, match=r"tensor of the shape \[B, n\+1, n\+1\]"):
+        DependencyTrees(torch.zeros(3, 3))
+    with pytest.raises(ScoreError, match=r"arc must have the shape \[1, 4, 4\]"):
+        LexicalizedTrees(torch.zeros(1, 4, 4), torch.zeros(1, 3, 3))
+    with pytest.raises(ScoreError, match="lengths must be between 0 and 3"):
+        ConstituencyTrees(torch.zeros(1, 4, 4), [4])
+    with pytest.raises(ScoreError, match="not over the same trees"):
+        ConstituencyTrees(torch.zeros(1, 4, 4)).kl(DependencyTrees(torch.zeros(1, 4, 4)))
+    with pytest.raises(ScoreError, match="k must be a whole number"):
+        DependencyTrees(torch.zeros(1, 4, 4)).sample(0)
+    with pytest.raises(ScoreError, match=r"heads must have the shape \[..., 1, 4\]"):
+        DependencyTrees(torch.zeros(1, 4, 4)).log_prob(torch.zeros(1, 3, dtype=torch.int64))
+    assert repr(LexicalizedTrees(*torch.zeros(2, 1, 4, 4))) == "LexicalizedTrees(B=1, n=3)"
