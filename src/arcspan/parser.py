@@ -7,7 +7,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from arcspan.errors import ArcspanError, BundleError
 from arcspan.parse import Confidence, Parse
@@ -15,7 +15,7 @@ from arcspan.prediction.constraints import Arc, Head, Root, Span
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Submission
-from arcspan.prediction.query import Options, Query
+from arcspan.prediction.query import PLAIN, Options, Query
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
 from arcspan.runtime.bundle import MODELS, find_bundle
 from arcspan.runtime.loading import load_predictor
@@ -121,7 +121,7 @@ class Parser:
 
     def query(self, **options: Any) -> Query:
         """The options of a question as one `Query`, checked against what this model can do."""
-        query = Query.of(options)
+        query = Query.of(options) if any(value is not None for value in options.values()) else PLAIN
         self.predictor.style_of(query.style)
         return query
 
@@ -185,12 +185,12 @@ class Parser:
 
     def _parses(self, sentence: Sentence, query: Query, predictions: Sequence[Prediction]) -> list[Parse]:
         """The parses of one sentence, which share its scores if their confidence is asked for later."""
-        scores = LazyScores(self, sentence.words, query)
+        scores: list[SentenceScores] = []
         found = []
         for rank, prediction in enumerate(predictions, 1):
             confidence: Confidence | LazyConfidence | None = prediction.confidence
             if confidence is None and prediction.error is None and not prediction.approximate:
-                confidence = LazyConfidence(scores, prediction)
+                confidence = LazyConfidence(self, sentence.words, query, prediction, scores)
             said = prediction, self.predictor.inventories
             own = None if query.k is None else rank
             found.append(Parse(sentence, said, rank=own, confidence=confidence))
@@ -388,40 +388,29 @@ def _checked(words: Any) -> tuple[str, ...]:
     return found
 
 
-class LazyScores:
-    """The scores of a sentence, computed when they are first needed; in another process, by the same model there."""
+class LazyConfidence(NamedTuple):
+    """The confidence of a parse, computed when it is first asked for; in another process, by the same model there.
 
-    def __init__(
-        self, parser: Parser | tuple[str, dict[str, Any]], words: tuple[str, ...], query: Query
-    ) -> None:
-        """`parser` may be the path and settings of one, which is loaded when it is needed."""
-        self._parser, self._words, self._query = parser, words, query
-        self._scores: SentenceScores | None = None
+    parser   the parser, or its path and settings
+    scores   those of the sentence, once they are known, for all its parses
+    """
 
-    def get(self) -> SentenceScores:
-        """The scores; LengthError where they would take more memory than the parser may have."""
-        if self._scores is None:
-            parser = self._parser if isinstance(self._parser, Parser) else _restore_parser(*self._parser)
-            self._scores = parser.predictor.scores(self._words, self._query)
-        return self._scores
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        parser = self._parser.__reduce__()[1] if isinstance(self._parser, Parser) else self._parser
-        return LazyScores, (parser, self._words, self._query)
-
-
-class LazyConfidence:
-    """The confidence of a parse, computed when it is first asked for."""
-
-    def __init__(self, scores: LazyScores, prediction: Prediction) -> None:
-        self._scores, self._prediction = scores, prediction
+    parser: Parser | tuple[str, dict[str, Any]]
+    words: tuple[str, ...]
+    query: Query
+    prediction: Prediction
+    scores: list[SentenceScores]
 
     def find(self) -> Confidence | None:
         """Compute it; None where that would take more memory than the parser may have."""
         try:
-            return self._scores.get().confidence(self._prediction)
+            if not self.scores:
+                parser = self.parser if isinstance(self.parser, Parser) else _restore_parser(*self.parser)
+                self.scores.append(parser.predictor.scores(self.words, self.query))
+            return self.scores[0].confidence(self.prediction)
         except LengthError:
             return None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return LazyConfidence, (self._scores, self._prediction)
+        parser = self.parser.__reduce__()[1] if isinstance(self.parser, Parser) else self.parser
+        return LazyConfidence, (parser, self.words, self.query, self.prediction, [])

@@ -18,6 +18,7 @@ from arcspan.errors import ArcspanError
 from arcspan.integrations.spacy import ArcspanComponent
 from arcspan.parse import Parse
 from arcspan.parser import Parser
+from arcspan.runtime.bundle import read_bundle, update_bundle
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from tests.toy import toy_pairs
 
@@ -242,3 +243,15 @@ def test_lemmas_and_features_are_where_spacy_has_them(
 def test_a_model_without_lemmas_leaves_those_of_the_doc(nlp: Language) -> None:
     doc = Doc(nlp.vocab, words=["Ada", "sees"], lemmas=["ada!", "see!"])
     assert [token.lemma_ for token in nlp(doc)] == ["ada!", "see!"]
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+def test_a_model_of_one_tree_writes_that_tree(tmp_path: Path, layer: int) -> None:
+    """The other tree was asked for all the same, and the Doc had neither."""
+    folder = tmp_path / "half"
+    shutil.copytree(Path(__file__).resolve().parents[1] / "runtime" / "bundles" / "sep", folder)
+    update_bundle(folder, {"components": [read_bundle(folder)["components"][layer]]})
+    doc = pipeline(folder)("Ada sees the dog .")
+    assert bool(doc[:]._.constituents) == (layer == 0)
+    assert doc.has_annotation("DEP") == (layer == 1)
+    assert len(list(doc.sents)) == 1

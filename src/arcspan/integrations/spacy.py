@@ -249,11 +249,12 @@ class _Columns:
     def add(self, start: int, end: int, places: list[int], parse: Parse) -> None:
         """A sentence: tokens [start, end), of which those at `places` are the words of the parse."""
         self.starts[start] = 1
-        tree = parse.dependencies
+        _, tree = parse.trees
         for m, place in enumerate(places):
-            head = tree.heads[m]
-            self.heads[place] = places[head - 1] - place if head else 0
-            self.relations[place] = ROOT if head == 0 else tree.relations[m]
+            if tree is not None:
+                head = tree.heads[m]
+                self.heads[place] = places[head - 1] - place if head else 0
+                self.relations[place] = ROOT if head == 0 else tree.relations[m]
             self.tags[place], self.upos[place] = parse.tags[m], parse.upos[m]
             self.lemmas[place], self.features[place] = parse.lemmas[m], parse.features[m]
         anchor = places[0] if places else start

@@ -124,7 +124,16 @@ class Inventories:
         """
         if np.isnan(scores).any():
             raise ScoreError(f"the model's scores of {name!r} are NaN: its weights are damaged")
-        for number, unused in enumerate(self.unused.get(name, ())):
-            if unused:
-                scores[np.ix_(styles == number, unused)] = -np.inf
+        if name in self.unused:
+            scores += self._penalties(name, scores.shape[1])[styles]
         return scores
+
+    def _penalties(self, name: str, size: int) -> np.ndarray:
+        """For each style -inf for the names of an output that it does not use, 0 for the others: [styles, names]."""
+        known: dict[str, np.ndarray] = self.__dict__.setdefault("_known", {})
+        if name not in known:
+            table = np.zeros((len(self.unused[name]), size), np.float32)
+            for number, unused in enumerate(self.unused[name]):
+                table[number, list(unused)] = -np.inf
+            known[name] = table
+        return known[name]
