@@ -218,7 +218,7 @@ CYCLE = MISFIT_WORDS.replace("VBZ\t_\t0", "VBZ\t_\t2").replace("NN\t_\t3", "NN\t
     [
         (TREES.replace("(NN role))", "(NN role)"), WORDS, "a.ptb:1: the tree that starts here is not closed"),
         (TREES.replace("(VB Go))))", "(VB Go)))))"), WORDS, "a.ptb:3: a closing bracket too many"),
-        (MISFIT_TREE, CYCLE, "a.conllu:2: the heads run in a cycle"),
+        (MISFIT_TREE, CYCLE, "a.conllu:2: the heads form a cycle"),
         (TREES, WORDS.replace("\tNumber=Sing", ""), "a.conllu:3: 9 columns where CoNLL has 10"),
         (TREES + MISFIT_TREE, WORDS, "a.ptb:4: a tree with no sentence"),
         (TREES, WORDS + MISFIT_WORDS, "a.conllu:20: a sentence with no tree"),

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from arcspan.errors import ArcspanError, FileError
-from arcspan.evaluation.attachment import LooseArcs
-from arcspan.evaluation.files import TreeFiles, evaluate_files, group_files, kind_of, read_parts
+from arcspan.evaluation import evaluate
+from arcspan.evaluation.files import TreeFiles, evaluate_files, group_files, kind_of, read_files
+from arcspan.treebanks import write_pairs
 from tests.evaluation.samples import DOGS, GOLD, PREDICTED, write
 
 
@@ -77,7 +78,7 @@ def test_heads_that_are_no_tree_are_scored_all_the_same(tmp_path: Path) -> None:
     predicted.write_text(conll(two_roots) + conll(cycle))
     report = evaluate_files(TreeFiles(None, gold), TreeFiles(None, predicted))
     assert report.uas == 75.0
-    assert all(isinstance(part.dependencies, LooseArcs) for part in read_parts(TreeFiles(None, predicted)))
+    assert not any(pair.dependencies.is_tree for pair in read_files(TreeFiles(None, predicted)))
 
 
 def test_gold_sentences_with_several_roots_count(tmp_path: Path) -> None:
@@ -89,11 +90,11 @@ def test_gold_sentences_with_several_roots_count(tmp_path: Path) -> None:
         assert (report.sentences, report.totals["arcs"], report.las) == (2, 4, 100.0)
     assert report.compatible == 50.0
     trees.write_text("(S (NN a) (NN c))\n(S (NN c) (NN d))\n")
-    with pytest.raises(FileError, match=r"g.conllu:1: the words are not those of the tree at .*g.ptb:1"):
-        list(read_parts(TreeFiles(trees, gold)))
+    with pytest.raises(FileError, match=r"g.ptb:1: word 2 is 'c' here and 'b' at .*g.conllu:2"):
+        list(read_files(TreeFiles(trees, gold)))
     trees.write_text("(S (NN a) (NN b)\n")
     with pytest.raises(FileError, match=r"g.ptb:1: "):
-        list(read_parts(TreeFiles(trees, gold)))
+        list(read_files(TreeFiles(trees, gold)))
 
 
 @pytest.mark.parametrize(
@@ -107,14 +108,24 @@ def test_heads_outside_the_sentence_are_refused(
     predicted = tmp_path / "p.conllu"
     predicted.write_text(conll(rows))
     with pytest.raises(FileError, match=r"p.conllu:1: .*(head|HEAD)"):
-        list(read_parts(TreeFiles(None, predicted)))
+        list(read_files(TreeFiles(None, predicted)))
 
 
 def test_rows_that_are_not_words_are_refused_and_not_skipped(tmp_path: Path) -> None:
     predicted = tmp_path / "p.conllu"
     predicted.write_text(conll([("a", 0, "root"), ("b", 0, "root")]).replace("2\tb", "²\tb"))
     with pytest.raises(FileError, match=r"p.conllu:2: the ID is '²' where 2 should follow"):
-        list(read_parts(TreeFiles(None, predicted)))
+        list(read_files(TreeFiles(None, predicted)))
+
+
+def test_one_file_holds_both_trees(tmp_path: Path) -> None:
+    paths = [tmp_path / "g.conllu", tmp_path / "p.conllu"]
+    for path, pairs in zip(paths, (GOLD, PREDICTED), strict=True):
+        write_pairs(pairs, path)
+    gold, predicted = group_files(paths)
+    report = evaluate_files(gold, predicted)
+    assert report.figures() == evaluate(GOLD, PREDICTED).figures()
+    assert report.f1 is not None and report.las is not None
 
 
 def test_a_difference_names_the_prediction_and_the_place(tmp_path: Path) -> None:
@@ -133,12 +144,12 @@ def test_predicted_layers_must_have_the_same_words(tmp_path: Path) -> None:
     trees, _ = write(tmp_path, "a", GOLD)
     _, columns = write(tmp_path, "b", GOLD[::-1])
     with pytest.raises(FileError, match=r"a.ptb:1: .*word 1 is 'Dogs' here and 'Often' at .*b.conllu:1"):
-        list(read_parts(TreeFiles(trees, columns)))
+        list(read_files(TreeFiles(trees, columns)))
     _, short = write(tmp_path, "c", GOLD[:1])
     with pytest.raises(
         FileError, match=r"a.ptb:2: a tree with no sentence: .*c.conllu ends after 1 sentences"
     ):
-        list(read_parts(TreeFiles(trees, short)))
+        list(read_files(TreeFiles(trees, short)))
 
 
 def test_gold_files_may_still_have_empty_elements(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from arcspan.evaluation.attachment import LooseArcs
 from arcspan.evaluation.scoring import Scoring, count, same_words, trees_fit
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.evaluation.samples import CATS, WRONG_CATS
@@ -46,7 +45,7 @@ def test_predicted_trees_fit_or_do_not() -> None:
 
 def test_heads_that_are_not_a_tree_fit_nothing() -> None:
     d: DependencyTree = CATS.dependencies
-    loose = LooseArcs(d.words, (0, 0, 4, 5, 0, 5), d.relations, d.tags, d.upos, d.lemmas, d.features)
+    loose = DependencyTree.loose((0, 0, 4, 5, 0, 5), d.relations, d.words)
     assert not trees_fit(CATS.constituency, loose)
 
 

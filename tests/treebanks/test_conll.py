@@ -104,7 +104,7 @@ def test_the_sign_of_a_number_is_a_word_and_not_a_comment(tmp_path: Path) -> Non
         ("1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n3\tb\t_\t_\t_\t_\t1\t_\t_\t_\n", ":2: the ID is '3' where 2 should"),
         (
             "# x\n1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n2\tb\t_\t_\t_\t_\t3\t_\t_\t_\n3\tc\t_\t_\t_\t_\t2\t_\t_\t_\n",
-            ":2: the heads run in a cycle",
+            ":2: the heads form a cycle",
         ),
         ("1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n2\tb\t_\t_\t_\t_\t0\t_\t_\t_\n", ":1: 2 roots"),
         ("1\ta\t_\t_\t_\t_\t5\t_\t_\t_\n", ":1: word 1 has head 5"),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,3 +200,91 @@ def test_the_raw_craft_trees_fit_once_their_traces_are_gone(treebanks: Path) -> 
     files = treebanks / "craft" / "dev.raw.ptb.xz", treebanks / "craft" / "dev.conllu.xz"
     plain = read_pairs(treebanks / "craft" / "dev.ptb.xz", files[1])
     assert list(read_pairs(*files, empties="strip", functions="strip")) == list(plain)
+
+
+BOTH = (
+    "# text = Go home\n# constituency = (TOP (S (VP (VB Go) (NP (NN home)))))\n"
+    "1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n2\thome\thome\tNOUN\tNN\t_\t1\tobl\t_\tSpacesAfter=\\n\n\n"
+)
+
+
+class TestOneFile:
+    def test_both_trees_are_read_from_either_place_and_written_alike(self, tmp_path: Path) -> None:
+        path, again = tmp_path / "both.conllu", tmp_path / "again.conllu"
+        path.write_text(BOTH)
+        pairs = list(read_pairs(path))
+        assert pairs == list(read_pairs(None, path))
+        assert pairs[0].constituency.spans[-1] == (1, 2, "NP") and pairs[0].dependencies.heads == (0, 1)
+        assert write_pairs(pairs, again) == 1
+        assert list(read_pairs(again)) == pairs
+
+    def test_a_sentence_without_the_comment_has_one_tree(self, tmp_path: Path) -> None:
+        path = tmp_path / "both.conllu"
+        path.write_text(BOTH + "\n".join(line for line in BOTH.split("\n") if "constituency" not in line))
+        assert [pair.constituency is None for pair in read_pairs(path)] == [False, True]
+
+    def test_line_breaks_as_stanza_writes_them_are_white_space(self, tmp_path: Path) -> None:
+        path = tmp_path / "both.conllu"
+        path.write_text(BOTH.replace("(VP (VB Go)", "*NL*(VP*NL*(VB Go)"))
+        assert next(read_pairs(path)).constituency.spans[-1] == (1, 2, "NP")
+
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [
+            ("(NN home)", "(NN away)", "both.conllu:2: word 2 is 'away' here and 'home' at .*both.conllu:4"),
+            ("home)))))", "home))))", "both.conllu:2: the tree that starts here is not closed"),
+            ("(TOP (S", "(TOP (X x)) (TOP (S", "both.conllu:2: 2 trees in this comment"),
+            ("(TOP (S (VP (VB Go) (NP (NN home)))))", "", "both.conllu:2: no trees in this comment"),
+            ("1\tobl", "2\tobl", "both.conllu:3: the heads form a cycle"),
+        ],
+    )
+    def test_what_does_not_fit_is_named_with_its_line(
+        self, tmp_path: Path, old: str, new: str, message: str
+    ) -> None:
+        path = tmp_path / "both.conllu"
+        path.write_text(BOTH.replace(old, new))
+        with pytest.raises(FileError, match=message):
+            list(read_pairs(path))
+        report = ReadingReport()
+        assert list(read_pairs(path, mismatch="skip", report=report)) == [] and report.skipped == 1
+
+
+class TestHeadsThatAreNotATree:
+    ROWS = "1\ta\t_\t_\t_\t_\t{}\tx\t_\t_\n2\tb\t_\t_\t_\t_\t{}\tx\t_\t_\n3\tc\t_\t_\t_\t_\t{}\tx\t_\t_\n\n"
+
+    def read(self, tmp_path: Path, *heads: str | int, kind: Any = "partial") -> Any:
+        path = tmp_path / "a.conllu"
+        path.write_text(self.ROWS.format(*heads))
+        return next(read_pairs(path, heads=kind)).dependencies
+
+    def test_heads_that_are_not_annotated_are_kept(self, tmp_path: Path) -> None:
+        tree = self.read(tmp_path, 2, "_", 2)
+        assert (tree.heads, tree.is_partial, tree.is_tree) == ((2, -1, 2), True, False)
+        write_pairs([Pair(None, tree)], tmp_path / "b.conllu")  # type: ignore[arg-type]
+        assert (tmp_path / "b.conllu").read_text() == self.ROWS.format(2, "_", 2)
+        with pytest.raises(FileError, match=r"a.conllu:2: the HEAD \(column 7\) is '_', not a number"):
+            self.read(tmp_path, 2, "_", 2, kind="tree")
+
+    def test_partial_heads_must_be_those_of_some_tree(self, tmp_path: Path) -> None:
+        assert self.read(tmp_path, "_", "_", 0).heads == (-1, -1, 0)
+        assert self.read(tmp_path, 2, 0, 2).is_tree
+        for heads, message in (
+            ((2, 1, "_"), "form a cycle"),
+            ((0, 0, "_"), "2 roots"),
+            (("_", 4, "_"), "head 4"),
+        ):
+            with pytest.raises(FileError, match=message):
+                self.read(tmp_path, *heads)
+
+    def test_any_heads_are_kept_for_scoring(self, tmp_path: Path) -> None:
+        assert self.read(tmp_path, 2, 1, 0, kind="any").heads == (2, 1, 0)
+
+
+def test_columns_of_conllu_plus_become_those_of_conllu(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllup"
+    path.write_text("# global.columns = ID FORM UPOS HEAD DEPREL OWN:NER\n1\tGo\tVERB\t0\troot\tO\n\n")
+    tree = next(read_pairs(path)).dependencies
+    assert (tree.upos, tree.relations, tree.lemmas) == (("VERB",), ("root",), ("",))
+    path.write_text("# global.columns = ID FORM\n1\n\n")
+    with pytest.raises(FileError, match=r"a.conllup:2: 1 columns where global.columns names 2"):
+        list(read_pairs(path))

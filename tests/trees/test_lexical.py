@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from arcspan.errors import TreeError
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, Node, binarize, unbinarize
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalNode, LexicalTree, binarize, unbinarize
 from tests.trees.examples import FIGURE_1_HEADS, FIGURE_1_RELATIONS, WORDS, figure_1
 from tests.trees.test_binarize import compatible_pairs
 
@@ -16,17 +16,17 @@ from tests.trees.test_binarize import compatible_pairs
 def test_figure_2_every_bracket_carries_its_head_word():
     tree = LexicalTree.join(*figure_1())
     assert tree.nodes == (
-        Node(0, 6, 2, ("S",)),
-        Node(0, 1, 1, ("NP",)),
-        Node(1, 6, 2, ("VP",)),
-        Node(1, 5, 2, ()),
-        Node(1, 2, 2, ()),
-        Node(2, 5, 5, ("NP",)),
-        Node(2, 3, 3, ()),
-        Node(3, 5, 5, ()),
-        Node(3, 4, 4, ()),
-        Node(4, 5, 5, ()),
-        Node(5, 6, 6, ("ADVP",)),
+        LexicalNode(0, 6, 2, ("S",)),
+        LexicalNode(0, 1, 1, ("NP",)),
+        LexicalNode(1, 6, 2, ("VP",)),
+        LexicalNode(1, 5, 2, ()),
+        LexicalNode(1, 2, 2, ()),
+        LexicalNode(2, 5, 5, ("NP",)),
+        LexicalNode(2, 3, 3, ()),
+        LexicalNode(3, 5, 5, ()),
+        LexicalNode(3, 4, 4, ()),
+        LexicalNode(4, 5, 5, ()),
+        LexicalNode(5, 6, 6, ("ADVP",)),
     )
     assert tree.heads == FIGURE_1_HEADS and tree.relations == FIGURE_1_RELATIONS
     assert tree.words == tuple(WORDS)

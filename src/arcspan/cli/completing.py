@@ -15,7 +15,7 @@ from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
 from arcspan.parser import Arc, Parse, Parser, Query, Span
 from arcspan.treebanks import Pair, format_conllu
-from arcspan.treebanks.pairs import Aligned, read_aligned
+from arcspan.treebanks.pairs import Place, read_places
 from arcspan.treebanks.streams import open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
 
@@ -86,7 +86,7 @@ def complete_files(
     *,
     least: float,
     style: str | None,
-    watch: Callable[[Iterable[Aligned], str], Iterator[Aligned]],
+    watch: Callable[[Iterable[Place], str], Iterator[Place]],
 ) -> Counter[str]:
     """Write the pairs of a file's sentences; returns how many were written, and how many left out, by reason.
 
@@ -100,10 +100,10 @@ def complete_files(
         refuse_to_overwrite(output, brackets, conll)
     parser.query(style=style)
     counts: Counter[str] = Counter()
-    places: deque[Aligned] = deque()
+    places: deque[Place] = deque()
 
     def pairs() -> Iterator[Pair]:
-        for place in watch(read_aligned(brackets, conll), brackets or conll or ""):
+        for place in watch(read_places(brackets, conll), brackets or conll or ""):
             if place.pair is None:
                 raise place.problems[0].error()
             places.append(place)

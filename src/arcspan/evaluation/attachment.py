@@ -25,22 +25,6 @@ PUNCTUATION_RULES: tuple[Punctuation, ...] = ("ptb", "ctb", "unicode", "upos", "
 PTB_TAGS = frozenset({"``", "''", ":", ",", "."})
 
 
-class LooseArcs(NamedTuple):
-    """Predicted heads that do not form a tree (several roots, a cycle) but can be scored all the same."""
-
-    words: tuple[str, ...]
-    heads: tuple[int, ...]
-    relations: tuple[str, ...]
-    tags: tuple[str, ...]
-    upos: tuple[str, ...]
-    lemmas: tuple[str, ...]
-    features: tuple[str, ...]
-
-
-#: What is scored.
-Arcs = DependencyTree | LooseArcs
-
-
 class ScoredArc(NamedTuple):
     """A word that counts, with its head and relation in both trees."""
 
@@ -125,7 +109,7 @@ def main_relation(relation: str) -> str:
 
 
 def score_attachment(
-    gold: Arcs, predicted: Arcs, counts: Sequence[bool], *, subtypes: bool = True
+    gold: DependencyTree, predicted: DependencyTree, counts: Sequence[bool], *, subtypes: bool = True
 ) -> list[ScoredArc]:
     """The arcs of both trees where `counts` says so; `subtypes=False` takes nsubj:pass for nsubj.
 

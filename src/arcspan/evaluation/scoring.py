@@ -12,28 +12,14 @@ from itertools import zip_longest
 from typing import Literal, NamedTuple, Protocol
 
 from arcspan.errors import ArcspanError
-from arcspan.evaluation.attachment import Arcs, Punctuation, ScoredArc, score_attachment, words_that_count
+from arcspan.evaluation.attachment import Punctuation, ScoredArc, score_attachment, words_that_count
 from arcspan.evaluation.brackets import Alignment, FlatTree, SentenceBrackets, align, bracket_counts
 from arcspan.evaluation.rules import BracketRules, as_rules
-from arcspan.treebanks.pairs import plain
+from arcspan.treebanks.pairs import Pair, plain
 from arcspan.trees import ConstituencyTree, DependencyTree, compatible
 
 #: What the two trees of a sentence are called.
 LAYERS = ("constituency", "dependency")
-
-
-class Parts(NamedTuple):
-    """The two trees of a sentence, either of which may be missing; a `treebanks.Pair` serves as well."""
-
-    constituency: ConstituencyTree | None
-    dependencies: Arcs | None
-
-    @classmethod
-    def of(cls, pair: AnyPair) -> Parts:
-        """From a pair (constituency, dependencies), or anything with attributes of these names, such as a Parse."""
-        if isinstance(pair, tuple | list):
-            return cls(*pair)
-        return cls(pair.constituency, pair.dependencies)
 
 
 class HasTrees(Protocol):
@@ -48,14 +34,21 @@ class HasTrees(Protocol):
         """The dependency tree."""
 
 
-AnyPair = tuple[ConstituencyTree | None, Arcs | None] | HasTrees
+AnyPair = tuple[ConstituencyTree | None, DependencyTree | None] | HasTrees
+
+
+def as_pair(pair: AnyPair) -> Pair:
+    """A pair (constituency, dependencies), or the trees of anything that has them, such as a Parse."""
+    if isinstance(pair, tuple | list):
+        return Pair(*pair)  # type: ignore[arg-type]
+    return Pair(pair.constituency, pair.dependencies)
 
 
 class Scored(NamedTuple):
     """One sentence scored: its trees, the aligned brackets, and the arcs of the words that count."""
 
-    gold: Parts
-    predicted: Parts
+    gold: Pair
+    predicted: Pair
     alignment: Alignment | None
     arcs: list[ScoredArc] | None
     punctuation_known: bool
@@ -72,7 +65,7 @@ class Scoring:
 
     def score(self, gold: AnyPair, predicted: AnyPair, number: int) -> Scored:
         """Score one sentence; `number` is for messages."""
-        gold, predicted = Parts.of(gold), Parts.of(predicted)
+        gold, predicted = as_pair(gold), as_pair(predicted)
         alignment = arcs = None
         known = False
         if gold.constituency is not None and predicted.constituency is not None:
@@ -99,17 +92,15 @@ class Scoring:
         )
 
 
-def _gold_tags(gold: Parts) -> Sequence[str]:
+def _gold_tags(gold: Pair) -> Sequence[str]:
     """The tags that the rule ptb looks at: those of the constituency tree, which it comes from."""
-    assert gold.dependencies is not None
     if gold.constituency is not None and len(gold.constituency.words) == len(gold.dependencies.heads):
         return gold.constituency.tags if any(gold.constituency.tags) else gold.dependencies.tags
     return gold.dependencies.tags
 
 
-def _gold_words(gold: Parts) -> Sequence[str]:
+def _gold_words(gold: Pair) -> Sequence[str]:
     """The words of the dependency tree, or where it was made without any, of the constituency tree."""
-    assert gold.dependencies is not None
     if gold.constituency is not None and not any(gold.dependencies.words):
         return gold.constituency.words
     return gold.dependencies.words
@@ -201,14 +192,14 @@ def count(one: Scored) -> dict[str, int]:
     }
 
 
-def trees_fit(constituency: ConstituencyTree | None, dependencies: Arcs | None) -> bool:
+def trees_fit(constituency: ConstituencyTree | None, dependencies: DependencyTree | None) -> bool:
     """Whether two predicted trees are compatible; heads that do not form a tree fit nothing.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (DT a) (NN dog)) (VB barks))")
     >>> trees_fit(c, DependencyTree([3, 3, 0], ["det", "nsubj", "root"]))
     False
     """
-    if constituency is None or not isinstance(dependencies, DependencyTree):
+    if constituency is None or dependencies is None or not dependencies.is_tree:
         return False
     return compatible(constituency, dependencies)
 

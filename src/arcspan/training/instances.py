@@ -230,7 +230,7 @@ def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]
     """
     found: list[Pair] = []
     for source in sources:
-        pairs = [pair for _, pair in read_source(source, mismatch, Intake(), roots="any") if len(pair.words)]
+        pairs = [pair for _, pair in read_source(source, mismatch, Intake(), heads="any") if len(pair.words)]
         if not pairs:
             raise FileError("no sentence to score", path=source.brackets or source.conll)
         if source.brackets and not any(pair.constituency.without_wrapper().spans for pair in pairs):
@@ -244,7 +244,7 @@ def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]
 
 
 def read_source(
-    source: Source, mismatch: Any, intake: Intake, *, roots: Any = "one"
+    source: Source, mismatch: Any, intake: Intake, *, heads: Any = "tree"
 ) -> Iterator[tuple[int, Pair]]:
     """The sentences of a source with their places in its files, rewritten and filtered as it says."""
     report = ReadingReport()
@@ -257,7 +257,7 @@ def read_source(
         mismatch=mismatch,
         report=report,
         keep=keep,
-        roots=roots,
+        heads=heads,
     )
     rules = read_rules(source.rewrite) if source.rewrite else None
     empty = True

@@ -4,7 +4,7 @@ from arcspan.treebanks.brackets import read_brackets, write_brackets
 from arcspan.treebanks.checks import check
 from arcspan.treebanks.conll import (
     ConlluSentence,
-    Token,
+    ConlluToken,
     format_conllx,
     read_conll,
     read_conllu,
@@ -13,7 +13,7 @@ from arcspan.treebanks.conll import (
 )
 from arcspan.treebanks.documents import DocumentFilter
 from arcspan.treebanks.filtering import FilterReport, filter_pairs
-from arcspan.treebanks.pairs import Pair, Problem, ReadingReport, read_pairs, write_pairs
+from arcspan.treebanks.pairs import Finding, Pair, ReadingReport, read_pairs, write_pairs
 from arcspan.treebanks.rewriting import read_rules, rewrite
 from arcspan.treebanks.rules import load_rules, save_rules
 from arcspan.treebanks.statistics import Statistics, stats
@@ -21,13 +21,13 @@ from arcspan.trees.conllu import format_conllu
 
 __all__ = [
     "ConlluSentence",
+    "ConlluToken",
     "DocumentFilter",
     "FilterReport",
+    "Finding",
     "Pair",
-    "Problem",
     "ReadingReport",
     "Statistics",
-    "Token",
     "check",
     "filter_pairs",
     "format_conllu",

@@ -8,7 +8,7 @@ can drop it without losing step with the other file.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from arcspan.errors import FileError, TreeError
@@ -65,9 +65,15 @@ def write_brackets(trees: Iterable[ConstituencyTree], path: Source, *, escape: b
     return write_texts((tree.brackets(escape=escape) + "\n" for tree in trees), path)
 
 
-def read_trees(path: Source, **options: Any) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
-    """The units of a bracket file with their trees: None, and the unit's problem, for what is not a tree."""
-    return parse_lines(enumerate(read_lines(path), 1), **options)
+def read_trees(
+    path: Source, *, edit: Callable[[str], str] | None = None, **options: Any
+) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
+    """The units of a bracket file with their trees: None, and the unit's problem, for what is not a tree.
+
+    `edit` changes each line before it is read.
+    """
+    lines = read_lines(path)
+    return parse_lines(enumerate(lines if edit is None else map(edit, lines), 1), **options)
 
 
 def parse_lines(

@@ -8,7 +8,7 @@ from typing import Any
 from arcspan.errors import FileError
 from arcspan.treebanks.brackets import Unit
 from arcspan.treebanks.conll import Block, ConlluSentence
-from arcspan.treebanks.pairs import Aligned, Problem, plain, read_aligned, word_line
+from arcspan.treebanks.pairs import Finding, Place, plain, read_places, word_line
 from arcspan.treebanks.streams import Source, name_of
 from arcspan.trees import WRAPPERS, ConstituencyTree, DependencyTree, why_incompatible
 from arcspan.trees.constituency import EMPTY_TAG
@@ -33,9 +33,9 @@ def check(
     conll: Source | None,
     *,
     ignore: Collection[str] = (),
-    watch: Callable[[Iterable[Aligned], str], Iterable[Aligned]] | None = None,
+    watch: Callable[[Iterable[Place], str], Iterable[Place]] | None = None,
     **options: Any,
-) -> Iterator[Problem]:
+) -> Iterator[Finding]:
     """Every problem of a pair of files, or of a single one, in order, streamed; `ignore` leaves out kinds (see KINDS).
 
     `watch` wraps the places that are read, for a progress bar; `options` go to
@@ -48,7 +48,7 @@ def check(
         )
     names = name_of(brackets or ""), name_of(conll or "")
     seen: dict[str, int] = {}
-    places: Iterable[Aligned] = read_aligned(brackets, conll, **options)
+    places: Iterable[Place] = read_places(brackets, conll, **options)
     for place in places if watch is None else watch(places, names[0] or names[1]):
         problems = list(place.problems)
         constituency, dependencies = place.pair or (None, None)
@@ -64,46 +64,46 @@ def check(
 
 
 def _check_fit(
-    place: Aligned, constituency: ConstituencyTree, dependencies: DependencyTree, names: tuple[str, str]
-) -> Iterator[Problem]:
+    place: Place, constituency: ConstituencyTree, dependencies: DependencyTree, names: tuple[str, str]
+) -> Iterator[Finding]:
     unit, block = place.unit, place.block
     assert unit is not None and block is not None
     why = why_incompatible(constituency, dependencies)
     if why is not None:
         crossing = why.kind == "crossing"
         path, line = (names[1], word_line(block, why.words[0])) if crossing else (names[0], unit.line)
-        yield Problem("incompatible", path, line, str(why))
+        yield Finding("incompatible", path, line, str(why))
     for m, (one, other) in enumerate(zip(constituency.tags, dependencies.tags, strict=True), 1):
         if one and other and one != other:
             word = dependencies.words[m - 1]
             what = f"word {m}, {word!r}, has tag {other} here and {one} at {names[0]}:{unit.line}"
-            yield Problem("tags", names[1], word_line(block, m), what)
+            yield Finding("tags", names[1], word_line(block, m), what)
 
 
-def _check_labels(unit: Unit, tree: ConstituencyTree, path: str) -> Iterator[Problem]:
+def _check_labels(unit: Unit, tree: ConstituencyTree, path: str) -> Iterator[Finding]:
     for m, tag in enumerate(tree.tags, 1):
         if tag == EMPTY_TAG:
-            yield Problem("labels", path, unit.line, f"word {m} is an empty element ({EMPTY_TAG})")
+            yield Finding("labels", path, unit.line, f"word {m} is an empty element ({EMPTY_TAG})")
     for number, (i, j, label) in enumerate(tree.spans):
         if number and label in WRAPPERS:
             what = f"a wrapper ({label}) inside the tree" if label else f"constituent ({i}, {j}) has no label"
-            yield Problem("labels", path, unit.line, what)
+            yield Finding("labels", path, unit.line, what)
 
 
-def _check_relations(block: Block, tree: DependencyTree, path: str) -> Iterator[Problem]:
+def _check_relations(block: Block, tree: DependencyTree, path: str) -> Iterator[Finding]:
     for m, relation in enumerate(tree.relations, 1):
         if relation in ("", "_"):
             what = f"word {m}, {tree.words[m - 1]!r}, has no relation to its head"
-            yield Problem("relations", path, word_line(block, m), what)
+            yield Finding("relations", path, word_line(block, m), what)
 
 
-def _check_comments(block: Block, path: str, seen: dict[str, int]) -> Iterator[Problem]:
+def _check_comments(block: Block, path: str, seen: dict[str, int]) -> Iterator[Finding]:
     sentence = ConlluSentence(block.lines, line=block.line, path=path)
     name = sentence.sent_id
     if name is not None:
         first = seen.setdefault(name, block.line)
         if first != block.line:
-            yield Problem(
+            yield Finding(
                 "ids", path, block.line, f"sent_id {name} is also that of the sentence at line {first}"
             )
     stated = sentence.comment("text")
@@ -112,7 +112,7 @@ def _check_comments(block: Block, path: str, seen: dict[str, int]) -> Iterator[P
     except FileError:  # reported as a problem of the columns
         return
     if stated is not None and not _same_text(stated, spelled):
-        yield Problem("text", path, block.line, f"the text is {stated!r}, the words make {spelled!r}")
+        yield Finding("text", path, block.line, f"the text is {stated!r}, the words make {spelled!r}")
 
 
 def _same_text(one: str, other: str) -> bool:

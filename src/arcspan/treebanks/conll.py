@@ -1,4 +1,4 @@
-"""CoNLL-U and CoNLL-X: ten columns per word, a blank line after each sentence.
+"""CoNLL-U, CoNLL-U Plus and CoNLL-X: a line of columns per word, a blank line after each sentence.
 
 Both formats put the form, the two tags, the head and the relation in the same columns, so that one reader
 serves both; only CoNLL-U has comments, multiword tokens (1-2) and empty nodes (1.1), which are kept but are not
@@ -8,18 +8,23 @@ back what was read, and reading trees alone costs little more than splitting lin
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError, TreeError
 from arcspan.treebanks.streams import Source, name_of, read_lines, write_texts
 from arcspan.trees import DependencyTree
-from arcspan.trees.conllu import format_conllu
+from arcspan.trees.conllu import format_conllu, read_spaces
+from arcspan.trees.immutable import nothing
+
+Heads = Literal["tree", "any", "partial"]
+"""What heads may be: those of a tree; any, with several roots or cycles; or of a tree with "_" where none is known."""
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 
 
-class Token(NamedTuple):
+class ConlluToken(NamedTuple):
     """One line of ten columns, as written ("_" where there is nothing).
 
     In CoNLL-X the columns are called ID, FORM, LEMMA, CPOSTAG, POSTAG, FEATS, HEAD, DEPREL, PHEAD, PDEPREL.
@@ -42,13 +47,20 @@ class Token(NamedTuple):
         return is_number(self.id)
 
     @property
-    def space_after(self) -> bool:
-        """Whether a space follows in the text: unless MISC says SpaceAfter=No.
+    def spaces_after(self) -> str:
+        r"""The white space that follows in the text: a space, unless MISC says SpaceAfter=No or SpacesAfter=...
 
-        >>> Token("1", "mice", misc="SpaceAfter=No").space_after
-        False
+        >>> ConlluToken("1", "mice", misc="SpaceAfter=No").spaces_after
+        ''
+        >>> ConlluToken("1", "mice", misc=r"SpacesAfter=\s\n").spaces_after
+        ' \n'
         """
-        return "SpaceAfter=No" not in self.misc.split("|")
+        return read_spaces(self.misc)
+
+    @property
+    def space_after(self) -> bool:
+        """Whether white space follows in the text."""
+        return self.spaces_after != ""
 
 
 class Block(NamedTuple):
@@ -73,7 +85,7 @@ class ConlluSentence:
         self.lines = tuple(lines)
         self.line = line
         self._path = path
-        self._tokens: tuple[Token, ...] | None = None
+        self._tokens: tuple[ConlluToken, ...] | None = None
         self._tree: DependencyTree | None = None
 
     @property
@@ -102,25 +114,25 @@ class ConlluSentence:
         return self.spell() if stated is None else stated
 
     @property
-    def tokens(self) -> tuple[Token, ...]:
+    def tokens(self) -> tuple[ConlluToken, ...]:
         """Every line of ten columns in order, multiword tokens and empty nodes included."""
         if self._tokens is None:
             rows = checked_rows(Block(self.line, self.lines), self._path)
-            self._tokens = tuple(Token(*columns) for _, columns in rows)
+            self._tokens = tuple(ConlluToken(*columns) for _, columns in rows)
         return self._tokens
 
     @property
-    def words(self) -> tuple[Token, ...]:
+    def words(self) -> tuple[ConlluToken, ...]:
         """The words of the tree."""
         return tuple(token for token in self.tokens if token.is_word)
 
     @property
-    def multiword(self) -> tuple[Token, ...]:
+    def multiword(self) -> tuple[ConlluToken, ...]:
         """The multiword tokens, such as 3-4 du."""
         return tuple(token for token in self.tokens if "-" in token.id)
 
     @property
-    def empty_nodes(self) -> tuple[Token, ...]:
+    def empty_nodes(self) -> tuple[ConlluToken, ...]:
         """The empty nodes, such as 5.1."""
         return tuple(token for token in self.tokens if "." in token.id)
 
@@ -140,8 +152,8 @@ class ConlluSentence:
                 covered = int(last)
             elif not token.is_word or int(first) <= covered:
                 continue
-            pieces.append(token.form + (" " if token.space_after else ""))
-        return "".join(pieces).rstrip(" ")
+            pieces.append(token.form + token.spaces_after)
+        return "".join(pieces).rstrip()
 
     def __str__(self) -> str:
         """The lines as they were read, each with its end, and the blank line."""
@@ -170,48 +182,82 @@ def read_conllu(path: Source) -> Iterator[ConlluSentence]:
         yield ConlluSentence(block.lines, line=block.line, path=name_of(path))
 
 
-def read_conll(path: Source) -> Iterator[DependencyTree]:
+def read_conll(path: Source, *, heads: Heads = "tree") -> Iterator[DependencyTree]:
     """The dependency trees of a CoNLL-U or CoNLL-X file, streamed.
 
-    `path` may be compressed (.gz, .xz) or "-" for standard input. Raises FileError with the line of what is
-    wrong.
+    `path` may be compressed (.gz, .xz) or "-" for standard input. `heads` "any" keeps heads that do not form a tree,
+    "partial" reads "_" as a head that is not annotated (-1). Raises FileError with the line of what is wrong.
     """
     for block in read_blocks(path):
-        yield parse_block(block, path)
+        yield parse_block(block, path, heads)
 
 
 def read_blocks(path: Source, encoding: str = "utf-8") -> Iterator[Block]:
-    """Cut a file at its blank lines; comments with no word after them make no sentence."""
-    lines: list[str] = []
-    start, number, found = 1, 0, False
-    for number, line in enumerate(read_lines(path, encoding), 1):
-        if line and not line.isspace():
-            if not lines:
-                start = number
-            lines.append(line)
-        elif lines and not lines[-1].startswith("#"):
-            found = True
-            yield Block(start, tuple(lines))
-            lines = []
-    if lines and not lines[-1].startswith("#"):
-        found = True
-        yield Block(start, tuple(lines))
-    if not found:
+    """The sentences of a file as blocks of lines; FileError where it has none."""
+    empty = True
+    for block in cut_blocks(read_lines(path, encoding), path):
+        empty = False
+        yield block
+    if empty:
         raise FileError("no sentence in this file", path=name_of(path))
 
 
-def parse_block(block: Block, path: Source | None = None) -> DependencyTree:
+def cut_blocks(lines: Iterable[str], path: Source | None = None) -> Iterator[Block]:
+    """Cut lines at blank ones; comments with no word after them make no sentence.
+
+    CoNLL-U Plus, which names its columns in the first line (`# global.columns = ID FORM ...`), becomes CoNLL-U:
+    columns that it lacks are empty, columns of its own are left out.
+    """
+    block: list[str] = []
+    start = 1
+    names: list[str] = []
+    for number, line in enumerate(itertools.chain(lines, [""]), 1):
+        if line and not line.isspace():
+            if number == 1 and line.startswith("# global.columns"):
+                names = line.partition("=")[2].split()
+                continue
+            start = start if block else number
+            block.append(_ten_columns(line, names, path, number) if names and line[0] != "#" else line)
+        elif block and not block[-1].startswith("#"):
+            yield Block(start, tuple(block))
+            block = []
+
+
+def _ten_columns(line: str, names: Sequence[str], path: Source | None, number: int) -> str:
+    cells = line.split("\t")
+    if len(cells) != len(names):
+        raise _error(f"{len(cells)} columns where global.columns names {len(names)}", path, number)
+    named = dict(zip(names, cells, strict=True))
+    return "\t".join(named.get(name, "_") for name in COLUMNS)
+
+
+def parse_block(block: Block, path: Source | None = None, heads: Heads = "tree") -> DependencyTree:
     """The dependency tree of a block; FileError names the wrong line, or the first word's."""
-    heads, *strings = block_columns(block, path)
+    numbers, *strings = block_columns(block, path, partial=heads == "partial")
     try:
-        return DependencyTree(heads, *strings)
+        if -1 in numbers:
+            _check_partial(numbers)
+        elif heads != "any":
+            return DependencyTree(numbers, *strings)
+        return DependencyTree.loose(numbers, *strings)
     except TreeError as error:
         raise _error(str(error), path, _first(block)) from None
 
 
-def block_columns(block: Block, path: Source | None = None) -> list[Any]:
-    """The columns of a block as `DependencyTree` takes them; its heads need not form a tree."""
-    columns = _plain_columns(block) or _checked_columns(block, path)
+def _check_partial(heads: Sequence[int]) -> None:
+    """TreeError unless a tree has the heads that are known."""
+    root = heads.index(0 if 0 in heads else -1) + 1
+    DependencyTree(
+        [h if h >= 0 else 0 if m == root else root for m, h in enumerate(heads, 1)], nothing(len(heads))
+    )
+
+
+def block_columns(block: Block, path: Source | None = None, *, partial: bool = False) -> list[Any]:
+    """The columns of a block as `DependencyTree` takes them; its heads need not form a tree.
+
+    With `partial`, "_" is a head that is not known (-1).
+    """
+    columns = _plain_columns(block) or _checked_columns(block, path, partial)
     _, words, lemmas, upos, tags, features, heads, relations, _, _ = columns
     if "_" in lemmas:  # the lemma of an underscore is one
         lemmas = tuple(
@@ -221,7 +267,8 @@ def block_columns(block: Block, path: Source | None = None) -> list[Any]:
     # A treebank of millions of words in memory holds its common strings once.
     if len(_SHARED) > 200_000:
         _SHARED.clear()
-    return [tuple(map(int, heads)), *(tuple(map(_SHARED.setdefault, own, own)) for own in strings)]
+    numbers = tuple([-1 if head == "_" else int(head) for head in heads] if partial else map(int, heads))
+    return [numbers, *(tuple(map(_SHARED.setdefault, own, own)) for own in strings)]
 
 
 _SHARED: dict[str, str] = {}
@@ -254,13 +301,13 @@ def _plain_columns(block: Block) -> list[tuple[str, ...]] | None:
     return columns if are_numbers else None
 
 
-def _checked_columns(block: Block, path: Source | None) -> list[tuple[str, ...]]:
+def _checked_columns(block: Block, path: Source | None, partial: bool) -> list[tuple[str, ...]]:
     """The columns of a block's words line by line, or what is wrong with which line."""
     rows = []
     for number, columns in checked_rows(block, path):
         if not is_number(columns[0]):
             continue
-        if not is_number(columns[6]):
+        if not (is_number(columns[6]) or (partial and columns[6] == "_")):
             raise _error(f"the HEAD (column 7) is {columns[6]!r:.40}, not a number", path, number)
         rows.append(columns)
     if not rows:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
-from arcspan.treebanks.pairs import Aligned, Pair, ReadingReport, read_aligned
+from arcspan.treebanks.pairs import Pair, Place, ReadingReport, read_places
 from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import compatible
 
@@ -31,7 +31,7 @@ def filter_pairs(
     lengths: tuple[int, int | None] = (1, None),
     incompatible: bool = False,
     keep: Callable[[Sequence[str]], bool] | None = None,
-    watch: Callable[[Iterable[Aligned], str], Iterator[Aligned]] | None = None,
+    watch: Callable[[Iterable[Place], str], Iterator[Place]] | None = None,
 ) -> FilterReport:
     """Write the sentences of a pair of files, or of a single file, that pass.
 
@@ -43,7 +43,7 @@ def filter_pairs(
     """
     report = FilterReport()
     least, most = lengths
-    places: Iterable[Aligned] = read_aligned(brackets, conll)
+    places: Iterable[Place] = read_places(brackets, conll)
     if watch is not None:
         places = watch(places, name_of(brackets or conll or ""))
     with open_outputs(brackets_out, conll_out) as (trees, rows):

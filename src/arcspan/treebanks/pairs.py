@@ -1,9 +1,10 @@
-"""Paired treebanks: a bracket file and a CoNLL file with the same sentences in the same order, or one of both.
+"""Paired treebanks: a bracket file and a CoNLL file with the same sentences in the same order, or one file.
 
-The n-th tree of one file goes with the n-th sentence of the other, whatever happens to the others: a pair is
-checked, and kept or dropped, as a whole. The words must be the same up to the ways in which treebanks write
-brackets, quotes and slashes. Both trees of a pair carry the words of the CoNLL file, which are nearer to the
-text, with -LRB- and the like undone; brackets are still written with the bracket file's own forms.
+A single CoNLL-U file may hold both trees: the comment `# constituency = (TOP ...)` of a sentence is its constituency
+tree, as Stanza writes it. Of two files, the n-th tree of one goes with the n-th sentence of the other, whatever
+happens to the others: a pair is checked, and kept or dropped, as a whole. The words must be the same up to the ways
+in which treebanks write brackets, quotes and slashes. Both trees of a pair carry the words of the CoNLL file, which
+are nearer to the text, with -LRB- and the like undone; brackets are still written with the bracket file's own forms.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError
-from arcspan.treebanks.brackets import Unit, read_trees
-from arcspan.treebanks.conll import Block, block_columns, parse_block, read_blocks
+from arcspan.treebanks.brackets import Unit, parse_lines, read_trees
+from arcspan.treebanks.conll import Block, Heads, parse_block, read_blocks
+from arcspan.treebanks.files import named_kind
 from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
-from arcspan.trees.conllu import format_conllu
+from arcspan.trees.conllu import constituency_comment, format_conllu
 from arcspan.trees.words import escape, unescape
 
 # What treebanks write for one character. The Penn Treebank turns " into `` and '', and some of its heirs turn
@@ -45,7 +47,7 @@ _VARIANT = re.compile("|".join(re.escape(written) for written in sorted(_SAME, k
 class Pair(NamedTuple):
     """A constituency tree and a dependency tree of the same words.
 
-    One of them is None where a treebank has one layer only; only who reads a single file has to expect that.
+    One of them is None where a treebank has one layer only, which can happen where a single file is read.
     """
 
     constituency: ConstituencyTree
@@ -69,9 +71,9 @@ class ReadingReport:
     problems: list[str] = dataclasses.field(default_factory=list)
     reasons: Counter[str] = dataclasses.field(default_factory=Counter)
 
-    def skip(self, place: Aligned) -> None:
+    def skip(self, place: Place) -> None:
         """Count a place that is not a pair."""
-        # Text between the trees is a problem, but no sentence.
+        # Text between the trees is a problem, but not a sentence.
         self.skipped += place.block is not None or bool(place.unit and place.unit.text)
         for problem in place.problems:
             self.reasons[problem.kind] += 1
@@ -79,7 +81,7 @@ class ReadingReport:
                 self.problems.append(str(problem))
 
 
-class Problem(NamedTuple):
+class Finding(NamedTuple):
     """Something wrong with a sentence: its kind (a key of `checks.KINDS`), the file, the line and what it is."""
 
     kind: str
@@ -95,8 +97,8 @@ class Problem(NamedTuple):
         return FileError(self.what, path=self.path, line=self.line)
 
 
-class Aligned(NamedTuple):
-    """One place of both files: what stands there and, where it is not a pair, why.
+class Place(NamedTuple):
+    """One place of the files: what stands there and, where it is not a pair, why.
 
     `pair` is None exactly when `problems` is not empty.
     """
@@ -104,28 +106,32 @@ class Aligned(NamedTuple):
     unit: Unit | None
     block: Block | None
     pair: Pair | None
-    problems: tuple[Problem, ...]
+    problems: tuple[Finding, ...]
 
 
 def read_pairs(
     brackets: Source | None,
-    conll: Source | None,
+    conll: Source | None = None,
     *,
     mismatch: Literal["strict", "skip"] = "strict",
     limit: int | None = None,
     report: ReadingReport | Callable[[str], object] | None = None,
     keep: Callable[[Sequence[str]], bool] | None = None,
-    roots: Literal["one", "any"] = "one",
+    heads: Heads = "tree",
     **options: Any,
 ) -> Iterator[Pair]:
-    r"""The pairs of a bracket file and a CoNLL file, streamed in order; of one layer where one of them is None.
+    r"""The pairs of a bracket file and a CoNLL file, or of one file, streamed in order.
 
-    strict: the first difference, with the line in both files, is a FileError. skip: what is not a pair is left
-    out, and `report` (a `ReadingReport`, or a function that takes each message) hears of it; the others stay
-    aligned. `limit` stops after so many pairs, before the rest of the files is looked at. `keep` is asked about
-    each sentence's lines in the CoNLL file, in order (see `DocumentFilter`). With `roots` "any", heads with several
-    roots are read as they are: nothing can be learnt from them, but gold ones must be scored. `options` go to
-    `ConstituencyTree.from_brackets`: empties="strip" reads a bracket file that still has its traces.
+    brackets, conll  a bracket file, a CoNLL file, or both. A CoNLL-U file may stand alone, in either place: sentences
+                     with a comment `# constituency = (TOP ...)` have both trees, the others one
+    mismatch  "strict": the first difference, with the line in both files, is a FileError; "skip": what is not a
+              pair is left out, and the others stay aligned
+    limit     stops after so many pairs, before the rest of the files is looked at
+    report    hears of what is left out: a `ReadingReport`, or a function that takes each message
+    keep      is asked about each sentence's lines in the CoNLL file, in order (see `DocumentFilter`)
+    heads     "tree"; "any" for heads that may have several roots or cycles: nothing can be learnt from them, but gold
+              ones must be scored; "partial" for trees with "_" where a head is not annotated (-1 in `heads`)
+    options   go to `ConstituencyTree.from_brackets`: empties="strip" reads trees that still have their traces
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -134,18 +140,22 @@ def read_pairs(
     >>> pairs = read_pairs(folder / "a.ptb", folder / "a.conllu")
     >>> [(pair.constituency.spans, pair.dependencies.heads) for pair in pairs]
     [(((0, 1, 'TOP'), (0, 1, 'S'), (0, 1, 'VP')), (0,))]
-    >>> [pair.constituency for pair in read_pairs(None, folder / "a.conllu")]
-    [None]
+    >>> write_pairs(read_pairs(folder / "a.ptb", folder / "a.conllu"), folder / "both.conllu")
+    1
+    >>> print((folder / "both.conllu").read_text().partition("\n")[0])
+    # constituency = (TOP (S (VP (VB Go))))
+    >>> [len(pair.constituency) for pair in read_pairs(folder / "both.conllu")]
+    [1]
     """
     if mismatch not in ("strict", "skip"):
         raise ValueError(f"mismatch is 'strict' or 'skip', not {mismatch!r}")
-    places = read_aligned(brackets, conll, roots=roots, **options)
+    places = read_places(brackets, conll, heads=heads, **options)
     pairs = _pairs_of(places, mismatch == "strict", report, keep)
     return itertools.islice(pairs, None if limit is None else max(0, limit))
 
 
 def _pairs_of(
-    places: Iterable[Aligned],
+    places: Iterable[Place],
     strict: bool,
     report: ReadingReport | Callable[[str], object] | None,
     keep: Callable[[Sequence[str]], bool] | None,
@@ -166,13 +176,22 @@ def _pairs_of(
                 report(str(problem))
 
 
-def read_aligned(
-    brackets: Source | None, conll: Source | None, *, roots: Literal["one", "any"] = "one", **options: Any
-) -> Iterator[Aligned]:
-    """Every place of both files, or of the one that is given, with its problems rather than an error at the first."""
-    if brackets is None or conll is None:
-        yield from _read_one_layer(brackets, conll, roots, options)
-        return
+def read_places(
+    brackets: Source | None, conll: Source | None = None, *, heads: Heads = "tree", **options: Any
+) -> Iterator[Place]:
+    """Every place of the files, with its problems rather than an error at the first."""
+    if conll is None and brackets is not None and named_kind(brackets) == "conll":
+        brackets, conll = None, brackets
+    if brackets is None and conll is None:
+        raise ValueError("a bracket file or a CoNLL file is needed, or both")
+    if conll is None:
+        return _read_brackets_alone(brackets or "", options)
+    if brackets is None:
+        return _read_conll_alone(conll, heads, options)
+    return _read_both(brackets, conll, heads, options)
+
+
+def _read_both(brackets: Source, conll: Source, heads: Heads, options: dict[str, Any]) -> Iterator[Place]:
     names = name_of(brackets), name_of(conll)
     if names[0] == names[1]:
         raise FileError("the bracket file and the CoNLL file are the same", path=names[0])
@@ -181,7 +200,7 @@ def read_aligned(
     while True:
         unit, tree = next(parsed, (None, None))
         if unit is not None and not unit.text:
-            yield Aligned(unit, None, None, _tree_problems(unit, names[0]))
+            yield Place(unit, None, None, _tree_problems(unit, names[0]))
             continue
         block = next(blocks, None)
         if unit is None and block is None:
@@ -191,77 +210,80 @@ def read_aligned(
         if not trees:
             raise FileError("no tree in this file", path=names[0])
         if unit is not None and block is not None:
-            pair, problems = _align(unit, tree, block, names, roots)
-            yield Aligned(unit, block, pair, problems)
+            yield _align(unit, tree, block, names, heads)
         else:
-            yield Aligned(unit, block, None, (_left_over(unit, block, trees, sentences, names),))
+            yield Place(unit, block, None, (_left_over(unit, block, trees, sentences, names),))
 
 
-def _read_one_layer(
-    brackets: Source | None, conll: Source | None, roots: str, options: dict[str, Any]
-) -> Iterator[Aligned]:
-    nothing: Any = None
-    if brackets is not None:
-        name, empty = name_of(brackets), True
-        for unit, tree in read_trees(brackets, **options):
-            empty = empty and not unit.text
-            if tree is None:
-                yield Aligned(unit, None, None, _tree_problems(unit, name))
-            else:
-                yield Aligned(unit, None, Pair(tree, nothing), ())
-        if empty:
-            raise FileError("no tree in this file", path=name)
-    elif conll is not None:
-        name = name_of(conll)
-        for block in read_blocks(conll):
-            dependencies, problems = _dependencies(block, name, roots)
-            pair = None if dependencies is None else Pair(nothing, dependencies)
-            yield Aligned(None, block, pair, problems)
-    else:
-        raise ValueError("a bracket file or a CoNLL file is needed, or both")
+def _read_brackets_alone(brackets: Source, options: dict[str, Any]) -> Iterator[Place]:
+    name, empty = name_of(brackets), True
+    for unit, tree in read_trees(brackets, **options):
+        empty = empty and not unit.text
+        pair = None if tree is None else Pair(tree, _NOTHING)
+        yield Place(unit, None, pair, _tree_problems(unit, name))
+    if empty:
+        raise FileError("no tree in this file", path=name)
 
 
-def _tree_problems(unit: Unit, name: str) -> tuple[Problem, ...]:
-    return () if unit.problem is None else (Problem("brackets", name, unit.line, unit.problem),)
+def _read_conll_alone(conll: Source, heads: Heads, options: dict[str, Any]) -> Iterator[Place]:
+    name = name_of(conll)
+    for block in read_blocks(conll):
+        found = _commented_tree(block, options)
+        if found is not None:
+            yield _align(*found, block, (name, name), heads)
+            continue
+        dependencies, problems = _dependencies(block, name, heads)
+        pair = None if dependencies is None else Pair(_NOTHING, dependencies)
+        yield Place(None, block, pair, problems)
 
 
-def _dependencies(block: Block, name: str, roots: str) -> tuple[DependencyTree | None, tuple[Problem, ...]]:
+_NOTHING: Any = None  # the tree of a layer that a file does not have
+
+
+def _commented_tree(block: Block, options: dict[str, Any]) -> tuple[Unit, ConstituencyTree | None] | None:
+    """The tree in a sentence's comment `# constituency = ...`; None where there is no such comment."""
+    for number, line in enumerate(block.lines, block.line):
+        key, _, text = line[1:].partition("=")
+        if key.strip() == "constituency" and line.startswith("#"):
+            text = text.replace("*NL*", " ").strip()  # *NL* is Stanza's for a line break
+            found = list(parse_lines([(number, text)], **options))
+            if len(found) == 1:
+                return found[0]
+            return Unit(
+                number, text, f"{len(found) or 'no'} trees in this comment, where one should be"
+            ), None
+        if not line.startswith("#"):
+            break
+    return None
+
+
+def _tree_problems(unit: Unit, name: str) -> tuple[Finding, ...]:
+    return () if unit.problem is None else (Finding("brackets", name, unit.line, unit.problem),)
+
+
+def _dependencies(block: Block, name: str, heads: Heads) -> tuple[DependencyTree | None, tuple[Finding, ...]]:
     try:
-        return parse_block(block, name), ()
+        return parse_block(block, name, heads), ()
     except FileError as error:
-        loose = _with_several_roots(block) if roots == "any" else None
-        if loose is not None:
-            return loose, ()
-        return None, (Problem("columns", name, error.line, error.what),)
-
-
-def _with_several_roots(block: Block) -> DependencyTree | None:
-    """The heads of a block whose only fault is that several of them are 0."""
-    try:
-        heads, *columns = block_columns(block)
-        first = heads.index(0) + 1  # as the head of the other roots it must make a tree of them
-        DependencyTree([head or (0 if m == first else first) for m, head in enumerate(heads, 1)], columns[0])
-    except ValueError:
-        return None
-    return DependencyTree._trusted(heads, *columns)
+        return None, (Finding("columns", name, error.line, error.what),)
 
 
 def _align(
-    unit: Unit, constituency: ConstituencyTree | None, block: Block, names: tuple[str, str], roots: str
-) -> tuple[Pair | None, tuple[Problem, ...]]:
+    unit: Unit, constituency: ConstituencyTree | None, block: Block, names: tuple[str, str], heads: Heads
+) -> Place:
     """The pair of a unit and a block, or what is wrong with either or between them."""
-    dependencies, problems = _dependencies(block, names[1], roots)
+    dependencies, problems = _dependencies(block, names[1], heads)
     if constituency is None or dependencies is None:
-        return None, _tree_problems(unit, names[0]) + problems
+        return Place(unit, block, None, _tree_problems(unit, names[0]) + problems)
     if constituency.words != dependencies.words:
         what = _difference(constituency.words, dependencies.words, block, names[1])
         if what is not None:
-            return None, (Problem("words", names[0], unit.line, what),)
+            return Place(unit, block, None, (Finding("words", names[0], unit.line, what),))
         words = tuple(map(unescape, dependencies.words))
         constituency = _with_words(constituency, words)
         if words != dependencies.words:
             dependencies = dependencies.with_words(words)
-    return Pair(constituency, dependencies), ()
+    return Place(unit, block, Pair(constituency, dependencies), ())
 
 
 def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyTree:
@@ -292,12 +314,12 @@ def _difference(c_words: tuple[str, ...], d_words: tuple[str, ...], block: Block
 
 def _left_over(
     unit: Unit | None, block: Block | None, trees: int, sentences: int, names: tuple[str, str]
-) -> Problem:
+) -> Finding:
     if block is not None:
         what = f"a sentence with no tree: {names[0]} ends after {trees} trees"
-        return Problem("missing", names[1], block.line, what)
+        return Finding("missing", names[1], block.line, what)
     assert unit is not None
-    return Problem(
+    return Finding(
         "missing",
         names[0],
         unit.line,
@@ -326,14 +348,25 @@ def word_line(block: Block, m: int) -> int:
     return block.line
 
 
-def write_pairs(pairs: Iterable[Pair], brackets: Source | None, conll: Source | None) -> int:
-    """Write pairs to a bracket file and a CoNLL-U file, both or none; how many. None for a layer that is missing."""
+def write_pairs(pairs: Iterable[Pair], brackets: Source | None, conll: Source | None = None) -> int:
+    """Write pairs to a bracket file and a CoNLL-U file, both or none; how many. None for a layer that is missing.
+
+    A CoNLL-U file given alone, in the first place, gets both trees.
+    """
+    both = conll is None and brackets is not None and named_kind(brackets) == "conll"
+    if both:
+        brackets, conll = None, brackets
     count = 0
     with open_outputs(brackets, conll) as (trees, rows):
         for pair in pairs:
             if trees is not None:
                 trees.write(pair.constituency.brackets() + "\n")
             if rows is not None:
-                rows.write(format_conllu(pair.dependencies))
+                comments = (
+                    [constituency_comment(pair.constituency)]
+                    if both and pair.constituency is not None
+                    else []
+                )
+                rows.write(format_conllu(pair.dependencies, comments))
             count += 1
     return count

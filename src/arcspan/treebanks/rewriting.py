@@ -41,9 +41,10 @@ from typing import Any
 from arcspan.errors import ConfigError, FileError
 from arcspan.settings import described, read
 from arcspan.treebanks.conll import Block, is_number
-from arcspan.treebanks.pairs import Aligned, Pair, read_aligned
+from arcspan.treebanks.pairs import Pair, Place, read_places
 from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees.conllu import constituency_comment
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,7 +214,7 @@ def rewrite_files(
     brackets_out: Source | None,
     conll_out: Source | None,
     *,
-    watch: Callable[[Iterable[Aligned], str], Iterable[Aligned]] | None = None,
+    watch: Callable[[Iterable[Place], str], Iterable[Place]] | None = None,
 ) -> Counter[str]:
     """Rewrite a pair of files, or a single file; what was changed, with counts.
 
@@ -221,7 +222,7 @@ def rewrite_files(
     that are read, for a progress bar.
     """
     changes: Counter[str] = Counter()
-    places: Iterable[Aligned] = read_aligned(brackets, conll)
+    places: Iterable[Place] = read_places(brackets, conll)
     if watch is not None:
         places = watch(places, name_of(brackets or conll or ""))
     with open_outputs(brackets_out, conll_out) as (trees, rows):
@@ -232,14 +233,16 @@ def rewrite_files(
             if trees is not None:
                 trees.write(constituency.brackets() + "\n")
             if rows is not None and place.block is not None:
-                rows.write("\n".join(_rewritten_lines(place.block, dependencies)) + "\n\n")
+                rows.write("\n".join(_rewritten_lines(place.block, constituency, dependencies)) + "\n\n")
     return changes
 
 
-def _rewritten_lines(block: Block, tree: DependencyTree) -> Iterator[str]:
+def _rewritten_lines(block: Block, constituency: ConstituencyTree, tree: DependencyTree) -> Iterator[str]:
     words = zip(tree.tags, tree.relations, strict=True)
     for line in block.lines:
-        if line[0] != "#" and is_number(line.split("\t", 1)[0]):
+        if line.startswith("# constituency =") and constituency is not None:
+            line = constituency_comment(constituency)
+        elif line[0] != "#" and is_number(line.split("\t", 1)[0]):
             columns = line.split("\t")
             tag, relation = next(words)
             columns[4], columns[7] = tag or "_", relation

@@ -5,7 +5,7 @@ from arcspan.trees.compatibility import Incompatibility, compatible, why_incompa
 from arcspan.trees.constituency import WRAPPERS, ConstituencyTree
 from arcspan.trees.conversion import HeadRules, LearntRules, convert, learn_rules
 from arcspan.trees.dependency import DependencyTree
-from arcspan.trees.lexical import LexicalTree, Node
+from arcspan.trees.lexical import LexicalNode, LexicalTree
 
 __all__ = [
     "WRAPPERS",
@@ -14,8 +14,8 @@ __all__ = [
     "HeadRules",
     "Incompatibility",
     "LearntRules",
+    "LexicalNode",
     "LexicalTree",
-    "Node",
     "binarize",
     "compatible",
     "convert",

@@ -15,16 +15,16 @@ from typing import Any
 from arcspan.errors import TreeError
 from arcspan.trees.words import escape, unescape
 
-Span = tuple[int, int, str]
+LabelledSpan = tuple[int, int, str]
 """A fencepost span with its label: covers words i+1..j."""
 
 _FAST = re.compile(r"\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*(\)[\s)]*))?\s*|(\S)", re.ASCII)
 _TOKEN = re.compile(r"\(\s*|\)|[^\s()]+", re.ASCII)
-Parts = tuple[list[str], list[str], list[Span]]
+Columns = tuple[list[str], list[str], list[LabelledSpan]]
 """Words, tags, and spans in pre-order."""
 
 
-def read_text(text: str, *, allow_empty: bool = False) -> Parts:
+def read_text(text: str, *, allow_empty: bool = False) -> Columns:
     """One bracketed tree as its parts; TreeError says why it is not one. Words are as written.
 
     >>> read_text("(S (NP (NN Logic)) (VP (VBZ plays)))")
@@ -33,7 +33,7 @@ def read_text(text: str, *, allow_empty: bool = False) -> Parts:
     return _read_fast(text) or _read_any(text, allow_empty=allow_empty)
 
 
-def write_text(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) -> str:
+def write_text(words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledSpan]) -> str:
     """The parts of a tree as one line of brackets; the words must be escaped."""
     return "".join(_pieces(words, tags, spans))
 
@@ -50,7 +50,7 @@ def unescape_all(words: list[str]) -> tuple[list[str], dict[int, str] | None]:
     return plain, written or None
 
 
-def _read_fast(text: str) -> Parts | None:
+def _read_fast(text: str) -> Columns | None:
     """Words, tags and spans of a tree whose every word has a tag; None where the text is anything else."""
     words: list[str] = []
     tags: list[str] = []
@@ -77,7 +77,7 @@ def _read_fast(text: str) -> Parts | None:
     return (words, tags, spans) if one_root and not opened else None
 
 
-def _read_any(text: str, *, allow_empty: bool) -> Parts:
+def _read_any(text: str, *, allow_empty: bool) -> Columns:
     """Read any bracketed tree token by token, or say why it is none."""
     events = _scan(text)
     untagged = any(isinstance(event, _Bracket) and event.words and event.children > 1 for event in events)
@@ -166,7 +166,7 @@ def _excerpt(text: str) -> str:
     return flat if len(flat) <= 60 else flat[:57] + "..."
 
 
-def _pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) -> Iterator[str]:
+def _pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledSpan]) -> Iterator[str]:
     """The pieces of the bracketed text, left to right."""
     if not words:
         yield "()"
@@ -191,7 +191,7 @@ def _pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[Span]) ->
             ends.pop()
 
 
-def _may_stand_bare(n: int, spans: Sequence[Span]) -> bool:
+def _may_stand_bare(n: int, spans: Sequence[LabelledSpan]) -> bool:
     """Whether words without tags can be written as such, and still be told from tags when read back."""
     alone = {i for i, j, _ in spans if j == i + 1}
     return bool(spans) and all(label for _, _, label in spans) and len(alone) < n

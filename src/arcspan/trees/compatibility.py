@@ -18,7 +18,7 @@ from arcspan.trees.constituency import Chain, ConstituencyTree, collapse
 from arcspan.trees.dependency import DependencyTree, extents, yields
 
 if TYPE_CHECKING:
-    from arcspan.trees.bracketed_text import Span
+    from arcspan.trees.bracketed_text import LabelledSpan
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Incompatibility:
     """
 
     kind: str
-    span: Span | None
+    span: LabelledSpan | None
     words: tuple[int, ...]
     message: str
 
@@ -134,7 +134,7 @@ def _crossing(c: ConstituencyTree, d: DependencyTree) -> Incompatibility:
     return Incompatibility("crossing", None, (h, outside), what)
 
 
-def _clash(c: ConstituencyTree, d: DependencyTree, span: Span) -> Incompatibility:
+def _clash(c: ConstituencyTree, d: DependencyTree, span: LabelledSpan) -> Incompatibility:
     """What is wrong with a constituent that has no head word."""
     i, j, label = span
     name = f"constituent {label} ({i}, {j})"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from arcspan.trees.constituency import ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
 from arcspan.trees.immutable import nothing
 from arcspan.trees.words import one_line
@@ -51,8 +53,47 @@ def format_conllu(
     for m, (word, lemma, upos, tag, features, head, relation, rest) in enumerate(rows, 1):
         if token := ranges.get(m):
             lines.append(_row(f"{m}-{token.last}", token.form, *nothing(7), token.misc))
-        lines.append(_row(str(m), word, lemma, upos, tag, features, str(head), relation, "", rest))
+        lines.append(
+            _row(str(m), word, lemma, upos, tag, features, str(head) if head >= 0 else "", relation, "", rest)
+        )
     return "\n".join(lines) + "\n\n"
+
+
+def constituency_comment(tree: ConstituencyTree) -> str:
+    """The comment that holds the constituency tree of a sentence, as Stanza writes it.
+
+    >>> constituency_comment(ConstituencyTree.from_brackets("(TOP (VB Go))"))
+    '# constituency = (TOP (VB Go))'
+    """
+    return f"# constituency = {tree.brackets()}"
+
+
+_SPACES = {" ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r", "|": "\\p", "\\": "\\\\"}
+_ESCAPES = {escape: space for space, escape in _SPACES.items()}
+
+
+def write_spaces(after: str) -> str:
+    r"""The white space after a token as MISC says it; "" for a single space.
+
+    >>> write_spaces(""), write_spaces(" "), write_spaces(" \n")
+    ('SpaceAfter=No', '', 'SpacesAfter=\\s\\n')
+    """
+    if after == " ":
+        return ""
+    return (
+        "SpacesAfter=" + "".join(_SPACES.get(space, space) for space in after) if after else "SpaceAfter=No"
+    )
+
+
+def read_spaces(misc: str) -> str:
+    """The white space after a token, by its MISC column: a space where that says nothing of it."""
+    for item in misc.split("|"):
+        key, _, value = item.partition("=")
+        if item == "SpaceAfter=No":
+            return ""
+        if key == "SpacesAfter":
+            return re.sub(r"\\.", lambda match: _ESCAPES.get(match[0], match[0]), value)
+    return " "
 
 
 def _row(*columns: str) -> str:

@@ -14,7 +14,7 @@ from sys import intern
 from typing import Literal
 
 from arcspan.errors import TreeError
-from arcspan.trees.bracketed_text import Span, read_text, unescape_all, write_text
+from arcspan.trees.bracketed_text import LabelledSpan, read_text, unescape_all, write_text
 from arcspan.trees.immutable import Immutable, per_word
 from arcspan.trees.words import escape as escape_word
 
@@ -71,7 +71,7 @@ class ConstituencyTree(Immutable):
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[LabelledSpan, ...]
     _written: dict[int, str] | None
     """How the source wrote a word (by index) where `escape` would not; no part of the tree's value."""
 
@@ -192,7 +192,7 @@ class ConstituencyTree(Immutable):
             spans = spans[1:]  # a wrapper that had to stay gives way to the new one
         return self._trusted(bare.words, bare.tags, ((0, len(bare.words), label), *spans), bare._written)
 
-    def find(self, pattern: str) -> list[Span]:
+    def find(self, pattern: str) -> list[LabelledSpan]:
         """The nodes that a tgrep pattern matches, as spans, top-down (needs the extra `nltk`): `find("NP < PP")`."""
         from arcspan.trees.search import find_constituents
 
@@ -263,9 +263,9 @@ def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[in
     return nodes, parents, children
 
 
-def _check_nesting(spans: Sequence[Span], n: int) -> None:
+def _check_nesting(spans: Sequence[LabelledSpan], n: int) -> None:
     """Spans in pre-order must nest, stay within the sentence, and hang below one root."""
-    ends: list[Span] = []
+    ends: list[LabelledSpan] = []
     for span in spans:
         i, j, label = span
         if not 0 <= i < j <= n:

@@ -62,6 +62,20 @@ class DependencyTree(Immutable):
         missing = len(self._parts) - 1 - len(columns)
         super()._fill(heads, *columns, *[nothing(len(heads))] * missing)
 
+    @classmethod
+    def loose(cls, heads: Iterable[int], *columns: Iterable[str]) -> DependencyTree:
+        """Heads that need not form a tree, for scoring, learning and writing; columns as the constructor takes them.
+
+        There may be several roots and cycles; -1 is a head that is not annotated. TreeError for heads out of range.
+
+        >>> DependencyTree.loose([2, -1], ["nsubj", ""]).is_tree
+        False
+        """
+        heads = tuple(map(int, heads))
+        _check_range(heads, least=-1)
+        named = dict(zip(cls._parts[1:], columns, strict=False))
+        return cls._trusted(heads, *per_word(len(heads), **named))
+
     def with_words(self, words: Iterable[str]) -> DependencyTree:
         """The same tree over other words."""
         (words,) = per_word(len(self), words=words)
@@ -71,6 +85,20 @@ class DependencyTree(Immutable):
     def root(self) -> int:
         """The position of the word whose head is 0 (0 in a tree without words)."""
         return self.heads.index(0) + 1 if self.heads else 0
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether the heads form a tree, which only `loose` ones may fail to do."""
+        try:
+            _check_tree(self.heads)
+        except TreeError:
+            return False
+        return True
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some heads are not annotated (-1)."""
+        return -1 in self.heads
 
     @property
     def is_projective(self) -> bool:
@@ -118,9 +146,7 @@ def _check_tree(heads: Sequence[int]) -> None:
     n = len(heads)
     if not n:
         return
-    if min(heads) < 0 or max(heads) > n:
-        m = next(m for m, h in enumerate(heads, start=1) if not 0 <= h <= n)
-        raise TreeError(f"word {m} has head {heads[m - 1]}, which is not among 0..{n}")
+    _check_range(heads)
     roots = heads.count(0)
     if roots > 1:
         places = ", ".join(str(m) for m, h in enumerate(heads, start=1) if h == 0)
@@ -137,8 +163,15 @@ def _check_tree(heads: Sequence[int]) -> None:
             cycle = [m]
             while heads[cycle[-1] - 1] != m:
                 cycle.append(heads[cycle[-1] - 1])
-            raise TreeError(f"the heads run in a cycle: {' -> '.join(map(str, [*cycle, m]))}")
+            raise TreeError(f"the heads form a cycle: {' -> '.join(map(str, [*cycle, m]))}")
     # Without a cycle every walk ended at 0, so there is a root.
+
+
+def _check_range(heads: Sequence[int], least: int = 0) -> None:
+    n = len(heads)
+    if n and (min(heads) < least or max(heads) > n):
+        m = next(m for m, h in enumerate(heads, start=1) if not least <= h <= n)
+        raise TreeError(f"word {m} has head {heads[m - 1]}, which is not among 0..{n}")
 
 
 def yields(heads: Sequence[int]) -> tuple[list[int], list[int]] | None:
@@ -167,11 +200,12 @@ def extents(heads: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     size[0] = n
     waiting = [0] * (n + 1)  # dependents not yet counted
     for h in heads:
-        waiting[h] += 1
+        if h > 0:
+            waiting[h] += 1
     ready = [m for m in range(1, n + 1) if not waiting[m]]
     for m in ready:  # grows while it is read: leaves first, then words whose dependents are all counted
         h = heads[m - 1]
-        if h:
+        if h > 0:
             size[h] += size[m]
             if left[m] < left[h]:
                 left[h] = left[m]

@@ -19,7 +19,7 @@ from arcspan.trees.dependency import DependencyTree
 from arcspan.trees.immutable import Immutable, nothing, per_word
 
 
-class Node(NamedTuple):
+class LexicalNode(NamedTuple):
     """A binary bracket: fencepost span (i, j), its head word, and its unary chain of labels, outermost first.
 
     The chain is () where binarization made the node, or where a word has no constituent of its own.
@@ -38,7 +38,7 @@ class LexicalTree(Immutable):
     >>> d = DependencyTree([2, 0, 2], ["nsubj", "root", "advmod"], c.words)
     >>> tree = LexicalTree.join(c, d)
     >>> tree.nodes[0]
-    Node(i=0, j=3, head=2, chain=('S',))
+    LexicalNode(i=0, j=3, head=2, chain=('S',))
     >>> tree.split() == (c, d)
     True
     """
@@ -46,7 +46,7 @@ class LexicalTree(Immutable):
     __slots__ = _parts = ("words", "nodes", "heads", "relations", "tags", "upos", "_source")
 
     words: tuple[str, ...]
-    nodes: tuple[Node, ...]
+    nodes: tuple[LexicalNode, ...]
     heads: tuple[int, ...]
     relations: tuple[str, ...]
     tags: tuple[str, ...]
@@ -64,7 +64,7 @@ class LexicalTree(Immutable):
     ) -> None:
         words = tuple(words)
         n = len(words)
-        made = tuple([Node(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes])
+        made = tuple([LexicalNode(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes])
         heads = _heads_of(made, n)
         self._fill(words, made, heads, *per_word(n, relations=relations, tags=tags, upos=upos))
 
@@ -76,7 +76,7 @@ class LexicalTree(Immutable):
             raise TreeError(str(compatibility.why_incompatible(c, d)))
         own = c._written, d.words, d.tags, d.lemmas, d.features
         source = None if own == (None, c.words, c.tags, nothing(len(d)), nothing(len(d))) else own
-        made = tuple([Node(*node) for node in nodes])
+        made = tuple([LexicalNode(*node) for node in nodes])
         return cls._trusted(c.words, made, d.heads, d.relations, c.tags, d.upos, source)
 
     def split(self) -> tuple[ConstituencyTree, DependencyTree]:
@@ -109,7 +109,7 @@ class LexicalTree(Immutable):
         return f"LexicalTree({len(self)} words: {' '.join(shown)}{' ...' if len(self.nodes) > 8 else ''})"
 
 
-def _heads_of(nodes: Sequence[Node], n: int) -> tuple[int, ...]:
+def _heads_of(nodes: Sequence[LexicalNode], n: int) -> tuple[int, ...]:
     """The heads that the nodes imply; TreeError unless they are a binary tree with heads that fit."""
     if len(nodes) != max(0, 2 * n - 1):
         raise TreeError(f"{len(nodes)} nodes over {n} words: a binary tree has {max(0, 2 * n - 1)}")
@@ -118,7 +118,9 @@ def _heads_of(nodes: Sequence[Node], n: int) -> tuple[int, ...]:
         raise TreeError("the root has no label: the node that covers the sentence needs at least one")
     if n and nodes[0][:2] != (0, n):
         raise TreeError(f"the first node is ({nodes[0].i}, {nodes[0].j}), not the whole sentence (0, {n})")
-    opened: list[tuple[Node, Node | None]] = []  # a node, and its first part once that is complete
+    opened: list[
+        tuple[LexicalNode, LexicalNode | None]
+    ] = []  # a node, and its first part once that is complete
     for node in nodes:
         i, j, head, _ = node
         if not i < head <= j:

@@ -34,12 +34,12 @@ from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.trees.nltk_tree import to_nltk
 
 if TYPE_CHECKING:
-    from arcspan.trees.bracketed_text import Span
+    from arcspan.trees.bracketed_text import LabelledSpan
     from arcspan.trees.constituency import ConstituencyTree
     from arcspan.trees.dependency import DependencyTree
 
 
-def find_constituents(tree: ConstituencyTree, pattern: str) -> list[Span]:
+def find_constituents(tree: ConstituencyTree, pattern: str) -> list[LabelledSpan]:
     """The nodes that a tgrep pattern matches, as spans (i, j, label), top-down; tags and words are nodes too.
 
     >>> from arcspan.trees import ConstituencyTree

@@ -27,9 +27,8 @@ FILE = """<DOC>
 </HEADLINE>
 <TEXT>
 <P>
-<S ID=2>
-( (IP (NP-SBJ (PN 他)) (VP (VV 来) (AS 了)) (PU 。)) )
-</S>
+<S ID=2>( (IP (NP-SBJ (PN 他))
+(VP (VV 来) (AS 了)) (PU 。)) )</S>
 </P>
 </TEXT>
 </BODY>
@@ -92,7 +91,7 @@ def test_copies_in_utf8_give_the_same(source: Path, tmp_path: Path) -> None:
 
 def test_what_is_in_neither_encoding_is_named_by_its_line(source: Path, tmp_path: Path) -> None:
     (source / "chtb_001.fid").write_bytes(FILE.encode("gb18030").replace("他".encode("gb18030"), b"\xff\xff"))
-    with pytest.raises(FileError, match=r"chtb_001\.fid:19: byte 0xff .* is not GB18030"):
+    with pytest.raises(FileError, match=r"chtb_001\.fid:18: byte 0xff .* is not GB18030"):
         import_ctb(source, tmp_path / "out")
 
 

@@ -36,7 +36,8 @@ CLEAN = [
 def source(tmp_path: Path) -> Path:
     folder = tmp_path / "treebank_3" / "parsed" / "mrg"
     for name in ("00/wsj_0001", "02/wsj_0201", "21/wsj_2172", "22/wsj_2200", "23/wsj_2300", "24/wsj_2400"):
-        path = folder / "wsj" / f"{name}.mrg"
+        # Older copies have names in capital letters.
+        path = folder / "wsj" / (f"{name}.mrg" if name < "23" else f"{name}.mrg".upper())
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(MERGED.replace("Dogs", f"Dogs-{name[-4:]}"))
     (folder / "brown").mkdir()

@@ -13,7 +13,7 @@ TREES = (
     "( (SENT (NP-SUJ (DET##g=m|n=s|s=def## Le) (NC##g=m|n=s|s=c## SPLIT)) "
     "(VN (V##m=ind|n=s## dort)) (PONCT##s=s## .)))\n"
     "( (SENT (NP (NC##s=c## Deux)) (NP (NC##s=c## racines))))\n"
-    "( (SENT (VN (CLS-SUJ##p=3## Il) (V##m=ind## va)) (PONCT##s=s## -LRB-)))\n"
+    "( (SENT (VN (CLS-SUJ##p=3## Il) (V##m=ind## va)) (PONCT##s=s|lem=(## -LRB-)))\n"
 )
 WORDS = (
     "1\tLe\tle\tD\tDET\tg=m|n=s|s=def\t2\tdet\t_\t_\n2\tSPLIT\tx\tN\tNC\tg=m|n=s|s=c\t3\tsuj\t_\t_\n"
@@ -73,19 +73,22 @@ def test_several_roots_are_left_out_of_train_and_kept_for_scores(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [("2\tracines\tracine\tN\tNC\t_\t0", "2\tracines\tracine\tN\tNC\t_\t2"), ("\tracines\t", "\tracine\t")],
+    ("old", "new", "kept"),
+    [
+        ("2\tracines\tracine\tN\tNC\t_\t0", "2\tracines\tracine\tN\tNC\t_\t2", 3),
+        ("\tracines\t", "\tracine\t", 2),
+    ],
     ids=["a cycle", "another word"],
 )
-def test_what_is_not_a_pair_at_all_is_left_out_of_every_split_and_told(
-    tmp_path: Path, old: str, new: str
+def test_what_is_not_a_tree_is_left_out_of_train_and_other_words_of_every_split(
+    tmp_path: Path, old: str, new: str, kept: int
 ) -> None:
     source = lay_out(tmp_path / "FRENCH_SPMRL", "French", ("train", "dev", "test"))
     for path in source.rglob("*.gold.conll"):
         path.write_text(path.read_text().replace(old, new))
     report = import_spmrl(source, tmp_path / "out")
-    assert report.sentences == {"train": 2, "dev": 2, "test": 2}
-    assert len(report.left_out) == 3
+    assert report.sentences == {"train": 2, "dev": kept, "test": kept}
+    assert len(report.left_out) == 1 + 2 * (3 - kept)
 
 
 def test_the_small_training_set_is_taken_on_request_or_for_want_of_another(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from arcspan.errors import FileError
 from arcspan.treebanks.importers.penn import Imported, import_penn
 from arcspan.treebanks.streams import read_lines
 
+_MARKUP = re.compile(r"</?[A-Za-z][^<>()]*>")
 _FILE = re.compile(r"chtb_0*(\d+)\.fid", re.IGNORECASE)
 
 # Zhang & Clark (2008), "A tale of two parsers": ranges of file numbers, both ends included.
@@ -55,8 +56,8 @@ def _tree_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The numbered lines of a file that belong to trees, without markup and headers."""
     depth = 0
     for number, line in enumerate(_decoded_lines(path), 1):
-        start = line.lstrip()
-        if start.startswith("<") or not (depth or start.startswith("(")):
+        line = _MARKUP.sub("", line)
+        if not (depth or line.lstrip().startswith("(")):
             continue
         depth += line.count("(") - line.count(")")
         yield number, line

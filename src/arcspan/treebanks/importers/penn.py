@@ -35,19 +35,24 @@ class Imported:
 def split_files(
     source: str | os.PathLike[str], pattern: str, split_of: Callable[[Path], str | None]
 ) -> dict[str, list[Path]]:
-    """The files below a folder, in the order of their names, by split; FileError where a split has none."""
+    """The files below a folder, in the order of their names, by split; FileError where a split has none.
+
+    Old distributions name them in capital letters.
+    """
     folder = Path(source)
     if not folder.is_dir():
         raise FileError("not a folder: give the one that holds the treebank", path=folder)
     splits: dict[str, list[Path]] = {split: [] for split in SPLITS}
-    for path in sorted(folder.rglob(pattern), key=lambda path: (path.name, path)):
+    for path in sorted(folder.rglob("*"), key=lambda path: (path.name.lower(), path)):
         split = split_of(path)
-        if split is not None:
+        if split is not None and path.is_file():
             splits[split].append(path)
     for split, files in splits.items():
         if not files:
             raise FileError(f"no {pattern} file of the {split} split below this folder", path=folder)
-        twice = [second for first, second in itertools.pairwise(files) if first.name == second.name]
+        twice = [
+            second for first, second in itertools.pairwise(files) if first.name.lower() == second.name.lower()
+        ]
         if twice:
             raise FileError(
                 f"{twice[0].name} is there twice below {folder}; give the folder of one copy", path=twice[0]

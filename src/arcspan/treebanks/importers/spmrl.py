@@ -1,9 +1,9 @@
 """The SPMRL 2013/2014 shared task: `.ptb` and `.conll` files of one language, split as distributed.
 
 Constituents and dependencies are both given. The tags of the `.ptb` files carry features (`NC##g=m|n=s##`),
-which are cut off together with function tags. A sentence that is not a pair of trees (other words, a cycle) is left
-out of both files and told. One whose heads have several roots cannot be learnt from and is left out of train; in dev
-and test it stays as it is, so that every sentence is in the scores.
+which are cut off together with function tags. A sentence whose files have different words is left out and reported.
+One whose heads do not form a tree (several roots, a cycle) cannot be learnt from and is left out of train; in dev and
+test it stays as it is, so that every sentence is in the scores.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Literal
 
 from arcspan.errors import FileError
+from arcspan.treebanks.conll import Heads
 from arcspan.treebanks.importers.penn import SPLITS, Imported, clean
 from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
 
 _FILE = re.compile(r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE)
-_FEATURES = re.compile(r"##.*?##")
+_FEATURES = re.compile(
+    r"(\([^\s()#]*)##\S*?##(?=\s)"
+)  # of a label or tag; a lemma among them may be a bracket
 
 
 def import_spmrl(
@@ -40,9 +43,18 @@ def import_spmrl(
     for split in SPLITS:
         brackets, conll = files[split]
         report = ReadingReport()
-        roots: Literal["one", "any"] = "one" if split == "train" else "any"
-        pairs = read_pairs(brackets, conll, mismatch="skip", report=report, roots=roots, empties="strip")
-        written = write_pairs(map(_clean, pairs), folder / f"{split}.ptb", folder / f"{split}.conllu")
+        heads: Heads = "tree" if split == "train" else "any"
+        pairs = read_pairs(
+            brackets,
+            conll,
+            mismatch="skip",
+            report=report,
+            heads=heads,
+            empties="strip",
+            edit=without_features,
+        )
+        cleaned = (Pair(clean(tree), arcs) for tree, arcs in pairs)
+        written = write_pairs(cleaned, folder / f"{split}.ptb", folder / f"{split}.conllu")
         imported.sentences[split] = written
         imported.left_out += report.problems
         if report.skipped > len(report.problems):
@@ -87,8 +99,10 @@ def find_files(
     return chosen
 
 
-def _clean(pair: Pair) -> Pair:
-    tree = pair.constituency
-    tags = tuple(_FEATURES.sub("", tag) for tag in tree.tags)
-    spans = tuple((i, j, _FEATURES.sub("", label)) for i, j, label in tree.spans)
-    return Pair(clean(tree._trusted(tree.words, tags, spans, tree._written)), pair.dependencies)
+def without_features(line: str) -> str:
+    """A line of a bracket file without the features of its labels and tags.
+
+    >>> without_features("(PONCT##s=w|lem=(## -LRB-)")
+    '(PONCT -LRB-)'
+    """
+    return _FEATURES.sub(r"\1", line)

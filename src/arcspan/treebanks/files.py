@@ -1,0 +1,85 @@
+"""Which files hold a treebank: a bracket file, a CoNLL file, both side by side, or one CoNLL-U file with both trees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from arcspan.errors import ArcspanError, FileError
+from arcspan.treebanks.streams import read_lines
+
+PathLike = str | os.PathLike[str]
+
+_BRACKET_NAMES = {".ptb", ".mrg", ".brackets", ".bracket", ".prd", ".tree", ".trees"}
+_CONLL_NAMES = {".conllu", ".conllup", ".conll", ".conllx"}
+
+
+class TreeFiles(NamedTuple):
+    """The files of one set of trees; one of the two may be missing."""
+
+    brackets: PathLike | None
+    conll: PathLike | None
+
+    def __str__(self) -> str:
+        return " + ".join(os.fspath(path) for path in self if path is not None)
+
+
+def named_kind(path: PathLike) -> Literal["brackets", "conll"] | None:
+    """What a file's name says of its content, by its last suffix that says anything.
+
+    >>> named_kind("a.ptb.conllu.xz"), named_kind("a.MRG"), named_kind("a.txt")
+    ('conll', 'brackets', None)
+    """
+    for suffix in reversed(Path(path).suffixes):
+        if suffix.lower() in _BRACKET_NAMES:
+            return "brackets"
+        if suffix.lower() in _CONLL_NAMES:
+            return "conll"
+    return None
+
+
+def kind_of(path: PathLike) -> Literal["brackets", "conll"]:
+    """Whether a file holds bracketed trees or CoNLL columns: by its name, else by its first line.
+
+    >>> kind_of("test.ptb.xz"), kind_of("test.conllu")
+    ('brackets', 'conll')
+    """
+    if (named := named_kind(path)) is not None:
+        return named
+    if Path(path).exists() and not Path(path).is_file():  # a look inside would be lost to the reader
+        raise FileError("a pipe is read once: its name must tell what is in it (.ptb or .conllu)", path=path)
+    for line in read_lines(path):
+        if line.strip():
+            return "brackets" if line.lstrip().startswith("(") else "conll"
+    raise FileError("the file is empty", path=path)
+
+
+def group_files(paths: Sequence[PathLike]) -> list[TreeFiles]:
+    """The files of a command line as sets of trees: all bracket files, all CoNLL files, or one of each per set.
+
+    >>> group_files(["g.ptb", "g.conllu", "p.ptb", "p.conllu"])[1].conll
+    'p.conllu'
+    >>> len(group_files(["g.ptb", "p.ptb"]))
+    2
+    """
+    kinds = [kind_of(path) for path in paths]
+    if len(set(kinds)) == 1:
+        return [TreeFiles(path, None) if kinds[0] == "brackets" else TreeFiles(None, path) for path in paths]
+    if len(paths) % 2:
+        raise ArcspanError(
+            "files come in pairs, a bracket file and a CoNLL file, or are all of one kind; "
+            f"here are {kinds.count('brackets')} bracket files and {kinds.count('conll')} CoNLL files"
+        )
+    groups = []
+    for k in range(0, len(paths), 2):
+        if kinds[k] == kinds[k + 1]:
+            raise FileError(
+                f"two {'bracket' if kinds[k] == 'brackets' else 'CoNLL'} files in a row where a bracket file "
+                f"and a CoNLL file should go together (with {os.fspath(paths[k])})",
+                path=paths[k + 1],
+            )
+        first, second = paths[k : k + 2] if kinds[k] == "brackets" else (paths[k + 1], paths[k])
+        groups.append(TreeFiles(first, second))
+    return groups
