@@ -2,10 +2,15 @@
 
     python benchmarks/serve_load.py --model BUNDLE          # 2,000 requests, 32 at once
     python benchmarks/serve_load.py --requests 200 --at-once 8 --json
+    python benchmarks/serve_load.py --requests 400 --stage throughput      # or: shares, attacks
 
 Starts a server of its own with 256 file descriptors, compares every answer with what a parser in this process says of
 the same words, and ends with exit code 1 where a check fails:
 
+throughput 32 clients that send one sentence after the other against `parser.stream` of the same sentences, by turns:
+           at least 0.8 of its sentences per second of processor time
+shares     4 honest clients beside one with 1,000 sentences per request and one with constraints that contradict each
+           other (800 forbidden arcs in 40 words): the honest 99th percentile is under 0.3 seconds
 answers    every honest request, and every question for /health, is answered 200, with the trees of its own words
 latency    the 95th percentile is under 10 times the median
 memory     the most resident memory in the second half of the requests is less than 10% (or 32 MB) above the first's
@@ -21,7 +26,10 @@ import argparse
 import contextlib
 import http.client
 import json
+import os
 import random
+import re
+import selectors
 import signal
 import socket
 import statistics
@@ -30,9 +38,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from arcspan import load
@@ -50,6 +59,8 @@ TAILS = [
 ]
 HEADERS = {"Content-Type": "application/json"}
 GRACE = 5.0
+SHARE, PATIENCE = 0.8, 0.3  # least throughput against the stream's; most seconds for honest clients
+ROUNDS = 3  # of the stream and the server by turns
 FILES = 256  # file descriptors of the server
 HALF_OPEN = 300  # connections that send half a head or half a body, or nothing
 HALVES = (
@@ -81,6 +92,15 @@ ATTACKS: dict[str, tuple[bytes, int, set[int]]] = {
         {413, 503},
     ),
 }
+
+
+BULK = json.dumps({"words": [["Logic", "plays", "a", "maximal", "role", "here", "."]] * 1_000}).encode()
+CONFLICT = json.dumps(
+    {
+        "words": ["Logic", "plays"] * 20,
+        "forbid": [["arc", h, m] for m in range(1, 41) for h in range(21) if h != m][:800],
+    }
+).encode()
 
 
 @dataclass
@@ -126,6 +146,98 @@ def ask(connection: http.client.HTTPConnection, words: list[str]) -> tuple[int, 
     connection.request("POST", "/parse", json.dumps({"words": words}), HEADERS)
     answer = connection.getresponse()
     return answer.status, json.loads(answer.read())
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    """Processor time of the server (Linux)."""
+    with open(f"/proc/{process.pid}/stat", encoding="ascii") as status:
+        fields = status.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def ask_quickly(port: int, bodies: list[bytes], at_once: int) -> None:
+    """Send all bodies on so many connections with as little work as possible for the client."""
+    head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    waiting = iter([head % len(body) + body for body in bodies])
+    with selectors.DefaultSelector() as selector:
+        for request in islice(waiting, at_once):
+            client = socket.create_connection(("127.0.0.1", port))
+            client.sendall(request)
+            selector.register(client, selectors.EVENT_READ, bytearray())
+        while selector.get_map():
+            for key, _ in selector.select():
+                client, answer = key.fileobj, key.data
+                answer += client.recv(1 << 20)
+                found = re.match(
+                    rb"HTTP/1.1 200.*?content-length: (\d+).*?\r\n\r\n", answer, re.DOTALL | re.IGNORECASE
+                )
+                if not found or len(answer) < found.end() + int(found[1]):
+                    continue
+                answer.clear()
+                if request := next(waiting, None):
+                    client.sendall(request)
+                else:
+                    selector.unregister(client)
+                    client.close()
+
+
+def throughput(
+    parser: Any, process: subprocess.Popen[str], port: int, numbers: list[int], at_once: int
+) -> Any:
+    """Sentences per second, and per second of processor time, of the server and of the stream."""
+    sentences = [sentence(number) for number in numbers]
+    bodies = [json.dumps({"words": words}).encode() for words in sentences]
+    ask_quickly(port, bodies[:50], at_once)
+    taken = [0.0] * 4
+    for _ in range(ROUNDS):
+        begun, used = time.perf_counter(), time.process_time()
+        for _ in parser.stream(sentences):
+            pass
+        middle, then = time.perf_counter(), time.process_time()
+        server = cpu_seconds(process)
+        ask_quickly(port, bodies, at_once)
+        ended = time.perf_counter()
+        for place, seconds in enumerate(
+            (then - used, cpu_seconds(process) - server, middle - begun, ended - middle)
+        ):
+            taken[place] += seconds
+    count = ROUNDS * len(numbers)
+    return {
+        "ms of processor, stream": round(1000 * taken[0] / count, 2),
+        "ms of processor, server": round(1000 * taken[1] / count, 2),
+        "server / stream by processor time": round(taken[0] / taken[1], 3),
+        "sentences per second, stream": round(count / taken[2]),
+        "sentences per second, server": round(count / taken[3]),
+        "server / stream by the clock": round(taken[2] / taken[3], 3),
+    }
+
+
+def shares(port: int, numbers: list[int], hostile: Sequence[bytes]) -> list[float]:
+    """Seconds of 4 honest clients, sorted, while others send hostile bodies again and again."""
+    over = threading.Event()
+
+    def flood(body: bytes) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while not over.is_set():
+            connection.request("POST", "/parse", body, HEADERS)
+            connection.getresponse().read()
+
+    def honest(own: list[int]) -> list[float]:
+        connection, found = http.client.HTTPConnection("127.0.0.1", port, timeout=60), []
+        for number in own:
+            begun = time.perf_counter()
+            ask(connection, sentence(number))
+            found.append(time.perf_counter() - begun)
+        return found
+
+    with ThreadPoolExecutor(4 + len(hostile)) as clients:
+        flooding = [clients.submit(flood, body) for body in hostile]
+        answered = [clients.submit(honest, numbers[place::4]) for place in range(4)]
+        found = sorted(seconds for one in answered for seconds in one.result())
+        over.set()
+        for one in flooding:
+            one.result()
+    return found
 
 
 def resident(process: subprocess.Popen[str]) -> int:
@@ -283,28 +395,20 @@ def stop_under_load(
     return outcome
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--model", help="a bundle; the English model inside the package if none is named")
-    parser.add_argument("--requests", type=int, default=2_000)
-    parser.add_argument("--at-once", type=int, default=32)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    given = parser.parse_args()
-
+def attacked(given: argparse.Namespace, parser: Any, process: Any, port: int) -> tuple[Any, Any]:
+    """Figures of the load under attack and of the stop, and which checks failed."""
     numbers = list(range(given.requests))
-    parses = load(given.model).pipe([sentence(number) for number in numbers])
+    parses = parser.pipe([sentence(number) for number in numbers])
     expected = {
         number: parse.brackets() + parse.conllu() for number, parse in zip(numbers, parses, strict=True)
     }
-    with serving(given.model) as (process, port):
-        with attack(port) as answers:
-            begun = time.perf_counter()
-            outcome = run_load(port, numbers, given.at_once, expected, process)
-            seconds = time.perf_counter() - begun
-            met = {name: dict(one) for name, one in answers.items()}
-            last = stop_under_load(process, port, given.at_once, expected)
-        code = process.wait(60)
-
+    with attack(port) as answers:
+        begun = time.perf_counter()
+        outcome = run_load(port, numbers, given.at_once, expected, process)
+        seconds = time.perf_counter() - begun
+        met = {name: dict(one) for name, one in answers.items()}
+        last = stop_under_load(process, port, given.at_once, expected)
+    code = process.wait(60)
     median = statistics.median(outcome.seconds)
     p95 = statistics.quantiles(outcome.seconds, n=20)[18]
     half = len(outcome.memory) // 2
@@ -312,7 +416,7 @@ def main() -> int:
     figures: dict[str, Any] = {
         "requests": len(outcome.seconds),
         "at once": given.at_once,
-        "requests a second": round(len(outcome.seconds) / seconds, 1),
+        "requests per second": round(len(outcome.seconds) / seconds, 1),
         "median ms": round(1000 * median, 1),
         "p95 ms": round(1000 * p95, 1),
         "slowest ms": round(1000 * max(outcome.seconds), 1),
@@ -332,13 +436,43 @@ def main() -> int:
         "attacks": [name for name, one in met.items() if not set(one) <= ATTACKS[name][2]],
         "SIGTERM": last.wrong[:5] or code != 0 or last.ended > GRACE + 0.5,
     }
+    return figures, failures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", help="a bundle; the English model inside the package if none is named")
+    parser.add_argument("--requests", type=int, default=2_000)
+    parser.add_argument("--at-once", type=int, default=32)
+    parser.add_argument("--stage", choices=("throughput", "shares", "attacks"), help="one stage only")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    given = parser.parse_args()
+
+    own = load(given.model)
+    figures: dict[str, Any] = {}
+    failures: dict[str, Any] = {}
+    with serving(given.model) as (process, port):
+        numbers = list(range(min(given.requests, 400)))
+        if given.stage in (None, "throughput"):
+            figures |= throughput(own, process, port, numbers, given.at_once)
+            failures["throughput"] = figures["server / stream by processor time"] < SHARE
+        if given.stage in (None, "shares"):
+            for name, hostile in {"alone": [], "beside hostile clients": [BULK, CONFLICT]}.items():
+                seconds = shares(port, numbers, hostile)
+                for what, place in {"median": 0.5, "p99": 0.99}.items():
+                    figures[f"honest {what} ms, {name}"] = round(1000 * seconds[int(place * len(seconds))], 1)
+            failures["shares"] = seconds[int(0.99 * len(seconds))] >= PATIENCE
+        if given.stage in (None, "attacks"):
+            more, failed = attacked(given, own, process, port)
+            figures |= more
+            failures |= failed
     if given.json:
         print(json.dumps({**figures, "failed": {name: what for name, what in failures.items() if what}}))
     else:
         for name, value in figures.items():
-            print(f"{name:32}{value!s:>12}")
+            print(f"{name:36}{value!s:>12}")
         for name, what in failures.items():
-            print(f"{name:32}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}")
+            print(f"{name:36}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}")
     return 1 if any(failures.values()) else 0
 
 

@@ -93,6 +93,9 @@ def test_what_takes_longer_costs_more() -> None:
     assert plain < more[0].cost < more[1].cost < more[2].cost
     assert plain < task(*words, confidence=True).cost
     assert task(*words * 10).cost > 20 * plain
+    forbid = [("arc", h, m) for m in range(1, 26) for h in range(1, 26) if h != m]
+    few, some, many = (task(*words, forbid=forbid[:count]).cost for count in (1, 20, 600))
+    assert few < some < many
 
 
 def test_long_words_cost_more() -> None:

@@ -32,6 +32,7 @@ from arcspan.serving.settings import Settings
 log = logging.getLogger("arcspan.serving")
 
 LONG_TEXT = 10_000  # characters
+MOST_SEARCHES = 64  # for constraints that contradict each other
 LONG = 250.0  # sentences that cost this or more have a queue, and threads, of their own
 
 
@@ -49,8 +50,11 @@ class Task:
         words, query = self.sentence.words, self.query
         n = len(words)
         reading = sum(min(max(4, len(word)), 16) for word in words) / 4  # long words have many pieces
-        trees = reading + 3 * n * (n / 100) ** 2
-        return 1 + trees * (1 if query.plain else 4) + (n + 20) * (query.k or 1) * self.pictures
+        search = 3 * n * (n / 100) ** 2
+        # Constraints that contradict each other are named, which takes a search for each, up to a limit.
+        searches = min(len(query.require) + len(query.forbid), MOST_SEARCHES)
+        parsing = (reading + search) * (1 if query.plain else 4) + (1 + search) * searches / 4
+        return 1 + parsing + (n + 20) * (query.k or 1) * self.pictures
 
 
 class Job:
