@@ -18,7 +18,6 @@ import pytest
 
 import arcspan
 from arcspan.cli import run
-from arcspan.cli.reading import LONGEST, items_of
 from arcspan.parser import Parser
 from arcspan.treebanks import read_brackets, read_conllu
 
@@ -347,8 +346,8 @@ def test_without_resume_a_run_begins_anew(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"Ada sees Kurt.\n\xff\n", "in.txt:2: byte 0xff is not UTF-8"),
-        (b"Ada sees Kurt.\n\xc3", "in.txt:2: the last character is cut off"),
+        (b"Ada sees Kurt.\n\xff\n", "in.txt:2: byte 0xff (byte 1 of the line) is not UTF-8"),
+        (b"Ada sees Kurt.\n\xc3", "in.txt:2: byte 0xc3 (byte 1 of the line) is not UTF-8"),
         (b"Ada sees\x00 Kurt.\n", "in.txt:1: a zero byte"),
         ("Ada".encode("utf-16"), "in.txt:1: the file is in UTF-16"),
         (gzip.compress(os.urandom(2000).hex().encode())[:-500], "damaged or cut off"),
@@ -418,13 +417,30 @@ def test_a_small_memory_limit_marks_long_sentences(parse: Parse, tmp_path: Path)
     assert error == "sentences parsed in pieces, since their charts need more than --memory: 1\n"
 
 
-def test_a_paragraph_without_end_is_read_in_parts() -> None:
-    text = "a dog " * (LONGEST // 4)
-    items = list(items_of([text[k : k + 9999] for k in range(0, len(text), 9999)], "text"))
-    assert len(items) == 2
-    assert "".join(str(item.content) for item in items) == text
-    assert items[1].start == len(str(items[0].content))
-    assert str(items[0].content).endswith("dog ") or str(items[0].content).endswith("a ")
+def test_the_command_line_splits_a_text_as_the_api_does(
+    parse: Parse, tmp_path: Path, toy_bundle: Path
+) -> None:
+    """Long lines, white space after a block of bytes, and byte order marks inside the first line did not."""
+    path = tmp_path / "in.txt"
+    text = (
+        "\ufeff"
+        + "Ada sees a dog . " * 13_000
+        + "Kurt\n"
+        + " " * 70_000
+        + "sees Ada\ufeffx .\n"
+        + " " * 70_000
+        + "\nEnd ."
+    )
+    path.write_text("\ufeff" + text, encoding="utf-8")
+    code, out, _ = parse(path, "-f", "json")
+    found = [json.loads(line) for line in out.splitlines()]
+    expected = arcspan.load(toy_bundle)(text)
+    assert code == 0 and len(found) == len(expected) > 13_000
+    assert [one["words"] for one in found] == [list(one.words) for one in expected]
+    assert [one["paragraph"] for one in found] == [one.paragraph for one in expected]
+    assert [one["offsets"] for one in found] == [
+        [list(place) for place in one.offsets or ()] for one in expected
+    ]
 
 
 def test_the_input_is_not_overwritten(parse: Parse, tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ import pyarrow.parquet as pq
 import ray
 
 from arcspan.cli import run
-from arcspan.cli.reading import Item, items_of, lines_of
+from arcspan.cli.reading import Item, items_of
 from arcspan.cli.writing import write_items
 from arcspan.integrations.parquet import parse_column
 from arcspan.integrations.ray import ParseBatches, run_shards
 from arcspan.integrations.shards import Done, Shard, find_shards, sweep
 from arcspan.parser import Parser
+from arcspan.treebanks.streams import read_text
 from tests.toy import toy_pairs
 
 SENTENCES = [" ".join(pair.constituency.words[:-1]).capitalize() + "." for pair in toy_pairs(60)]
@@ -100,7 +101,7 @@ def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
 
 def dies_once(parser: Parser, shard: Shard, *, victim: str, mark: Path) -> Done:
     """Parse a shard; the worker that gets the victim first is killed when it has written some of it."""
-    items = items_of(lines_of(shard.source), "text")
+    items = items_of(read_text(shard.source), "text", lambda: parser.segmenter)
     if os.path.basename(shard.source) == victim and not mark.exists():
         mark.touch()
         items = killed_after(items, 700)
@@ -124,7 +125,9 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
     assert {one.shard: one.sentences for one in done} == dict(zip(shards, [15, 720, 15, 15], strict=True))
     for shard in shards:
         again = tmp_path / "again.conllu"
-        write_items(parser, items_of(lines_of(shard.source), "text"), "conllu", str(again))
+        write_items(
+            parser, items_of(read_text(shard.source), "text", lambda: parser.segmenter), "conllu", str(again)
+        )
         assert again.read_bytes() == Path(shard.target).read_bytes()
 
 

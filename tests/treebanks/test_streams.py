@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from arcspan.errors import FileError
-from arcspan.treebanks.streams import open_output, read_lines
+from arcspan.treebanks import streams
+from arcspan.treebanks.streams import open_output, read_lines, read_text
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress], ids=["plain", "gzip", "xz"])
@@ -120,3 +121,42 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert os.read(reader, 100) == b"through"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+def test_a_line_that_is_too_long_is_refused_with_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line of 300 MB in a small archive was joined block by block, each time from its beginning."""
+    monkeypatch.setattr(streams, "LONGEST_LINE", 1_000_000)
+    path = tmp_path / "a.conllu.gz"
+    path.write_bytes(gzip.compress(b"short\n" + b" " * 50_000_000))
+    tracemalloc.start()
+    with pytest.raises(FileError, match=r"a\.conllu\.gz:2: a line of more than 1,000,000 characters"):
+        list(read_lines(path))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def test_an_xz_file_of_several_streams_is_read_and_trailing_bytes_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.xz"
+    path.write_bytes(lzma.compress(b"one\n") + b"\x00" * 8 + lzma.compress(b"two\n" * 500_000) + b"\x00" * 4)
+    assert sum(1 for _ in read_lines(path)) == 500_001
+    for more in (b"garbage", b"\x00\x00\x00\x00garbage", lzma.compress(b"three")[:20]):
+        path.write_bytes(lzma.compress(b"one\n") + more)
+        with pytest.raises(FileError, match=r"a\.xz: the compressed file is damaged or cut off"):
+            list(read_lines(path))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_a_text_is_the_same_in_whatever_blocks_it_arrives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(streams, "_BLOCK", size)
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeff\ufeffé\r\n\ufeff漢字 \n\nend".encode())
+    assert "".join(read_text(path)) == "\ufeffé\r\n\ufeff漢字 \n\nend"
+    assert list(read_lines(path)) == ["\ufeffé", "\ufeff漢字 ", "", "end"]
+    path.write_bytes("é\nab漢".encode() + b"\xff")
+    with pytest.raises(FileError, match=r"a\.txt:2: byte 0xff \(byte 6 of the line\) is not UTF-8"):
+        list(read_text(path))

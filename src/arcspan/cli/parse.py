@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
@@ -19,6 +18,7 @@ from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from arcspan.cli.reading import Item
+    from arcspan.parser import Parser
 
 INPUTS = ("text", "lines", "words", "conllu", "brackets")
 FORMATS = {
@@ -211,7 +211,7 @@ def command(
     parser = load(model, threads=threads, memory_limit=memory)
     if asked["k"] and not parser.predictor.joint:
         raise ArcspanError("-k needs a model that finds both trees at once: this one finds each by itself")
-    kind, items = _items(source or "", path, kind)
+    kind, items = _items(parser, source or "", path, kind)
     slow = path is not None and (path == "-" or not os.path.isfile(path))
     writing = Writing(parser, form, slow=slow, **asked)
     is_plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
@@ -258,18 +258,18 @@ def _check(form: str, output: str, packed: bool, resume: bool, confidence: bool)
         raise ArcspanError(f"{Path(output).parent}: no such folder")
 
 
-def _items(text: str, path: str | None, kind: str | None) -> tuple[str, Iterator[Item]]:
-    """The kind of the input, as given or recognised, and what is in it."""
-    from arcspan.cli.reading import items_of, lines_of, recognised
-    from arcspan.treebanks.streams import name_of
+def _items(parser: Parser, text: str, path: str | None, kind: str | None) -> tuple[str, Iterator[Item]]:
+    """The kind of the input, as given or recognised, and the sentences in it."""
+    from arcspan.cli.reading import items_of, recognised
+    from arcspan.treebanks.streams import name_of, read_text
 
-    lines: Iterator[str] = io.StringIO(text) if path is None else lines_of(path)
+    pieces = iter((text,)) if path is None else read_text(path)
     if kind is None and path is not None:
-        kind, lines = recognised(lines)
+        kind, pieces = recognised(pieces)
         kind = _named_kind(path) or kind
         if kind != "text":
             note(f"{name_of(path)}: looks like {kind}: its words are parsed (--input text takes it as prose)")
-    return kind or "text", items_of(lines, kind or "text", path or "-")
+    return kind or "text", items_of(pieces, kind or "text", lambda: parser.segmenter, path or "-")
 
 
 def _named_kind(path: str) -> str | None:

@@ -70,14 +70,15 @@ def parse_shards(
 
 def parse_shard(parser: Parser, shard: Shard, *, form: str, kind: str | None, column: str) -> Done:
     """Parse one file into another, as `arcspan parse` without an engine does."""
-    from arcspan.cli.reading import Item, items_of, lines_of, recognised
+    from arcspan.cli.reading import Item, items_of, recognised
     from arcspan.cli.writing import write_items
     from arcspan.integrations.shards import Done
+    from arcspan.treebanks.streams import read_text
 
     source, target = shard
     if not source.endswith(".parquet"):
-        found, lines = (kind, lines_of(source)) if kind else recognised(lines_of(source))
-        items = items_of(lines, found, source)
+        found, pieces = (kind, read_text(source)) if kind else recognised(read_text(source))
+        items = items_of(pieces, found, lambda: parser.segmenter, source)
         if form != "parquet":
             return Done(shard, *write_items(parser, items, form, target))
         from arcspan.integrations.parquet import parse_contents
@@ -87,7 +88,12 @@ def parse_shard(parser: Parser, shard: Shard, *, form: str, kind: str | None, co
 
     if form == "parquet":
         return Done(shard, *parse_column(parser, source, target, column))
-    rows = (Item(content, 0) for contents, _ in read_column(source, column) for content in contents)
+    rows = (
+        Item(one)
+        for contents, _ in read_column(source, column)
+        for content in contents
+        for one in (parser.split(content) if isinstance(content, str) else [content])
+    )
     return Done(shard, *write_items(parser, rows, form, target))
 
 

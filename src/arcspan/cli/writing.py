@@ -162,7 +162,7 @@ class Writing:
             return
         if self.slow:  # parse what is there
             for arrived in as_they_come(items, READ_AHEAD):
-                found = self.parser.stream(map(self._content, arrived), READ_AHEAD, **self.asked)
+                found = self.parser.stream([item.content for item in arrived], READ_AHEAD, **self.asked)
                 yield from zip(arrived, found, strict=True)
             return
         under_way: list[Item] = []
@@ -170,28 +170,16 @@ class Writing:
         def contents() -> Iterator[Any]:
             for item in items:
                 under_way.append(item)
-                yield self._content(item)
+                yield item.content
 
         for parses in self.parser.stream(contents(), READ_AHEAD, **self.asked):
             yield under_way.pop(0), parses
 
-    def _content(self, item: Item) -> Any:
-        """What the parser is given: an item's text or words, or a line's words as one sentence."""
-        if not item.alone or not isinstance(item.content, str):
-            return item.content
-        (sentence,) = self.parser.split(item.content, one_sentence=True)
-        return sentence
-
     def _constrained(self, items: list[Item]) -> tuple[Item, list[Parse]]:
-        found = []
-        for item in items:
-            content = self._content(item)
-            own = self.parser.split(content) if isinstance(content, str) else [content]
-            found += [(item, one) for one in own]
-        if len(found) != 1:
-            raise ArcspanError(f"--require and --forbid are about one sentence, but here are {len(found)}")
-        ((item, sentence),) = found
-        (parses,) = self.parser.stream([sentence], require=self.require, forbid=self.forbid, **self.asked)
+        if len(items) != 1:
+            raise ArcspanError(f"--require and --forbid are about one sentence, but here are {len(items)}")
+        (item,) = items
+        (parses,) = self.parser.stream([item.content], require=self.require, forbid=self.forbid, **self.asked)
         if parses[0].error is not None:
             raise ArcspanError(parses[0].error)
         return item, parses
@@ -219,9 +207,6 @@ class Writing:
         if self.confidence:
             sure = parse.confidence
             found["confidence"] = None if sure is None else sure.to_dict()
-        if found["offsets"] is not None:
-            # Offsets count from the beginning of the input, not of the paragraph.
-            found["offsets"] = [[start + item.start, end + item.start] for start, end in found["offsets"]]
         return json.dumps(found, ensure_ascii=False) + "\n"
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from arcspan.errors import FileError, MissingExtraError
 from arcspan.files import atomic_write
-from arcspan.parser import Parse, Parser
+from arcspan.parser import Input, Parse, Parser
 
 try:
     import pyarrow as pa
@@ -84,7 +84,7 @@ def parse_column(parser: Parser, source: str, target: str, column: str = "text")
     return _write(target, _parsed(parser, read_column(source, column)))
 
 
-def parse_contents(parser: Parser, contents: Iterable[str | list[str]], target: str) -> tuple[int, int]:
+def parse_contents(parser: Parser, contents: Iterable[Input], target: str) -> tuple[int, int]:
     """Parse texts or lists of words into a Parquet file; each is a row. Returns what `parse_column` does."""
     source = iter(contents)
     chunks = iter(lambda: list(islice(source, ROWS)), [])

@@ -25,14 +25,14 @@ class BaseSegmenter(ABC):
     def tokens(self, block: str) -> list[list[Token]]:
         """The sentences of a block, each a list of tokens that has at least one."""
 
-    def split(self, text: str, *, one_sentence: bool = False) -> list[Sentence]:
-        """The sentences of a text, none where it has no words; `one_sentence`: all of it is one."""
+    def split(self, text: str, *, one_sentence: bool = False, start: int = 0) -> list[Sentence]:
+        """The sentences of a text, none where it has no words; `one_sentence`: all of it is one, begun at `start`."""
         if not isinstance(text, str):
             raise ArcspanError(f"a text is needed, not {type(text).__name__}: {text!r}")
         if not one_sentence:
             return list(self.stream([text]))
         found = [token for sentence in self.tokens(blank_mark(text)) for token in sentence]
-        return [Sentence.of(text, found)] if found else []
+        return [Sentence.of(text, found, shift=start)] if found else []
 
     def stream(self, pieces: Iterable[str]) -> Iterator[Sentence]:
         """The sentences of a text that comes in pieces; offsets are those in the whole text."""

@@ -21,6 +21,7 @@ class Expansions:
         self, table: Mapping[str, Words], prefixes: Mapping[str, Words], suffixes: Mapping[str, Words]
     ):
         self.table, self.prefixes, self.suffixes = table, prefixes, suffixes
+        self._longest = max(map(len, (*prefixes, *suffixes)), default=0)
 
     @classmethod
     def learn(cls, examples: Iterable[tuple[str, Words]]) -> Expansions:
@@ -62,7 +63,7 @@ class Expansions:
         return (words[0][:1].upper() + words[0][1:], *words[1:]) if form[0].isupper() else words
 
     def _by_rule(self, form: str) -> Words | None:
-        for cut in range(1, len(form)):
+        for cut in range(max(1, len(form) - self._longest), len(form)):
             if found := self.suffixes.get(form[cut:]):
                 return form[:cut] + found[0], *found[1:]
             if found := self.prefixes.get(form[:-cut]):

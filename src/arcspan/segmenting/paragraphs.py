@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from arcspan.segmenting.sentence import Offsets
 
-LONGEST = 200_000  # characters of a paragraph that are looked at together
+LONGEST = 200_000  # characters of a paragraph that are held at once
 
-# A blank line: line breaks with nothing but space between them. \r\n is one line break.
 _SPACE = r"[^\S\r\n\x85\u2028]"
-_LINE = r"(?:\r\n|\r(?!\n)|[\n\x85\u2028])"
-_BLANK_LINE = re.compile(rf"{_LINE}{_SPACE}*{_LINE}\s*|[\f\u2029]\s*")
+_LINE = r"(?:\r\n|\r(?!\n)|[\n\x85\u2028])"  # a line break
+# What ends a paragraph: a blank line, a form feed, a paragraph separator. `open`: what may turn out to be a blank line
+# when more of the text is there. The bound on spaces bounds how much text has to be held to know.
+_GAP = re.compile(rf"{_LINE}{_SPACE}{{0,{LONGEST}}}(?:{_LINE}|(?P<open>\Z))|[\f\u2029]")
 _VISIBLE = re.compile(r"\S")
 
 
@@ -38,36 +38,45 @@ def paragraphs(pieces: Iterable[str]) -> Iterator[Part]:
     >>> [part.text for part in paragraphs(["One\n", "two\n", "\nthr", "ee"])]
     ['One\ntwo', 'three']
     """
-    text, shift, begin, first = "", 0, 0, True
-    for piece in chain(pieces, (None,)):
-        searched = len(text[begin:].rstrip())  # no blank line begins before this
-        text, shift, begin = text[begin:] + (piece or ""), shift + begin, 0
-        if shift == 0:
-            text = blank_mark(text)
-        gap = _BLANK_LINE.search(text, searched)
-        while begin < len(text):
-            whole = gap is not None and gap.end() < len(text)  # a gap at the end may go on in the next piece
-            stop = gap.start() if gap and (whole or piece is None) else len(text) if piece is None else None
-            limit = begin + LONGEST
-            if stop is not None and stop <= limit:
-                yield Part(shift + begin, text[begin:stop], first, True)
-                begin, first = (gap.end() if gap else len(text)), True
-                gap = _BLANK_LINE.search(text, begin)
-            elif stop is not None or _VISIBLE.search(text, limit):
-                yield Part(shift + begin, text[begin:limit], first, False)
-                begin, first = limit, False
-            else:
+    text, shift, begin, first = (
+        "",
+        0,
+        0,
+        True,
+    )  # text[begin:] is to be done; text[0] is the shift-th character
+    searched, inside = 0, True  # no gap begins before text[searched]; `inside` a paragraph or a gap
+    for piece in pieces:
+        text, shift, searched, begin = text[begin:], shift + begin, searched - begin, 0
+        text += piece if shift or text else blank_mark(piece)
+        while True:
+            if not inside:
+                visible = _VISIBLE.search(text, begin)
+                begin = searched = visible.start() if visible else len(text)
+                inside = visible is not None
+            gap = _GAP.search(text, searched)
+            searched = gap.start() if gap else len(text)
+            while searched > begin + LONGEST:
+                yield Part(shift + begin, text[begin : begin + LONGEST], first, False)
+                begin, first = begin + LONGEST, False
+            if gap is None or gap["open"] is not None:
                 break
+            if searched > begin:
+                yield Part(shift + begin, text[begin:searched], first, True)
+            begin, first, inside = gap.end(), True, False
+    while begin < len(text):
+        end = begin + LONGEST
+        yield Part(shift + begin, text[begin:end], first, end >= len(text))
+        begin, first = end, False
 
 
 # A list: it begins a paragraph with a mark, and each line with such a mark is an item of its own.
-_MARK = rf"{_SPACE}*(?:\d{{1,2}}[.)]|[-*•‣▪]){_SPACE}"
+_MARK = rf"(?:\d{{1,2}}[.)]|[-*•‣▪]){_SPACE}"
 _LIST = re.compile(rf"\s*{_MARK}")
-_NEXT_ITEM = re.compile(rf"{_LINE}(?={_MARK})")
+_NEXT_ITEM = re.compile(rf"{_LINE}(?={_SPACE}*{_MARK})")
 # Lines that are not running text: fields of the head of a letter ("From: ..."), and rows of a table, whose
 # cells are set apart by tabs or bars. Two of a kind, one below the other, are two sentences.
 _ALONE = re.compile(
-    r"[^\S\n]*(?:(?P<field>[A-Z][\w-]{1,20}(?: [\w-]{1,20})?:[^\S\n])|(?P<row>[^\n\t|]*(?:\S\t+\S|\|[^|\n]*\|)))"
+    r"[^\S\n]*(?=\S)(?:(?P<field>[A-Z][\w-]{1,20}(?: [\w-]{1,20})?:[^\S\n])|(?P<row>[^\n\t|]*(?:\S\t+\S|\|[^|\n]*\|)))"
 )
 
 

@@ -18,7 +18,7 @@ from arcspan.trees import ConstituencyTree
 _BRACKET = re.compile(r"[()]")
 # A wrapper never stands inside a tree: one at the start of a line shows that the tree before it was not
 # closed.
-_WRAPPER = re.compile(r"\(\s*(?:(?:TOP|ROOT|S1|VROOT)?\s*\()")
+_WRAPPER = re.compile(r"\(\s*(?:(?:TOP|ROOT|S1|VROOT)\s*)?\(")
 
 
 class Unit(NamedTuple):
