@@ -11,7 +11,7 @@ import torch
 
 from arcspan.distributions import LexicalizedTrees
 from arcspan.errors import TreeError
-from arcspan.neural.losses import Gold, Nodes, StructureLoss, with_intermediate
+from arcspan.neural.losses import IGNORE, Gold, Nodes, StructureLoss, with_intermediate
 from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts, pairs
 from arcspan.prediction.scores import Scores, search
 from arcspan.training.instances import Indexer, make_sentence, take_inventories
@@ -57,6 +57,7 @@ def gold_of(tree: Tree, joint: bool = True) -> Gold:
         relations=zeros,
         answers={"tag": zeros, "upos": zeros},
         chains=[{(i, j): 0 for i, j, _ in nodes}],
+        unlabelled=np.zeros(1, dtype=np.int64),
         joint=np.array([joint]),
         hidden=np.array([False]),
         has_arcs=np.array([True]),
@@ -315,6 +316,51 @@ def test_hidden_layers_are_maximised_or_summed_over_all_trees_that_agree(
             assert sum(label > 0 for label in at.values()) == len(brackets)
         else:
             assert len(nodes.b) == 0
+
+
+@pytest.mark.parametrize("spans", [True, False])
+@pytest.mark.parametrize("system", ["joint1o", "joint2o", "mtl"])
+@pytest.mark.parametrize("loss", ["margin", "crf"])
+def test_unknown_heads_and_spans_are_maximised_or_summed_over(spans: bool, system: str, loss: str) -> None:
+    """Two of five heads are known, and with `spans` one constituent."""
+    n = 5
+    scores = random_scores(n, 17, system == "joint2o")
+    trees = all_trees(n)
+    for gold in trees[::100]:
+        brackets = [node[:2] for node in gold[0] if node[1] - node[0] == 3][:1] if spans else []
+        heads = np.array([h if m in (2, 4) else -1 for m, h in enumerate(gold[1], 1)])
+        known = "spans and arcs" if brackets else "arcs"
+        partial = with_hidden(gold, brackets, known).__dict__ | {"heads": heads}
+        partial |= {"chains": [dict.fromkeys(brackets, 1)] if brackets else [None]}
+        partial |= {"unlabelled": np.array([IGNORE])}
+        expected = torch.zeros(())
+        layers = [scores] if system != "mtl" else [Scores(None, arc=scores.arc)]
+        if system == "mtl" and brackets:
+            layers.append(Scores(None, scores.span))
+        for layer in layers:
+            # Of trees that differ only in the other layer, one counts.
+            alike = {tree[1] if layer.span is None else tuple(x[:2] for x in tree[0]): tree for tree in trees}
+            found = [(tree, score(tree, layer)) for tree in (trees if layer is scores else alike.values())]
+            far = [
+                sum(h not in (-1, own) for h, own in zip(heads, tree[1], strict=True))
+                * (layer.arc is not None)
+                + sum(any(crosses(node[:2], b) for b in brackets) for node in tree[0])
+                * (layer.span is not None)
+                for tree, _ in found
+            ]
+            values = torch.stack([value for _, value in found])
+            right = values[torch.tensor(far) == 0]
+            if loss == "crf":
+                expected = expected + values.logsumexp(0) - right.logsumexp(0)
+            else:
+                expected = expected + (values + torch.tensor(far)).max() - right.max()
+        got, nodes = StructureLoss(system, loss)(scores, Gold(**partial))
+        assert got.item() == pytest.approx(expected.item(), abs=2e-4)
+        parts = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
+        gradients = [torch.autograd.grad(one, parts, materialize_grads=True) for one in (got, expected)]
+        for mine, wanted in zip(*gradients, strict=True):
+            torch.testing.assert_close(mine, wanted, atol=1e-3, rtol=1e-3)
+        assert sorted(set(nodes.labels.tolist())) == ([IGNORE, 1] if brackets else [])
 
 
 def test_a_gold_layer_that_no_tree_agrees_with_is_an_error_that_names_the_sentence() -> None:

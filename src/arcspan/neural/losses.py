@@ -6,7 +6,8 @@ outside autograd, and then the scores of its parts and of the gold tree's are ga
 Where a sentence has one gold layer only, the other is a hidden variable: in place of the gold tree stands the best tree
 that agrees with the gold layer (of a d-tree: all other arcs are forbidden; of a c-tree: all spans that cross its
 brackets), and in place of the gold tree's score in the likelihood the sum over all such trees. The same goes for the
-binarization of a c-tree, and for two layers that do not fit each other: each is learnt once, with the other hidden.
+binarization of a c-tree, for two layers that do not fit each other (each is learnt once, with the other hidden), and
+for partial trees: a word whose head is not known may have any, a node without a known label teaches none.
 
 A gold tree outside the search space would make the margin negative without bound, and training diverge: the
 margin of every sentence is checked to be at least zero. All sums over trees are in single precision.
@@ -38,7 +39,9 @@ class Gold:
 
     nodes       (i, j, head) of the binarized trees, pre-order, and their labels; none where the tree is hidden
     chains      of each sentence with constituents: (i, j) -> its label; None without
-    word_b, ... words in order; `answers` has what is said of them, by output. Heads are 0 without dependencies
+    word_b, ... words in order; `answers` has what is said of them, by output. Heads are 0 without dependencies, -1
+                where they are not known
+    unlabelled  of each sentence: the label of nodes that are no constituents, 0, or IGNORE where this is not known
     joint       which sentences have compatible trees, and are learnt as l-trees
     hidden      which have something hidden: a layer, the binarization, or each layer from the other
     has_arcs    which have dependencies;  projective: d-trees that the search can reach
@@ -55,6 +58,7 @@ class Gold:
     relations: np.ndarray
     answers: dict[str, np.ndarray]
     chains: list[dict[tuple[int, int], int] | None]
+    unlabelled: np.ndarray
     joint: np.ndarray
     hidden: np.ndarray
     has_arcs: np.ndarray
@@ -151,9 +155,13 @@ class StructureLoss:
                 (~joint & ~hidden & has_arcs, False, True, False, True, True),
             ]
         else:
-            fixed = np.zeros_like(hidden)
+            fixed, partial = np.zeros((2, len(hidden)), dtype=bool)
             fixed[np.unique(gold.node_b)] = True
-            kinds = [(has_arcs, False, True, False, True, True)] if scores.arc is not None else []
+            partial[gold.word_b[gold.heads < 0]] = True
+            kinds = []
+            if scores.arc is not None:
+                kinds.append((has_arcs & ~partial, False, True, False, True, True))
+                kinds.append((has_arcs & partial, False, True, False, True, False))
             if scores.span is not None:
                 kinds.append((has_spans & fixed, True, False, True, False, True))
                 kinds.append((has_spans & ~fixed, True, False, True, False, False))
@@ -173,8 +181,11 @@ class StructureLoss:
         if task.know_spans:
             wrong_span = _wrong_spans(own, size) if task.fixed else _crossing(own, size)
         if task.know_arcs:
-            wrong_arc = np.ones((batch, size, size), dtype=bool)
-            wrong_arc[own.word_b, own.word_m, own.heads] = False
+            known = own.heads >= 0
+            b, m, h = (part[known] for part in (own.word_b, own.word_m, own.heads))
+            wrong_arc = np.zeros((batch, size, size), dtype=bool)
+            wrong_arc[b, m] = True
+            wrong_arc[b, m, h] = False
         trees = TreeDistribution(part.span, part.arc, part.headed, own.lengths)
         agreeing = nodes = None
         if task.fixed:
@@ -260,9 +271,10 @@ def losses(
     like = hidden.dependency
     b, m = _index(gold.word_b, like), _index(gold.word_m, like)
     nodes = [_index(place, like) for place in (where.b, where.nodes[:, 0], where.nodes[:, 1])]
-    placed = model.at_places(hidden, nodes, [b, m, _index(gold.heads, like)], folded=False)
+    placed = model.at_places(hidden, nodes, [b, m, _index(gold.heads.clip(0), like)], folded=False)
     labels = with_intermediate(where, model.inventories.labels, model.intermediate)
-    for name, rows, classes in (("label", where.b, labels), ("relation", gold.word_b, gold.relations)):
+    relations = np.where(gold.heads < 0, IGNORE, gold.relations)
+    for name, rows, classes in (("label", where.b, labels), ("relation", gold.word_b, relations)):
         if name in placed:
             found[name] = _cross_entropy(placed[name], classes, gold.weights[rows])
     for name, logits in model.of_words(hidden).items():
@@ -332,13 +344,14 @@ def _crossing(gold: Gold, size: int) -> np.ndarray:
 
 
 def _label_nodes(agreed: Trees, gold: Gold, chosen: np.ndarray) -> Nodes:
-    """The nodes of trees that agree with gold constituents, with the constituents' labels, or none (0)."""
+    """The nodes of trees that agree with gold constituents, with the constituents' labels, or `unlabelled`."""
     assert agreed.spans is not None
     spans = agreed.spans.cpu().numpy()
     b, row = np.nonzero(spans[:, :, 1])
     nodes = np.pad(spans[b, row, :2], ((0, 0), (0, 1)))
     places = zip(b.tolist(), nodes[:, 0].tolist(), nodes[:, 1].tolist(), strict=True)
-    labels = [(gold.chains[own] or {}).get((start, end), 0) for own, start, end in places]
+    unlabelled = gold.unlabelled.tolist()
+    labels = [(gold.chains[own] or {}).get((start, end), unlabelled[own]) for own, start, end in places]
     return Nodes(chosen[b], nodes, np.asarray(labels, dtype=np.int64))
 
 
@@ -353,8 +366,8 @@ def _cross_entropy(logits: Tensor, classes: np.ndarray, weights: np.ndarray) -> 
 
 
 def _head_selection(arc: Tensor, gold: Gold, chosen: np.ndarray) -> Tensor:
-    """Cross-entropy of each word's head among all positions of its sentence."""
-    mine = np.isin(gold.word_b, chosen)
+    """Cross-entropy of each known head among all positions of its sentence."""
+    mine = np.isin(gold.word_b, chosen) & (gold.heads >= 0)
     b, m, heads = gold.word_b[mine], gold.word_m[mine], gold.heads[mine]
     logits = arc[_index(b, arc), _index(m, arc)]
     position = torch.arange(logits.shape[1], device=arc.device)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from arcspan.neural.losses import Gold
+from arcspan.neural.losses import IGNORE, Gold
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.prediction.outputs import Inventories, Style
 from arcspan.training.instances import Indexer, Sentence, style_number
@@ -102,6 +102,7 @@ def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tu
             for name in examples[0].answers
         },
         chains=[example.chains for example in examples],
+        unlabelled=np.asarray([IGNORE if one.some_spans else 0 for one in sentences], dtype=np.int64),
         joint=np.asarray([one.joint for one in sentences]),
         hidden=np.asarray([one.hidden for one in sentences]),
         has_arcs=np.asarray([one.heads is not None for one in sentences]),

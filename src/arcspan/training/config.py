@@ -37,6 +37,11 @@ class Source:
     first: int = described(0, "train: leave this many sentences at the beginning out", least=0)
     limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
     tags: bool = described(True, "train: learn its part-of-speech tags")
+    partial: str = described(
+        "none",
+        'train: what may be missing, and is hidden: heads ("_" in HEAD), spans, or both',
+        choices=("none", "heads", "spans", "both"),
+    )
     rewrite: str = described(
         "", "rule file by which trees are rewritten on reading (arcspan treebank rewrite)"
     )

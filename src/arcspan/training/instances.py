@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from arcspan.errors import ConfigError, FileError
+from arcspan.decoding.constraints import Arc, Span, constrain
+from arcspan.errors import ConfigError, FileError, ScoreError
 from arcspan.neural.losses import IGNORE
 from arcspan.prediction.lemmas import edit_of
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, WORD_OUTPUTS, Inventories, Style
 from arcspan.training.config import DataSettings, Source
 from arcspan.treebanks import DocumentFilter, Pair, ReadingReport, read_pairs
 from arcspan.treebanks.rewriting import read_rules, rewrite
-from arcspan.trees import LexicalTree, binarize
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, binarize
 from arcspan.trees.compatible_heads import compatible_heads
 
 Chain = tuple[str, ...]
@@ -31,6 +32,8 @@ class Sentence:
     nodes, labels   (2n-1, 3) rows (i, j, head) in pre-order and their unary chains; None where the tree is hidden.
                     Heads are 0 where the trees are incompatible
     chains          (i, j) -> its unary chain, for the constituents, and () for words that are none
+    heads           -1 where a head is not annotated
+    some_spans      whether there may be constituents that are not annotated
     """
 
     name: str
@@ -49,6 +52,7 @@ class Sentence:
     projective: bool
     style: tuple[str, str] = ("", "")
     weight: float = 1.0
+    some_spans: bool = False
 
     def names(self, output: str) -> Sequence[Any]:
         """What the sentence has of an output: at nodes, arcs or words."""
@@ -106,6 +110,7 @@ def make_sentence(
     style: tuple[str, str] = ("", ""),
     weight: float = 1.0,
     tags: bool = True,
+    some_spans: bool = False,
 ) -> tuple[Sentence, str | None]:
     """A sentence ready for training, and the kind of incompatibility where there is one.
 
@@ -113,23 +118,32 @@ def make_sentence(
     incompatible    separate: each layer by itself; hidden: each layer with the other hidden
     missing         the same for a layer that is not there
     tags            whether to learn part-of-speech tags from it
+    some_spans      whether constituents may be missing from the tree
+
+    What a partial tree does not say (heads of -1, or `some_spans`) is always hidden.
     """
     constituency = None if pair.constituency is None else pair.constituency.without_wrapper()
     dependencies = pair.dependencies
     n = len(pair.words)
     why = joint = None
+    partial = some_spans or (dependencies is not None and -1 in dependencies.heads)
     if constituency is not None and dependencies is not None:
-        why = LexicalTree.why_incompatible(constituency, dependencies)
+        if partial:
+            why = None if _reachable(n, constituency, dependencies) else "partial"
+        else:
+            found = LexicalTree.why_incompatible(constituency, dependencies)
+            why = None if found is None else found.kind
         joint = why is None
     hidden = binarization == "hidden" if joint else (missing if joint is None else incompatible) == "hidden"
+    hidden = hidden or partial
     nodes: Any = None
     labels: tuple[Chain, ...] = ()
     chains: dict[tuple[int, int], Chain] | None = None
     if constituency is not None:
-        chains = dict.fromkeys(((i, i + 1) for i in range(n)), ())
+        chains = {} if some_spans else dict.fromkeys(((i, i + 1) for i in range(n)), ())
         for i, j, label in constituency.spans:
             chains[i, j] = (*chains.get((i, j), ()), label)
-        if joint and binarization == "head":
+        if joint and binarization == "head" and not partial:
             tree = LexicalTree.join(constituency, dependencies)
             nodes, labels = [node[:3] for node in tree.nodes], tuple(node.chain for node in tree.nodes)
         elif not hidden:
@@ -154,13 +168,26 @@ def make_sentence(
         upos=none if dependencies is None else dependencies.upos,
         lemmas=none if dependencies is None else _edits(dependencies.words, dependencies.lemmas),
         features=none if dependencies is None else _features(dependencies.features),
-        joint=bool(joint) and binarization in ("head", "hidden"),
+        joint=bool(joint) and (partial or binarization in ("head", "hidden")),
         hidden=hidden,
-        projective=dependencies is not None and dependencies.is_projective,
+        projective=dependencies is not None
+        and (_reachable(n, None, dependencies) if partial else dependencies.is_projective),
         style=style,
         weight=weight,
+        some_spans=some_spans,
     )
-    return sentence, None if why is None else why.kind
+    return sentence, why
+
+
+def _reachable(n: int, constituency: ConstituencyTree | None, dependencies: DependencyTree) -> bool:
+    """Whether a pair of trees has all that partial ones say: the constituents and the known heads."""
+    spans = () if constituency is None else constituency.spans
+    known = [(h, m) for m, h in enumerate(dependencies.heads, 1) if h >= 0]
+    try:
+        constrain(n, [*(Span(i, j) for i, j, _ in spans), *(Arc(h, m) for h, m in known)])
+    except ScoreError:
+        return False
+    return True
 
 
 def _edits(words: Sequence[str], lemmas: Sequence[str]) -> tuple[str, ...]:
@@ -211,6 +238,7 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
             style=source.styles,
             weight=source.weight,
             tags=source.tags,
+            some_spans=source.partial in ("spans", "both"),
         )
         if kind is not None:
             intake.incompatible += 1
@@ -291,7 +319,7 @@ def take_inventories(sentences: Sequence[Sentence], least_lemmas: int = 2) -> In
             sorted(
                 name
                 for name, times in seen[output.name].items()
-                if name not in ("", ()) and not (output.name in ("tag", "upos") and name == "_")
+                if name not in ("", ()) and not (output.name in ("tag", "upos", "relation") and name == "_")
                 if output.name != "lemma" or times >= least_lemmas
             )
         )
