@@ -23,8 +23,9 @@ from arcspan.training import predict_pairs, train
 from arcspan.training.config import Config, DataSettings
 from arcspan.training.instances import read_gold, read_training
 from arcspan.treebanks import Pair, read_pairs, stats, write_pairs
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, convert, learn_rules
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from studies.paper import conversion, speed
+from studies.paper.learnt_rules import learn_rules
 from studies.paper.plan import Plan, Row
 from studies.paper.results import Results, checksum, machine, read_json, write_json
 
@@ -147,7 +148,7 @@ class Study:
             made = conversion.converted(trees, row.treebank.converter)
         else:
             rules = learn_rules(training_pairs(self.config(row).data))
-            made = [convert(tree, rules) for tree in trees]
+            made = [rules.convert(tree) for tree in trees]
         return [
             Pair(tree, DependencyTree(new.heads, new.relations, old.words, old.tags, old.upos))
             for tree, (_, old), new in zip(trees, pairs, made, strict=True)

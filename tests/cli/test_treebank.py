@@ -212,7 +212,7 @@ def test_check_lists_what_it_looks_for(capsys: Captured) -> None:
 CYCLE = MISFIT_WORDS.replace("VBZ\t_\t0", "VBZ\t_\t2").replace("NN\t_\t3", "NN\t_\t1")
 
 
-@pytest.mark.parametrize("verb", ["stats", "check", "filter", "learn-rules"])
+@pytest.mark.parametrize("verb", ["stats", "check", "filter"])
 @pytest.mark.parametrize(
     ("brackets", "conll", "message"),
     [
@@ -244,7 +244,7 @@ def test_a_bad_file_is_one_clear_message_and_exit_code_2(
             path.mkdir()
         else:
             path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    outputs = {"filter": ["b.ptb", "b.conllu"], "learn-rules": ["rules.json"]}.get(verb, [])
+    outputs = ["b.ptb", "b.conllu"] if verb == "filter" else []
     files = ["a.ptb", "a.conllu", *outputs]
     # A folder is a folder of treebanks to `stats`, which this one is not.
     if verb == "stats" and None in (brackets, conll):
@@ -332,22 +332,6 @@ def test_convert_looks_at_function_tags(tmp_path: Path, capsys: Captured) -> Non
     tree = "(S (NP-TMP (NN Today)) (NP-SBJ (-NONE- *)) (NP-SBJ (PRP he)) (VP (VBZ sleeps)))\n"
     assert call("convert", write(tmp_path, tree)[0], tmp_path / "out.conllu", "--rules", "ptb") == 0
     assert next(read_conll(tmp_path / "out.conllu")).relations == ("VMOD", "SUB", "ROOT")
-
-
-def test_rules_learnt_from_a_pair_give_its_dependencies_back(tmp_path: Path, capsys: Captured) -> None:
-    brackets, conll = write(tmp_path)
-    rules, out = tmp_path / "rules.json", tmp_path / "out.conllu"
-    assert call("learn-rules", brackets, conll, rules) == 0
-    assert "rules learnt from 3 sentences" in capsys.readouterr().err
-    assert isinstance(json.loads(rules.read_text()), dict)
-    assert call("convert", brackets, out, "--rules", rules) == 0
-    for found, gold in zip(read_conll(out), read_conll(conll), strict=True):
-        assert (found.heads, found.relations) == (gold.heads, gold.relations)
-
-
-def test_learnt_rules_must_be_named_as_such(tmp_path: Path, capsys: Captured) -> None:
-    assert call("learn-rules", *write(tmp_path), tmp_path / "rules.txt") == 2
-    assert "must end in .json" in capsys.readouterr().err
 
 
 def test_convert_names_rules_that_are_none(tmp_path: Path, capsys: Captured) -> None:

@@ -20,10 +20,9 @@ from arcspan.treebanks import (
     read_conllu,
     read_pairs,
     read_rules,
-    save_rules,
     write_pairs,
 )
-from arcspan.trees import ConstituencyTree, DependencyTree, learn_rules
+from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.words import one_line
 from tests.fuzz.test_evaluation import PIECES, damage
 from tests.treebanks.samples import TREES, WORDS, write
@@ -96,13 +95,9 @@ def attempt_rules(rng: random.Random, folder: Path) -> str:
     """Damage a file of rules: it is refused by name, or rules come out that can be applied."""
     tree = ConstituencyTree.from_brackets(TREES.splitlines()[0])
     table = files("arcspan.trees.conversion").joinpath("head_table_ptb.txt").read_text(encoding="utf-8")
-    learnt = folder / "learnt.json"
-    if not learnt.exists():
-        save_rules(learn_rules(read_pairs(*write(folder))), learnt)
     name, content, load = rng.choice(
         [
             ("table.txt", table.encode(), load_rules),
-            ("damaged.json", learnt.read_bytes(), load_rules),
             ("rewrite.toml", REWRITING.encode(), read_rules),
         ]
     )

@@ -247,9 +247,7 @@ def complete(
 @command.command(short_help="Dependencies from constituents by head rules.")
 @click.argument("brackets")
 @click.argument("conll_out", default="-")
-@click.option(
-    "--rules", required=True, metavar="ptb|ctb|FILE", help="Head table, or rules learnt by learn-rules."
-)
+@click.option("--rules", required=True, metavar="ptb|ctb|FILE", help="Head table, by name or file.")
 @click.option("--to", "kind", type=click.Choice(["conllu", "conllx"]), default="conllu", show_default=True)
 def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
     """Make dependency trees from constituency trees by head rules.
@@ -275,31 +273,6 @@ def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
 
     write = write_conllu if kind == "conllu" else write_conllx
     note(f"{write(_watched(converted(), brackets), conll_out)} sentences converted")
-
-
-@command.command("learn-rules", short_help="Learn head rules and relations from a pair.")
-@click.argument("brackets")
-@click.argument("conll")
-@click.argument("rules_out")
-@_MISMATCH
-@_STRIP
-def learn_rules(brackets: str, conll: str, rules_out: str, mismatch: Any, strip: bool) -> None:
-    """Learn from a pair how its constituents become dependencies; RULES_OUT is readable JSON.
-
-    `arcspan treebank convert --rules RULES_OUT` applies them.
-    """
-    from arcspan.treebanks import ReadingReport, read_pairs, save_rules
-    from arcspan.trees import learn_rules as learn
-
-    if not rules_out.endswith(".json"):
-        raise click.BadParameter(
-            "the name must end in .json, by which `convert` knows learnt rules", param_hint="RULES_OUT"
-        )
-    report = ReadingReport()
-    pairs = read_pairs(brackets, conll, mismatch=mismatch, report=report, **_options(strip))
-    save_rules(learn(_watched(pairs, brackets)), rules_out)
-    note(f"rules learnt from {report.read} sentences")
-    _tell_skipped(report.skipped, report.problems)
 
 
 @command.group("import", short_help="PTB, CTB and SPMRL as distributed to paired files.")

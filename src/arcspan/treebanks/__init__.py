@@ -15,7 +15,7 @@ from arcspan.treebanks.documents import DocumentFilter
 from arcspan.treebanks.filtering import FilterReport, filter_pairs
 from arcspan.treebanks.pairs import Finding, Pair, ReadingReport, read_pairs, write_pairs
 from arcspan.treebanks.rewriting import read_rules, rewrite
-from arcspan.treebanks.rules import load_rules, save_rules
+from arcspan.treebanks.rules import load_rules
 from arcspan.treebanks.statistics import Statistics, stats
 from arcspan.trees.conllu import format_conllu
 
@@ -39,7 +39,6 @@ __all__ = [
     "read_pairs",
     "read_rules",
     "rewrite",
-    "save_rules",
     "stats",
     "write_brackets",
     "write_conllu",

@@ -3,7 +3,7 @@
 from arcspan.trees.binarize import binarize, unbinarize
 from arcspan.trees.compatibility import Incompatibility, compatible, why_incompatible
 from arcspan.trees.constituency import WRAPPERS, ConstituencyTree
-from arcspan.trees.conversion import HeadRules, LearntRules, convert, learn_rules
+from arcspan.trees.conversion import HeadRules, convert
 from arcspan.trees.dependency import DependencyTree
 from arcspan.trees.lexical import LexicalNode, LexicalTree
 
@@ -13,13 +13,11 @@ __all__ = [
     "DependencyTree",
     "HeadRules",
     "Incompatibility",
-    "LearntRules",
     "LexicalNode",
     "LexicalTree",
     "binarize",
     "compatible",
     "convert",
-    "learn_rules",
     "unbinarize",
     "why_incompatible",
 ]

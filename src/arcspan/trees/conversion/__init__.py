@@ -1,20 +1,19 @@
-"""From constituents to dependencies, by head tables that people wrote or by rules learnt from a paired treebank."""
+"""From constituents to dependencies, by head tables."""
 
 from __future__ import annotations
 
 from arcspan.trees.constituency import ConstituencyTree
 from arcspan.trees.conversion.head_tables import HeadRules
-from arcspan.trees.conversion.learnt import LearntRules, learn_rules
 from arcspan.trees.dependency import DependencyTree
 
-__all__ = ["HeadRules", "LearntRules", "convert", "learn_rules"]
+__all__ = ["HeadRules", "convert"]
 
 
-def convert(tree: ConstituencyTree, rules: str | HeadRules | LearntRules = "ptb") -> DependencyTree:
-    """The dependency tree that rules make of a constituency tree; always projective and compatible with it.
+def convert(tree: ConstituencyTree, rules: str | HeadRules = "ptb") -> DependencyTree:
+    """The dependency tree that a head table makes of a constituency tree; always projective and compatible with it.
 
-    `rules` are the name of a table in the package ("ptb", "ctb"), or rules from `learn_rules` or, read from a
-    file, from `arcspan.treebanks.load_rules`.
+    `rules` are the name of a table in the package ("ptb", "ctb"), or a table that `arcspan.treebanks.load_rules` read
+    from a file.
 
     >>> tree = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays) (NP (DT a) (NN role))))")
     >>> convert(tree, "ptb").heads

@@ -1,4 +1,4 @@
-"""Learnt rules: what counting finds, back-off, saving, and the shared treebanks."""
+"""Learnt rules: what counting finds, back-off, and the shared treebanks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 
 from arcspan.errors import TreeError
-from arcspan.trees import ConstituencyTree, DependencyTree, compatible, convert, learn_rules
-from arcspan.trees.conversion.back_off import BackOff
+from arcspan.trees import ConstituencyTree, DependencyTree, compatible
+from studies.paper.learnt_rules import RELATION_CONTEXTS, RULE, BackOff, learn_rules
 from tests.trees.examples import constituency_trees
+
+read = ConstituencyTree.from_brackets
 
 
 def pair(brackets: str, arcs: str):
@@ -30,9 +32,14 @@ PAIRS = [
 RULES = learn_rules(PAIRS)
 
 
+def seen(rules, labels: str) -> dict[str, int]:
+    """The relations that were counted between children, by the labels of parent, head and child."""
+    return rules.relations.counts[RELATION_CONTEXTS.index(RULE)].get(labels, {})
+
+
 def test_rules_reproduce_what_they_were_learnt_from():
     for c, d in PAIRS:
-        made = convert(c, RULES)
+        made = RULES.convert(c)
         assert (made.heads, made.relations) == (d.heads, d.relations)
         assert (made.words, made.tags) == (c.words, c.tags)
 
@@ -41,15 +48,13 @@ def test_rules_generalize_to_productions_never_seen():
     more = pair("(NP (DT a) (JJ red) (NN hat))", "3-det 3-amod 0-root")
     rules = learn_rules([*PAIRS, more])
     cat = "(NP (DT the) (JJ old) (JJ grey) (NN cat))"
-    made = convert(
-        ConstituencyTree.from_brackets(f"(S {cat} (VP (VB saw) (NP (DT a) (NN bird))) (. .))"), rules
-    )
+    made = rules.convert(read(f"(S {cat} (VP (VB saw) (NP (DT a) (NN bird))) (. .))"))
     assert made.heads == (4, 4, 4, 5, 0, 7, 5, 5)
     assert made.relations == ("det", "amod", "amod", "nsubj", "root", "det", "dobj", "punct")
 
 
 def test_a_child_may_attach_to_a_sibling_that_is_not_the_head():
-    made = convert(ConstituencyTree.from_brackets("(NP (NN salt) (CC and) (NN oil))"), RULES)
+    made = RULES.convert(read("(NP (NN salt) (CC and) (NN oil))"))
     assert made.heads == (0, 3, 1) and made.relations == ("root", "cc", "conj")
 
 
@@ -64,22 +69,13 @@ def test_a_common_word_can_decide_which_child_is_the_head():
         ]
     )
     for verb, heads in (("is", (2, 0)), ("has", (0, 1))):
-        assert (
-            convert(ConstituencyTree.from_brackets(f"(VP (VBZ {verb}) (NP (NN bread)))"), rules).heads
-            == heads
-        )
-
-
-def test_rules_can_be_asked_which_relations_were_seen():
-    assert RULES.seen_relations("S", "VP", "NP") == {"nsubj": 4}
-    assert RULES.seen_relations("NP", "NN", "NN") == {"conj": 2}
-    assert RULES.seen_relations("NP", "NN", "XX") == {}
+        assert rules.convert(read(f"(VP (VBZ {verb}) (NP (NN bread)))")).heads == heads
 
 
 def test_rules_with_and_without_wrapper_are_the_same():
     bare = [(c.without_wrapper(), d) for c, d in PAIRS]
-    assert learn_rules(bare).to_json() == RULES.to_json()
-    assert convert(bare[1][0], RULES) == convert(PAIRS[1][0], RULES)
+    assert learn_rules(bare).relations.counts == RULES.relations.counts
+    assert RULES.convert(bare[1][0]) == RULES.convert(PAIRS[1][0])
 
 
 def test_function_tags_inform_the_relation_but_not_the_structure():
@@ -88,28 +84,22 @@ def test_function_tags_inform_the_relation_but_not_the_structure():
         pair("(VP (VB eat) (NP-TMP-1 (NN ham)))", "0-root 1-tmod"),
     ] * 2
     rules = learn_rules(pairs)
-    assert (
-        convert(ConstituencyTree.from_brackets("(VP (VB eat) (NP-TMP (NN ham)))"), rules).relations[1]
-        == "tmod"
-    )
-    assert (
-        convert(ConstituencyTree.from_brackets("(VP (VB eat) (NP-OBJ (NN ham)))"), rules).relations[1]
-        == "dobj"
-    )
-    assert rules.seen_relations("VP", "VB", "NP") == {"dobj": 2, "tmod": 2}
+    assert rules.convert(read("(VP (VB eat) (NP-TMP (NN ham)))")).relations[1] == "tmod"
+    assert rules.convert(read("(VP (VB eat) (NP-OBJ (NN ham)))")).relations[1] == "dobj"
+    assert seen(rules, "VP VB NP") == {"dobj": 2, "tmod": 2}
 
 
 def test_function_tags_do_not_disturb_rules_that_were_learnt_without():
     tree = ConstituencyTree.from_brackets("(S (NP-SBJ-1 (NN dogs)) (VP (VB bark)) (. .))")
     assert not RULES.knows_functions
-    assert convert(tree, RULES) == convert(tree.without_functions(), RULES)
+    assert RULES.convert(tree) == RULES.convert(tree.without_functions())
 
 
 def test_constituents_that_do_not_fit_teach_nothing_and_the_rest_of_the_sentence_does():
     misfit = pair("(S (NP (DT a) (NN dog)) (VP (VB sees) (NP (PRP me))))", "3-x 3-y 0-root 3-dobj")
     rules = learn_rules([misfit])
-    assert rules.seen_relations("VP", "VB", "NP") == {"dobj": 1}
-    assert rules.seen_relations("NP", "NN", "DT") == {}
+    assert seen(rules, "VP VB NP") == {"dobj": 1}
+    assert seen(rules, "NP NN DT") == {}
     crossing = pair("(S (A a) (B b) (C c) (D d))", "3-x 4-x 0-root 3-x")
     with pytest.raises(TreeError, match="no pair to learn from"):
         learn_rules([crossing])
@@ -123,7 +113,7 @@ def test_pairs_of_different_lengths_are_refused():
 
 @given(constituency_trees())
 def test_what_rules_give_is_always_compatible(tree):
-    made = convert(tree, RULES)
+    made = RULES.convert(tree)
     assert made.is_projective and compatible(tree, made)
 
 
@@ -131,7 +121,7 @@ def test_a_tree_ten_thousand_levels_deep_teaches_and_is_converted():
     n = 10_000
     c = ConstituencyTree(["w"] * n, ["W"] * n, [(k, n, "X") for k in range(n)])
     d = DependencyTree(range(n), ["root"] + ["x"] * (n - 1), c.words, c.tags)
-    assert convert(c, learn_rules([(c, d)])).heads == d.heads
+    assert learn_rules([(c, d)]).convert(c).heads == d.heads
 
 
 def test_back_off_weighs_specific_against_general_contexts():
@@ -158,7 +148,7 @@ def test_pruning_drops_rare_contexts_and_those_that_say_nothing_new():
 @pytest.mark.treebanks
 @pytest.mark.parametrize(("name", "uas", "las"), [("craft", 97.5, 93.0), ("sequoia", 98.0, 93.0)])
 def test_rules_learnt_on_train_agree_with_the_dependencies_of_dev(treebanks, name, uas, las):
-    """4,000 sentences of train are enough; benchmarks/convert.py learns from all."""
+    """4,000 sentences of train are enough."""
     from arcspan.treebanks import read_pairs
 
     folder = treebanks / name
@@ -166,7 +156,7 @@ def test_rules_learnt_on_train_agree_with_the_dependencies_of_dev(treebanks, nam
     rules = learn_rules(itertools.islice(train, 4000))
     words = attached = labelled = 0
     for c, gold in itertools.islice(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"), 700):
-        made = convert(c, rules)
+        made = rules.convert(c)
         assert compatible(c, made)
         for m, word in enumerate(gold.words):
             if not all(unicodedata.category(letter)[0] == "P" for letter in word):
