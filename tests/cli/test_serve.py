@@ -60,8 +60,8 @@ def test_a_port_that_is_taken_is_one_line_and_code_2(
     [
         (["--model", "no/such/bundle"], "no/such/bundle: no such folder"),
         (["--token-file", "no/such/file"], "no/such/file: No such file"),
-        (["--max-words", "0"], "max_words must be at least 1, not 0"),
-        (["--time-limit", "-1"], "time_limit must be at least 0, not -1.0"),
+        (["--max-words", "0"], "max_words should be a whole number, at least 1, not 0"),
+        (["--time-limit", "-1"], "time_limit should be a number, at least 0, not -1.0"),
         (["--port", "70000"], "70000 is not in the range"),
     ],
 )
