@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +148,29 @@ def test_whole_numbers_of_numpy_are_whole_numbers_and_true_is_not(parser: Parser
         parser.parse(words, k=True)
     with pytest.raises(ArcspanError, match="constraint"):
         parser.parse(words, require=[(True, 4)])
+
+
+def test_clauses_phrases_and_queries_give_tokens_of_the_parse() -> None:
+    c = ConstituencyTree.from_brackets(
+        "(S (NP (JJ Old) (NNS men) (CC and) (NNS women)) (VP (VBD bought) (CC and) (VBD sold) (NP (NNS cars))))"
+    )
+    relations = ["amod", "nsubj", "cc", "conj", "root", "cc", "conj", "obj"]
+    d = DependencyTree([2, 5, 4, 2, 0, 7, 5, 5], relations, c.words, c.tags)
+    text = "Old men and women bought and sold cars"
+    offsets = tuple((m.start(), m.end()) for m in re.finditer(r"\S+", text))
+    parse = Parse.from_trees(c, d, text=text, offsets=offsets)
+    first, second = parse.clauses
+    assert first.text == "Old men and women bought" and first.verb.head == parse[4]
+    assert second.subject is not None and second.subject.tokens == parse[:4]
+    assert [phrase.text for phrase in second.objects] == ["cars"]
+    assert [joined.coordinator for joined in parse.coordinations] == [parse[2], parse[5]]
+    assert [(phrase.start, phrase.end) for phrase in parse.noun_phrases()] == [(0, 7), (12, 17), (34, 38)]
+    assert parse.find("NP <# {word:men}")[0].head == parse[1]
+    assert parse.root == parse[4] and parse.verb_groups[1].head == parse[6]
+    assert parse.subject_of(parse[6]) == second.subject and parse.objects_of(parse[6]) == second.objects
+    assert parse[1].subtree == tuple(parse[:4]) and parse[0].ancestors == (parse[1], parse[4])
+    assert parse[6].conjuncts == (parse[4],) and parse[0].conjuncts == ()
+    assert first.probability is None
+    with pytest.raises(ArcspanError, match="need a dependency tree"):
+        Parse.from_trees(c).clauses  # noqa: B018
+    assert Parse.from_trees(c).find("NP < CC")[0].text == "Old men and women"

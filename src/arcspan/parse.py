@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from arcspan.errors import ArcspanError
 from arcspan.prediction.confidence import Confidence
@@ -28,6 +28,7 @@ from arcspan.trees.words import one_line
 
 if TYPE_CHECKING:
     from arcspan.rendering import Colours, Layer, Layout
+    from arcspan.syntax import Clause, Coordination, Match, Phrase, Query, Syntax, VerbGroup
 
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 
@@ -279,6 +280,58 @@ class Parse:
         if known is not None and not isinstance(known, Confidence):
             known = self.__dict__["_confidence"] = known.find()
         return known  # type: ignore[no-any-return]
+
+    # ---- clauses, phrases, queries
+
+    @cached_property
+    def syntax(self) -> Syntax:
+        """Clauses, coordinations and phrases; the properties below are its own."""
+        from arcspan.syntax import Syntax
+
+        return Syntax(*self.trees, **self._source())
+
+    def _source(self) -> dict[str, Any]:
+        confidence = lambda: self.confidence  # noqa: E731
+        return {"tokens": self, "text": self.text, "offsets": self.offsets, "confidence": confidence}
+
+    @property
+    def clauses(self) -> list[Clause]:
+        """The clauses, in the order in which they begin."""
+        return self.syntax.clauses
+
+    @property
+    def coordinations(self) -> list[Coordination]:
+        """What is joined by "and" and the like, with what the conjuncts share."""
+        return self.syntax.coordinations
+
+    @property
+    def verb_groups(self) -> list[VerbGroup]:
+        """The verbs of the clauses with their auxiliaries, from left to right."""
+        return self.syntax.verb_groups
+
+    def noun_phrases(self, kind: Literal["base", "maximal", "all"] = "base") -> list[Phrase]:
+        """The noun phrases: "base" ones do not overlap, "maximal" ones are in no other, or "all" of them."""
+        return self.syntax.noun_phrases(kind)
+
+    def subject_of(self, token: Token) -> Phrase | None:
+        """The subject of a verb or predicate, through control and relative pronouns where the trees lead there."""
+        return self.syntax.subject_of(token.position)
+
+    def objects_of(self, token: Token) -> list[Phrase]:
+        """The objects of a verb, with antecedents in the place of relative pronouns."""
+        return self.syntax.objects_of(token.position)
+
+    def find(self, query: str | Query) -> list[Match]:
+        """Where a query over one tree or both fits: `find("NP <# ({} <obj {lemma:see})")`."""
+        from arcspan.syntax import compiled
+
+        found = compiled(query) if isinstance(query, str) else query
+        return found.find(*self.trees, **self._source())
+
+    @property
+    def root(self) -> Token | None:
+        """The word that depends on no other; None in a sentence without words."""
+        return Token(self, self.dependencies.root) if self.words else None
 
     # ---- words and constituents as objects
 
@@ -628,6 +681,29 @@ class Token:
     def children(self) -> tuple[Token, ...]:
         """The words that depend on it, from left to right."""
         return tuple(Token(self._parse, m) for m in self._parse._children[self.position])
+
+    @property
+    def ancestors(self) -> tuple[Token, ...]:
+        """Its head, that one's head, and so on up to the root."""
+        found: list[Token] = []
+        above = self.head
+        while above is not None:
+            found.append(above)
+            above = above.head
+        return tuple(found)
+
+    @property
+    def subtree(self) -> tuple[Token, ...]:
+        """The word and all words below it, from left to right."""
+        found = [self.position]
+        for m in found:  # grows while it is read
+            found += self._parse._children[m]
+        return tuple(Token(self._parse, m) for m in sorted(found))
+
+    @property
+    def conjuncts(self) -> tuple[Token, ...]:
+        """The words that it is coordinated with, from left to right, without itself."""
+        return tuple(Token(self._parse, m) for m in self._parse.syntax.conjuncts(self.position))
 
     @property
     def start(self) -> int | None:

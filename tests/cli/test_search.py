@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
 
 from arcspan.cli import run
 from arcspan.treebanks import write_brackets, write_conllu
-from tests.trees.test_search import ARCS, TREE
+from tests.syntax.test_query import ARCS, TREE
 
 Captured = pytest.CaptureFixture[str]
 
@@ -28,53 +29,97 @@ def test_matches_are_shown_in_their_sentences(files: tuple[str, str], capsys: Ca
     assert shown.splitlines() == [
         f"{conllu}:{number}: The dog [saw] a man with ( .  (root)  who=dog" for number in (1, 2)
     ]
-    assert "2 matches" in notes
-    pytest.importorskip("nltk", reason="nltk is not installed (arcspan[nltk])")
+    assert "2 matches in 2 sentences; 125.00 per 1,000 of 16 words" in notes
     assert run(["search", "NP < PP", brackets, "--context", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == f"{brackets}:1: saw [a man with (] .  (NP)"
 
 
-def test_matches_are_counted(files: tuple[str, str], capsys: Captured) -> None:
+def test_two_files_of_one_name_are_searched_together(files: tuple[str, str], capsys: Captured) -> None:
+    assert run(["search", "NP <# ({}=noun <obj {lemma:see}) < PP", *files]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("saw [a man with (] .  (NP)  noun=man")
+
+
+def test_a_comment_gives_the_other_tree(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "both.conllu"
+    write_conllu([ARCS], path)
+    path.write_text(
+        f"# constituency = {TREE.brackets()}\n" + path.read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    assert run(["search", "NP <# {upos:NOUN}", str(path), "--count"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("4\t1\t8\t500.00")
+
+
+def test_matches_are_counted_per_file_and_in_all(
+    files: tuple[str, str], tmp_path: Path, capsys: Captured
+) -> None:
+    """An empty file stopped the search, and later files were not counted."""
     _, conllu = files
-    assert run(["search", "{upos:NOUN}", conllu, conllu, "--count"]) == 0
-    assert capsys.readouterr().out == f"6\t2\t{conllu}\n" * 2
+    empty, nameless = tmp_path / "empty.conllu", tmp_path / "nameless"
+    empty.touch()
+    nameless.touch()
+    assert run(["search", "{upos:NOUN}", str(empty), str(nameless), conllu, "--count"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "matches\tsentences\twords\tper_1000_words\tfile",
+        f"0\t0\t0\t0.00\t{empty}",
+        f"0\t0\t0\t0.00\t{nameless}",
+        f"6\t2\t16\t375.00\t{conllu}",
+        "6\t2\t16\t375.00\ttotal",
+    ]
+
+
+def test_counts_over_several_parses_are_expected_ones(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "k.conllu"
+    other = ARCS._trusted(ARCS.heads, ("det", "obl", *ARCS.relations[2:]), *ARCS._value()[2:])
+    write_conllu([ARCS, other], path)
+    one, two = path.read_text(encoding="utf-8").strip().split("\n\n")
+    text = f"# rank = 1\n# score = 1.0986123\n{one}\n\n# rank = 2\n# score = 0\n{two}\n\n"
+    path.write_text(text * 2, encoding="utf-8")
+    assert run(["search", "{} >nsubj {} | >obj {}=o", str(path), "--count"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("\t")[:3] == ["3.5", "2", "16"]
+    assert run(["search", "{} >nsubj {}", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("(root)  p=0.75")
 
 
 def test_a_concordance_is_a_table(files: tuple[str, str], tmp_path: Path) -> None:
     _, conllu = files
-    out = tmp_path / "found.tsv"
-    assert run(["search", "{}=det <det {}=noun", conllu, "--tsv", "--context", "2", "-o", str(out)]) == 0
-    head, first, *rest = out.read_text(encoding="utf-8").splitlines()
-    assert head.split("\t") == ["file", "sentence", "left", "match", "right", "label", "det", "noun"]
-    assert first.split("\t") == [conllu, "1", "", "The", "dog saw", "det", "The", "dog"]
-    assert len(rest) == 3
+    out = tmp_path / "found"
+    for option, delimiter in (("--tsv", "\t"), ("--csv", ",")):
+        assert run(["search", "{}=det <det {}=noun", conllu, option, "--context", "2", "-o", str(out)]) == 0
+        head, first, *rest = csv.reader(out.open(encoding="utf-8"), delimiter=delimiter)
+        assert head == ["file", "sentence", "left", "match", "right", "label", "probability", "det", "noun"]
+        assert first == [conllu, "1", "", "The", "dog saw", "det", "1", "The", "dog"]
+        assert len(rest) == 3
     assert run(["search", "{word:cat}", conllu, "--tsv", "-o", str(out)]) == 0
-    assert out.read_text(encoding="utf-8") == "file\tsentence\tleft\tmatch\tright\tlabel\n"
+    assert out.read_text(encoding="utf-8") == "file\tsentence\tleft\tmatch\tright\tlabel\tprobability\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("{} >objj {}", "no relation 'objj' in these files; similar: obj"),
+        ("{tag:VBDD}", "no tag 'VBDD' in these files; similar: VBD"),
+        ("NPP < PP", "no constituent, tag or word 'NPP' in these files; similar: PP, NP"),
+    ],
+)
+def test_values_that_are_not_there_are_named(
+    files: tuple[str, str], capsys: Captured, pattern: str, hint: str
+) -> None:
+    assert run(["search", pattern, *files]) == 0
+    shown, notes = capsys.readouterr()
+    assert not shown and "0 matches" in notes and hint in notes
 
 
 def test_what_is_wrong_is_said(files: tuple[str, str], capsys: Captured) -> None:
     brackets, conllu = files
     for arguments, reason in (
-        (["{}", brackets], "which are in CoNLL-U files"),
-        (["NP", conllu], "which are in bracket files"),
-        (["{", conllu], "pattern"),
-        (["{}", conllu, "--count", "--tsv"], "choose one"),
+        (
+            ["{} > {}", brackets],
+            f"{brackets}: sentence 1: the query asks for dependencies, which are not there",
+        ),
+        (["NP", conllu], f"{conllu}: sentence 1: the query asks for constituents, which are not there"),
+        (["{", conllu], "the pattern cannot be read"),
         (["{}", conllu, "-o", conllu], "is also the input"),
         (["{}", "nothing.conllu"], "nothing.conllu"),
     ):
         assert run(["search", *arguments]) == 2
         assert reason in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("pattern", "where"),
-    [("NP <", "from '<' on"), ("", "at its end"), ("/[/", ": invalid or oversized /regex/")],
-)
-def test_a_pattern_that_is_not_tgreps_is_refused_in_a_line(
-    files: tuple[str, str], capsys: Captured, pattern: str, where: str
-) -> None:
-    """The message was the whole grammar of tgrep."""
-    pytest.importorskip("nltk", reason="nltk is not installed (arcspan[nltk])")
-    assert run(["search", pattern, files[0]]) == 2
-    error = capsys.readouterr().err
-    assert where in error and len(error) < 200

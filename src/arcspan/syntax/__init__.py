@@ -8,9 +8,21 @@ from typing import Any
 from arcspan.syntax.clauses import KINDS, Clause, Clauses, VerbGroup
 from arcspan.syntax.coordination import Coordination, coordinations
 from arcspan.syntax.phrases import Kind, noun_phrases
+from arcspan.syntax.query import Match, Query, compiled
 from arcspan.syntax.sentence import Phrase, Sentence, Word
 
-__all__ = ["KINDS", "Clause", "Coordination", "Phrase", "Syntax", "VerbGroup", "Word"]
+__all__ = [
+    "KINDS",
+    "Clause",
+    "Coordination",
+    "Match",
+    "Phrase",
+    "Query",
+    "Syntax",
+    "VerbGroup",
+    "Word",
+    "compiled",
+]
 
 
 class Syntax(Sentence):

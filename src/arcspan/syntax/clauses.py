@@ -40,6 +40,8 @@ class VerbGroup(Phrase):
     modal     the modal verb, or None
     """
 
+    _sentence: Sentence
+
     def __init__(self, sentence: Sentence, predicate: int, words: Sequence[int], main: int) -> None:
         super().__init__(sentence, (min(words) - 1, max(words)), main)
         self.words, self._predicate = tuple(words), predicate

@@ -29,7 +29,7 @@ class Coordination(Phrase):
     kind          what is joined: NP, VP, S, ADJP ...; UCP where the conjuncts are of several kinds
     conjuncts     phrases, from left to right
     coordinators  the words that join them, "both" and "either" included
-    shared        phrases that belong to every conjunct; `relation` says what each is to them
+    shared        phrases that belong to every conjunct
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Coordination(Phrase):
             **super().to_dict(),
             "conjuncts": [conjunct.to_dict() for conjunct in self.conjuncts],
             "coordinators": list(self._joining),
-            "shared": [{**phrase.to_dict(), "relation": phrase.relation} for phrase in self.shared],
+            "shared": [phrase.to_dict() for phrase in self.shared],
         }
 
 

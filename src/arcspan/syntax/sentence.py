@@ -56,8 +56,8 @@ class Word(NamedTuple):
     text: str
 
 
-class Sentence:
-    """Both trees of a sentence. Without constituents the dependencies decide everything.
+class Text:
+    """The words of a sentence, and where they are from.
 
     tokens      what phrases give as their tokens and heads, one per word; `Word`s where nothing is given
     text        the sentence as it was written
@@ -67,22 +67,37 @@ class Sentence:
 
     def __init__(
         self,
-        constituency: ConstituencyTree | None,
-        dependencies: DependencyTree | None,
+        words: Sequence[str],
         *,
         tokens: Sequence[Any] | None = None,
         text: str | None = None,
         offsets: Sequence[Range] | None = None,
         confidence: Callable[[], Probabilities | None] = lambda: None,
     ) -> None:
+        self.words = ("", *words)
+        self.tokens = tokens or [Word(m, word) for m, word in enumerate(words, 1)]
+        self.text, self.offsets, self._confidence = text, offsets, confidence
+
+    @cached_property
+    def confidence(self) -> Probabilities | None:
+        """The probabilities of arcs; None where there are none."""
+        return self._confidence()
+
+
+class Sentence(Text):
+    """Both trees of a sentence. Without constituents the dependencies decide everything."""
+
+    def __init__(
+        self, constituency: ConstituencyTree | None, dependencies: DependencyTree | None, **of_text: Any
+    ) -> None:
         if dependencies is None:
             raise ArcspanError(
                 "clauses and phrases need a dependency tree; arcspan.trees.convert makes one of constituents"
             )
         tree = dependencies
+        super().__init__(tree.words, **of_text)
         self.n = len(tree)
-        self.words, self.lemmas = ("", *tree.words), ("", *tree.lemmas)
-        self.tags, self.features = ("", *tree.tags), ("", *tree.features)
+        self.lemmas, self.tags, self.features = ("", *tree.lemmas), ("", *tree.tags), ("", *tree.features)
         self.upos = ("", *(u or _UPOS.get(t[:2], "") for u, t in zip(tree.upos, tree.tags, strict=True)))
         self.heads, self.full_relations = (0, *tree.heads), ("", *tree.relations)
         self.relations = tuple(relation.partition(":")[0] for relation in self.full_relations)
@@ -91,13 +106,6 @@ class Sentence:
             self.children[self.heads[m]].append(m)
         self.left, self.right, _ = extents(tree.heads)
         self.spans = constituency.spans if constituency is not None and len(constituency) == self.n else ()
-        self.tokens: Sequence[Any] = tokens or [Word(m, word) for m, word in enumerate(tree.words, 1)]
-        self.text, self.offsets, self._confidence = text, offsets, confidence
-
-    @cached_property
-    def confidence(self) -> Probabilities | None:
-        """The probabilities of arcs; None where there are none."""
-        return self._confidence()
 
     # ---- words
 
@@ -211,7 +219,7 @@ class Phrase:
     position  of the head word, 1..n
     """
 
-    def __init__(self, sentence: Sentence, span: Range, position: int) -> None:
+    def __init__(self, sentence: Text, span: Range, position: int) -> None:
         self._sentence, self.span, self.position = sentence, span, position
 
     @property
@@ -221,13 +229,8 @@ class Phrase:
 
     @property
     def head(self) -> Any:
-        """Its head word."""
-        return self._sentence.tokens[self.position - 1]
-
-    @property
-    def relation(self) -> str:
-        """The relation of its head word to a word outside, with the subtype."""
-        return self._sentence.full_relations[self.position]
+        """Its head word; None where there is none."""
+        return self._sentence.tokens[self.position - 1] if self.position else None
 
     @property
     def start(self) -> int | None:
@@ -261,7 +264,7 @@ class Phrase:
         It is an upper bound: all of them may be right with less.
         """
         sure = self._sentence.confidence
-        if sure is None:
+        if sure is None or not self.position:
             return None
         return float(min(sure.arcs[m - 1] * sure.relations[m - 1] for m in self._arcs()))
 

@@ -192,12 +192,6 @@ class ConstituencyTree(Immutable):
             spans = spans[1:]  # a wrapper that had to stay gives way to the new one
         return self._trusted(bare.words, bare.tags, ((0, len(bare.words), label), *spans), bare._written)
 
-    def find(self, pattern: str) -> list[LabelledSpan]:
-        """The nodes that a tgrep pattern matches, as spans, top-down (needs the extra `nltk`): `find("NP < PP")`."""
-        from arcspan.trees.search import find_constituents
-
-        return find_constituents(self, pattern)
-
     def __len__(self) -> int:
         """The number of words."""
         return len(self.words)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arcspan.errors import TreeError
 from arcspan.trees.immutable import Immutable, nothing, per_word
-
-if TYPE_CHECKING:
-    from arcspan.trees.search import Match
 
 
 class DependencyTree(Immutable):
@@ -104,15 +101,6 @@ class DependencyTree(Immutable):
     def is_projective(self) -> bool:
         """Whether every word's yield is contiguous, so that no two arcs cross (the root's arc included)."""
         return yields(self.heads) is not None
-
-    def find(self, pattern: str) -> list[Match]:
-        """The words that a pattern in the style of Semgrex matches: `find("{tag:/VB.*/} >nsubj {lemma:dog}")`.
-
-        `arcspan.trees.search` says what patterns can ask.
-        """
-        from arcspan.trees.search import find_words
-
-        return find_words(self, pattern)
 
     def __len__(self) -> int:
         """The number of words."""

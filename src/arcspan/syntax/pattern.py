@@ -1,0 +1,361 @@
+r"""The language of queries: reading a pattern into nodes and relations.
+
+A node in braces is a word, with what is asked of it; any other node is a constituent, a tag or a word by its label.
+Between two words, relations are those of dependencies, in the signs of Semgrex; all others are those of the
+constituency tree, in the signs of tgrep2 and Tregex. `docs/queries.md` lists both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import NoReturn
+
+from arcspan.errors import ArcspanError
+from arcspan.syntax.expressions import Expression
+
+# What a pattern can ask of a word, and the column of the trees that holds it.
+ATTRIBUTES = {
+    "word": "words",
+    "lemma": "lemmas",
+    "tag": "tags",
+    "upos": "upos",
+    "features": "features",
+    "relation": "relations",
+}
+
+_SPACE = re.compile(r"(?:\s|#(?=\s).*)*")
+_SIGN = re.compile(
+    r"(?:<<|>>)[,':#]|[<>]-\d+|[<>][,':#]|[<>]-|[<>]\d+|<<|>>|[<>]|[$%](?:\.\.|,,|\+\+|--|[.,+-])?|\.\.|,,|--|[.,-]"
+)
+_LABEL = re.compile(
+    r"i@/(?:\\.|[^/\\])*/|i@\"(?:\\.|[^\"\\])*\"|/(?:\\.|[^/\\])*/i?|\"(?:\\.|[^\"\\])*\"|"
+    r"[^\]\[\s;:.,&|<>()$!@%'^={}]+"
+)
+_ATTRIBUTE = re.compile(r"\s*(?:(\$)|(\w+)\s*:\s*(/(?:\\.|[^/\\])*/i?|[^;}]*?))\s*(?=[;}])")
+_RELATION = re.compile(r"/(?:\\.|[^/\\])*/i?|[\w:-]+(?:\|[\w:-]+)*")
+_NAME = re.compile(r"\s*=\s*(\w+)")
+_NESTING = 50
+_SAME = {"%": "$", "$+": "$.", "$-": "$,", "$++": "$..", "$--": "$,,", "<'": "<-1", ">'": ">-1", "<-": "<-1"} | {
+    ">-": ">-1", "<,": "<1", ">,": ">1", "-": ",", "--": ",,"
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a pattern: any of its tests must hold (none may, where negated), and what it is related to.
+
+    labels, words   tests of a label; tests of a word's attributes, all of which must hold
+    same            the name of another node that it is
+    inner           a node in round brackets
+    """
+
+    labels: tuple[Expression, ...] = ()
+    words: tuple[tuple[str, Expression], ...] | None = None
+    is_root: bool = False
+    same: str = ""
+    inner: Node | None = None
+    negated: bool = False
+    name: str = ""
+    relations: Relations | None = None
+    is_word: bool = False
+    any: bool = False
+
+    @property
+    def has_names(self) -> bool:
+        """Whether it or a node that it leads to is named."""
+        return bool(self.name or self.same) or any(
+            part is not None and part.has_names for part in (self.inner, self.relations)
+        )
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A node is related to another; `label` is the relation of an arc."""
+
+    sign: str
+    node: Node
+    label: Expression | None = None
+    between_words: bool = False
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a node that it leads to is named."""
+        return self.node.has_names
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Relations that hold all ("&") or of which one holds ("|"), or that do not ("!")."""
+
+    sign: str
+    parts: tuple[Relation | Relations, ...]
+
+    @property
+    def has_names(self) -> bool:
+        """Whether a node that they lead to is named."""
+        return any(part.has_names for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A whole query: the node that is found, and further relations of named nodes."""
+
+    node: Node
+    further: tuple[tuple[str, Relations], ...] = ()
+    literals: dict[str, set[str]] = field(default_factory=dict, compare=False)
+    layers: frozenset[str] = frozenset()
+
+
+def read_pattern(text: str) -> Pattern:
+    """The nodes and relations of a pattern. ArcspanError points at the place where it is not one."""
+    return _Reader(text).read()
+
+
+class _Reader:
+    """A pattern from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.depth = text, 0, 0
+        self.names: dict[str, bool] = {}  # whether the node of that name is a word
+        self.literals: dict[str, set[str]] = {}  # values that are compared as they are, by what has them
+        self.layers: set[str] = set()  # the trees that it asks for
+
+    def read(self) -> Pattern:
+        node = self._related()
+        further = []
+        while self._take(":"):
+            if not self._take("="):
+                self.refuse("a named node such as =n should be here")
+            name = self._defined_name()
+            further.append((name, self._relations(self.names[name])))
+        if self._peek():
+            self.refuse("a relation or the end should be here")
+        return Pattern(node, tuple(further), self.literals, frozenset(self.layers))
+
+    def _related(self) -> Node:
+        """A node and what it is related to."""
+        node = self._node()
+        if self._peek() and self._peek() not in ")]:|":
+            node = replace(node, relations=self._relations(node.is_word))
+        elif self._peek() == "|":
+            self.refuse("a node should be after this |")
+        return node
+
+    def _node(self) -> Node:
+        negated = self._take("!")
+        if self._take("("):
+            with_depth = self._deeper()
+            inner = self._related()
+            self._expect(")", with_depth)
+            node = Node(inner=inner, is_word=inner.is_word)
+        elif self._take("="):
+            name = self._defined_name()
+            return Node(same=name, is_word=self.names[name], negated=negated)
+        elif self._peek() == "{":
+            node = self._word()
+        else:
+            node = self._labels()
+        if found := self._match(_NAME):
+            if negated:
+                self.refuse("a node that is not there cannot have a name")
+            node = replace(node, name=found[1])
+            self.names[found[1]] = node.is_word
+        return replace(node, negated=negated)
+
+    def _labels(self) -> Node:
+        self.layers.add("constituency")
+        labels = []
+        while True:
+            start = self.at
+            if self._take("*"):
+                found = "__"
+            elif (match := self._match(_LABEL)) is not None:
+                found = match[0]
+            else:
+                self.refuse("a label such as NP, or a word such as {lemma:be}, should be here")
+            labels.append(None if found == "__" else self._label(found, start))
+            self._peek()
+            back = self.at
+            if not (self._take("|") and self._begins_label()):
+                self.at = back
+                known = tuple(label for label in labels if label is not None)
+                return Node(labels=known, any=len(known) < len(labels))
+
+    def _begins_label(self) -> bool:
+        return self._peek() == "*" or _LABEL.match(self.text, self.at) is not None
+
+    def _label(self, value: str, start: int) -> Expression:
+        ignore_case = value.startswith("i@")
+        value = value.removeprefix("i@")
+        if value[0] == '"':
+            value = re.sub(r"\\(.)", r"\1", value[1:-1])
+        elif value[0] == "/":
+            return self._compile(value, start, "label", anywhere=True, ignore_case=ignore_case)
+        return self._compile(value, start, "label", literal=True, ignore_case=ignore_case)
+
+    def _word(self) -> Node:
+        self._expect("{", None)
+        tests: list[tuple[str, Expression]] = []
+        is_root = False
+        while not self._take("}"):
+            start = self.at
+            found = self._match(_ATTRIBUTE)
+            if found is None:
+                self.refuse("an attribute such as tag:NN, or }, should be here")
+            is_root |= found[1] is not None
+            if found[2] not in ("word", "tag"):
+                self.layers.add("dependency")
+            if name := found[2]:
+                if name not in ATTRIBUTES and not name[0].isupper():
+                    self.at = found.start(2)
+                    self.refuse(f"words have no {name!r}; a pattern can ask for {', '.join(ATTRIBUTES)}, and "
+                                "for features by their names, such as Number")  # fmt: skip
+                tests.append((name, self._compile(found[3], max(start, found.start(3)), name)))
+            self._take(";")
+        return Node(words=tuple(tests), is_root=is_root, is_word=True)
+
+    def _relations(self, of_word: bool) -> Relations:
+        """A disjunction of conjunctions."""
+        choices = [self._conjunction(of_word)]
+        while self._take("|"):
+            choices.append(self._conjunction(of_word))
+        return choices[0] if len(choices) == 1 else Relations("|", tuple(choices))
+
+    def _conjunction(self, of_word: bool) -> Relations:
+        parts = [self._relation(of_word)]
+        while self._take("&") or (self._peek() and self._peek() not in ")]|:"):
+            parts.append(self._relation(of_word))
+        return Relations("&", tuple(parts))
+
+    def _relation(self, of_word: bool) -> Relation | Relations:
+        if self._take("!"):
+            return Relations("!", (self._relation(of_word),))
+        if self._take("["):
+            with_depth = self._deeper()
+            inner = self._relations(of_word)
+            self._expect("]", with_depth)
+            return inner
+        start = self.at
+        sign = self._match(_SIGN)
+        if sign is None:
+            self.refuse("a relation such as < or >obj should be here")
+        label = self._arc_label() if of_word and sign[0] in (">", "<", ">>", "<<") else None
+        self._peek()
+        node = self._node()
+        found = _SAME.get(sign[0], sign[0])
+        if sign[0] in ("-", "--") and not (of_word and node.is_word):
+            self.at = start
+            self.refuse("- and -- are relations between two words")
+        dependency = of_word and node.is_word and found in (">", "<", ">>", "<<", "$..", "$,,")
+        if label is not None and not dependency:
+            self.at = start
+            self.refuse("a relation with a name should lead to a word in braces")
+        if dependency:
+            self.layers.add("dependency")
+        return Relation(found, node, label, dependency)
+
+    def _arc_label(self) -> Expression | None:
+        """The name of a dependency relation, which follows the sign without a space."""
+        start = self.at
+        found = self._match(_RELATION)
+        if found is None:
+            return None
+        if found[0][0] == "/":
+            return self._compile(found[0], start, "relation")
+        names = frozenset(found[0].split("|"))
+        self.literals.setdefault("relation", set()).update(names)
+        return Expression(names)
+
+    # ---- values
+
+    def _compile(
+        self,
+        value: str,
+        start: int,
+        of: str,
+        *,
+        literal: bool = False,
+        anywhere: bool = False,
+        ignore_case: bool = False,
+    ) -> Expression:
+        if literal or not re.fullmatch(r"/.*/i?", value, re.DOTALL) or len(value) < 2:
+            if not ignore_case:
+                self.literals.setdefault(of, set()).add(value)
+            return Expression({value}, ignore_case=ignore_case)
+        try:
+            source = value.removesuffix("i")[1:-1]
+            return Expression(source, anywhere=anywhere, ignore_case=ignore_case or value[-1] == "i")
+        except ValueError as error:
+            self.at = start
+            self.refuse(f"{value} is not a regular expression that can be used: {error}")
+
+    def _defined_name(self) -> str:
+        start = self.at
+        found = self._match(re.compile(r"\w+"))
+        if found is None or found[0] not in self.names:
+            self.at = start
+            self.refuse("the name of a node that comes before should be here")
+        return found[0]
+
+    # ---- letters
+
+    def _match(self, expression: re.Pattern[str]) -> re.Match[str] | None:
+        found = expression.match(self.text, self.at)
+        if found is not None:
+            self.at = found.end()
+        return found
+
+    def _peek(self) -> str:
+        self._match(_SPACE)
+        return self.text[self.at : self.at + 1]
+
+    def _take(self, sign: str) -> bool:
+        taken = self._peek() == sign
+        self.at += taken
+        return taken
+
+    def _deeper(self) -> int:
+        self.depth += 1
+        if self.depth > _NESTING:
+            self.refuse(f"brackets may be {_NESTING} deep")
+        return self.depth - 1
+
+    def _expect(self, sign: str, depth: int | None) -> None:
+        if not self._take(sign):
+            self.refuse(f"{sign} should be here")
+        if depth is not None:
+            self.depth = depth
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Point at the place."""
+        line = " ".join(self.text.split("\n"))
+        start = max(0, self.at - 60)
+        raise ArcspanError(
+            f"the pattern cannot be read: {reason}\n  {line[start : self.at + 40]}\n  {' ' * (self.at - start)}^"
+        )
+
+
+def literals_of(relations: Relations | None) -> Iterator[tuple[str, frozenset[str]]]:
+    """What a tree must have for these relations to hold: sets of values of which one must occur, by attribute."""
+    for part in relations.parts if relations is not None and relations.sign == "&" else ():
+        if isinstance(part, Relations):
+            yield from literals_of(part)
+        else:
+            if part.label is not None and part.label.values:
+                yield "relation", part.label.values
+            yield from needed(part.node)
+
+
+def needed(node: Node) -> Iterator[tuple[str, frozenset[str]]]:
+    """What a tree must have for a node to be there."""
+    if not node.negated:
+        if node.labels and not node.any and all(label.values for label in node.labels):
+            yield "label", frozenset().union(*(label.values for label in node.labels))
+        for name, value in node.words or ():
+            if name in ATTRIBUTES and value.values:
+                yield name, value.values
+        if node.inner is not None:
+            yield from needed(node.inner)
+    yield from literals_of(node.relations)

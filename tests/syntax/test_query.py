@@ -1,0 +1,281 @@
+"""Queries over constituents, over words, and over both."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arcspan.errors import ArcspanError
+from arcspan.syntax import Query
+from arcspan.syntax.query import Nodes
+from arcspan.treebanks import read_brackets
+from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees.nltk_tree import to_nltk
+
+TREE = ConstituencyTree.from_brackets(
+    "(TOP (S (NP (DT The) (NN dog)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN with) (NP (NNS -LRB-))))) (. .)))"
+)
+# The dog saw a man with ( .
+ARCS = DependencyTree(
+    [2, 3, 0, 5, 3, 7, 5, 3],
+    ["det", "nsubj", "root", "det", "obj", "case", "nmod:with", "punct"],
+    TREE.words,
+    TREE.tags,
+    ["DET", "NOUN", "VERB", "DET", "NOUN", "ADP", "NOUN", "PUNCT"],
+    ["the", "dog", "see", "a", "man", "with", "(", "."],
+    ["", "Number=Sing", "Tense=Past|VerbForm=Fin", "", "Number=Sing", "", "Number=Plur", ""],
+)
+
+
+def found(pattern: str, *trees: Any) -> list[tuple[int, int, str]]:
+    return [(*match.span, match.label) for match in Query(pattern).find(*trees or (TREE,))]
+
+
+def words(pattern: str, tree: DependencyTree = ARCS) -> list[int]:
+    return [match.word for match in Query(pattern).find(tree)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("NP < PP", [(3, 7, "NP")]),
+        ("NP", [(0, 2, "NP"), (3, 7, "NP"), (3, 5, "NP"), (6, 7, "NP")]),
+        ("NP > VP", [(3, 7, "NP")]),
+        ("NP $. VP", [(0, 2, "NP")]),
+        ("NP $+ VP", [(0, 2, "NP")]),
+        ("/^VB/", [(2, 3, "VBD")]),
+        ("NN < dog", [(1, 2, "NN")]),
+        ("dog", [(1, 2, "dog")]),
+        ("WHNP", []),
+        ("NP <<# {word:man}", [(3, 7, "NP"), (3, 5, "NP")]),
+        ("S <# VP", [(0, 8, "S")]),  # by the head table
+        ("VBD ># VP", [(2, 3, "VBD")]),
+        ("DT < /^the$/i", [(0, 1, "DT")]),
+        ('NNS < "("', [(6, 7, "NNS")]),
+        ("NP < (PP=p < IN) : =p << {word:with}", [(3, 7, "NP")]),
+        ("NP !<, DT", [(3, 7, "NP"), (6, 7, "NP")]),
+        ("NP [< PP | $. VP]", [(0, 2, "NP"), (3, 7, "NP")]),
+        ("NP < PP | $. VP", [(0, 2, "NP"), (3, 7, "NP")]),
+        ("VP|PP < NP", [(2, 7, "VP"), (5, 7, "PP")]),
+        ("!NP > VP", [(2, 3, "VBD")]),
+    ],
+)
+def test_constituents_tags_and_words_are_found(pattern: str, expected: list[tuple[int, int, str]]) -> None:
+    assert found(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("{}", [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("{word:dog}", [2]),
+        ("{word:/the/i}", [1]),  # was taken for a word with slashes
+        ("{tag:/VB.*/}", [3]),
+        ("{tag:/B.*/}", []),  # an expression fits the whole value
+        ("{upos:NOUN;tag:NN}", [2, 5]),
+        ("!{upos:/NOUN|DET/}", [3, 6, 8]),
+        ("{$}", [3]),
+        ("{lemma:see}", [3]),
+        ("{features:/.*Tense=Past.*/}", [3]),
+        ("{Number:Plur}", [7]),
+        ("{tag:/VB.*/} >nsubj {lemma:dog}", [3]),
+        ("{} > {upos:DET}", [2, 5]),
+        ("{} >det {} >/nmod.*/ {}", [5]),  # both are relations of the first word
+        ("{} >obj {} >/nmod.*/ {}", []),
+        ("{} >obj ({} >/nmod.*/ {})", [3]),
+        ("{} >nmod:with {}", [5]),
+        ("{} >> {word:with}", [3, 5, 7]),
+        ("{} >>case {}", [3, 5, 7]),
+        ("{word:with} << {$}", [6]),
+        ("{} <obj {}", [5]),
+        ("{} <obj|nsubj {}", [2, 5]),
+        ("{} <obj {} | <nsubj {}", [2, 5]),
+        ("{upos:NOUN} [<obj {} | <nsubj {}] >det {word:a}", [5]),
+        ("{} << {word:man}", [4, 6, 7]),
+        ("{upos:NOUN} !>det {}", [7]),
+        ("{upos:DET} . {upos:NOUN}", [1, 4]),
+        ("{upos:NOUN} - {upos:DET}", [2, 5]),
+        ("{upos:NOUN} .. {upos:VERB}", [2]),
+        ("{upos:NOUN} -- {upos:VERB}", [5, 7]),
+        ("{} $++ {relation:obj}", [2]),
+        ("{} $-- {relation:nsubj}", [5, 8]),
+        ("{upos:NOUN} >det {} & <obj {}", [5]),
+    ],
+)
+def test_words_are_found(pattern: str, expected: list[int]) -> None:
+    assert words(pattern) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("NP <# ({} <obj {lemma:see})", [(3, 7, "NP"), (3, 5, "NP")]),
+        ("NP <# {}=h : =h <nsubj {}", [(0, 2, "NP")]),
+        ("{upos:VERB}=v >obj ({}=o ># NP=n) : =n < PP", [(2, 3, "root")]),
+        ("{relation:nsubj} > (NN > NP)", [(1, 2, "nsubj")]),
+        ("PP . {relation:punct}", [(5, 7, "PP")]),
+        ("VP <# VBD", [(2, 7, "VP")]),
+        ("PP <# IN", []),  # in this dependency tree the noun heads it
+        ("PP <# NP", [(5, 7, "PP")]),
+    ],
+)
+def test_both_trees_are_asked_in_one_query(pattern: str, expected: list[tuple[int, int, str]]) -> None:
+    assert found(pattern, TREE, ARCS) == expected
+
+
+def test_named_nodes_are_given_and_each_choice_of_them_is_a_match() -> None:
+    matches = Query("{$}=verb >/nsubj|obj/ ({}=noun >det {}=article)").find(ARCS)
+    assert [{name: match.word for name, match in m.names.items()} for m in matches] == [
+        {"verb": 3, "noun": 2, "article": 1},
+        {"verb": 3, "noun": 5, "article": 4},
+    ]
+    assert len(Query("{$} > {}").find(ARCS)) == 1  # nameless nodes are only there or not
+    assert words("{} >nsubj {}=a >nsubj {}=a") == [3] and words("{} >nsubj {}=a >obj {}=a") == []
+
+
+def test_a_match_is_a_phrase() -> None:
+    (match,) = Query("NP < PP").find(TREE, ARCS, text="The dog saw a man with (.", offsets=[
+        (0, 3), (4, 7), (8, 11), (12, 13), (14, 17), (18, 22), (23, 24), (24, 25)])  # fmt: skip
+    assert (match.text, match.start, match.head.text) == ("a man with (", 12, "man")
+    assert [token.text for token in match.tokens] == ["a", "man", "with", "("]
+    assert match.to_dict()["label"] == "NP"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "place"),
+    [
+        ("", 0),
+        ("NP <", 4),
+        ("(", 1),
+        ("NP << /(/", 6),
+        ("{", 1),
+        ("{tag}", 1),
+        ("{tag:NN", 1),
+        ("{} >obj", 7),
+        ("{} obj {}", 3),
+        ("({}", 3),
+        ("{})", 2),
+        ("{tag:/(/}", 5),
+        ("{}=", 2),
+        ("NP | < PP", 3),
+        ("NP : =x < PP", 6),
+        ("{colour:red}", 1),
+        ("NP >obj {}", 8),
+        ("{tag:/(a+)+b/}", 5),
+        ("/(a|ab)*c/", 0),
+        (r"/(a)\1/", 0),
+        ("/a*a*a*a*a*b/", 0),
+        pytest.param(f"{{tag:/{'(' * 3000}/}}", 5, id="3,000 groups"),
+        pytest.param("{tag:/a{99999999999}/}", 5, id="a number that is too large"),
+        pytest.param("(" * 100 + "NP" + ")" * 100, 51, id="100 brackets"),
+    ],
+)
+def test_what_is_not_a_pattern_is_refused_at_its_place(pattern: str, place: int) -> None:
+    with pytest.raises(ArcspanError, match="the pattern cannot be read") as caught:
+        Query(pattern)
+    shown, mark = str(caught.value).split("\n")[1:]
+    assert pattern[max(0, place - 60) : place + 40] == shown[2:]
+    assert mark.index("^") - 2 == min(place, 60)
+
+
+def test_hostile_values_do_not_take_long() -> None:
+    tree = DependencyTree([0], ["root"], ["a" * 100_000])
+    start = time.process_time()
+    assert not Query("{word:/.*a.*a.*b/}").find(tree)
+    assert time.process_time() - start < 5
+
+
+def test_a_tree_that_is_asked_for_must_be_there() -> None:
+    for pattern, trees, missing in (
+        ("NP", (ARCS,), "constituents"),
+        ("{} >obj {}", (TREE,), "dependencies"),
+        ("{lemma:see}", (TREE,), "dependencies"),
+    ):
+        with pytest.raises(ArcspanError, match=f"asks for {missing}, which are not there"):
+            Query(pattern).find(*trees)
+    assert found("{tag:DT;word:a}", TREE) == [(3, 4, "a")]
+
+
+def test_every_word_can_be_in_a_tree_that_is_searched() -> None:
+    forms = ["\\", "(", ")", "a b", "\u202e", "''"]
+    tree = ConstituencyTree(forms, ["X"] * 6, [(0, 6, "S"), (1, 3, "NP")])
+    assert found("NP", tree) == [(1, 3, "NP")] and len(found("X", tree)) == 6
+    assert found("NP", ConstituencyTree([], [], [])) == []
+    bare = ConstituencyTree(["a", "b"], None, [(0, 2, "NP")])
+    assert found("NP < a", bare) == [(0, 2, "NP")]
+
+
+@given(st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.integers(0, k) for k in range(n)])))
+def test_the_ways_down_are_the_ways_up(heads: tuple[int, ...]) -> None:
+    """Against plain enumeration: A > B as B < A, A >> B as B << A, and by following heads."""
+    first = [head if m else 0 for m, head in enumerate(heads)]
+    tree = DependencyTree([max(1, head) if m else 0 for m, head in enumerate(first)], ["r"] * len(heads))
+    pairs = {
+        sign: {
+            (match.names["a"].word, match.names["b"].word)
+            for match in Query(f"{{}}=a {sign} {{}}=b").find(tree)
+        }
+        for sign in (">", "<", ">>", "<<", ".", "-", "..", "--", "$++", "$--")
+    }
+
+    def above(m: int) -> list[int]:
+        return [] if not m else [tree.heads[m - 1], *above(tree.heads[m - 1])]
+
+    places = range(1, len(tree) + 1)
+    assert pairs[">"] == {(h, m) for h, m in itertools.product(places, places) if tree.heads[m - 1] == h}
+    assert pairs[">>"] == {(h, m) for h, m in itertools.product(places, places) if h in above(m)}
+    for one, other in ((">", "<"), (">>", "<<"), (".", "-"), ("..", "--"), ("$++", "$--")):
+        assert pairs[one] == {(b, a) for a, b in pairs[other]}
+    assert pairs[".."] == {(a, b) for a, b in itertools.product(places, places) if a < b}
+
+
+TGREP = """
+NP < PP; NP; VP << /^VB/; NP > VP; NP $. VP; NP !>> PP; S < NP < VP; NP <, DT; NP <1 DT <2 JJ; NP <- PP; NP <' NN; NP <-2 NN;
+PP >- NP; PP >' NP; DT >, NP; NN >2 NP; NN >-1 NP; NN >-2 NP; NP <: PRP; PRP >: NP; VP <<, VBZ; VBZ >>, S; VP <<' NN;
+NN >>' VP; NP <<: PRP; PRP >>: NP; DT . NN; NN , DT; VP .. PP; PP ,, VP; NP $ VP; NP $, VP; NP $.. VP; VP $,, NP; NP % PP;
+NP < (PP < (IN . DT)); NP [< PP | < SBAR]; NP ![< PP | < SBAR]; NP < PP | < SBAR; NP < PP & < NP; S|SBAR < VP;
+* < NP < VP; /^N/ < /PP|SBAR/; NP !< (PP < IN) !> S; __ < CC; VP < VP < CC; i@/^np$/ < PP; i@"np" < PP;
+NP|VP << (PP < IN)
+"""  # noqa: E501
+
+
+def test_tgreps_operators_keep_their_meaning(treebanks: Path) -> None:
+    """Against nltk's tgrep, for constituents and tags: its words know nothing of what is above them.
+
+    Words are numbered, since nltk takes equal subtrees for the same.
+    """
+    nltk = pytest.importorskip("nltk", reason="nltk is not installed (arcspan[nltk])")
+    tgrep = pytest.importorskip("nltk.tgrep")
+    pytest.importorskip("pyparsing")
+    treebank = [
+        ConstituencyTree([f"w{k}" for k in range(len(tree))], tree.tags, tree.spans)
+        for tree in itertools.islice(read_brackets(treebanks / "gum" / "train.ptb.xz"), 2000)
+    ]
+    parented = [nltk.ParentedTree.convert(to_nltk(tree)) for tree in treebank]
+    for number, pattern in enumerate(pattern.strip() for pattern in TGREP.split(";")):
+        with warnings.catch_warnings():  # nltk calls pyparsing by its old names
+            warnings.simplefilter("ignore", DeprecationWarning)
+            theirs = tgrep.tgrep_compile(pattern)
+        query = Query(pattern)
+        for tree, other in itertools.islice(
+            zip(treebank, parented, strict=True), number % 5, None, 5
+        ):  # every tree, and every pattern on a fifth of them
+            nodes = Nodes(tree, None)
+            ours = [
+                (nodes.labels[k], nodes.left[k], nodes.right[k])
+                for k, _ in query._found(nodes)
+                if not nodes.words[k]
+            ]
+            places = next(iter(tgrep.tgrep_positions(theirs, [other], search_leaves=False)))
+            expected = [
+                (node.label(), int(node.leaves()[0][1:]), int(node.leaves()[-1][1:]) + 1)
+                for node in (other[place] for place in places)
+            ]
+            assert ours == expected, (pattern, tree.brackets())
