@@ -7,7 +7,6 @@ from pathlib import Path
 
 # Several workers share the cores: threads of one that wait for each other would stall them all.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault("ARCSPAN_TENSORBOARD", "0")
 
 import hypothesis
 import pytest

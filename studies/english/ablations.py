@@ -99,7 +99,7 @@ def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...]) -> Non
 def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
     """Train a row and score it on each dev set, in its style or, where it does not know that, in GUM's."""
     from arcspan.training import predict_pairs, train
-    from arcspan.training.run import read_styled
+    from arcspan.training.instances import read_gold
     from arcspan.training.scoring import dev_scores
 
     sources = {_treebank(source): replace(source, repeat=1, every=EVERY) for source in config.data.train}
@@ -122,7 +122,7 @@ def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
     train(config, resume=True, say=lambda line: click.echo(line, err=True), bars=False)
     entry: dict[str, Any] = {"minutes": round((time.time() - begun) / 60, 1)}
     for source in dev:
-        gold = read_styled([source], "strict")
+        gold = read_gold([source], "strict")
         scores = dev_scores(gold, predict_pairs(Path(config.output), gold), config)
         name = LEFT_OUT if source.only else _treebank(source)
         entry[name] = {figure: round(scores[figure], 2) for figure in FIGURES[name]}
@@ -167,5 +167,4 @@ def _write(path: Path, found: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("ARCSPAN_TENSORBOARD", "0")
     main()

@@ -10,7 +10,6 @@ again, and one that was stopped goes on from its last checkpoint. Rows are compa
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -245,5 +244,4 @@ def _write(path: Path, found: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("ARCSPAN_TENSORBOARD", "0")
     main()

@@ -51,7 +51,7 @@ class Study:
 
     def _gold(self, treebank: str) -> list[Pair]:
         row = next(row for row in self.plan.rows if row.treebank.name == treebank)
-        return read_gold(self.config(row).data.test)
+        return [one.pair for one in read_gold(self.config(row).data.test)]
 
     # ---- what is done
 
@@ -197,7 +197,7 @@ class Study:
             _, intake = read_training(data)
             parts: dict[str, Any] = {"train": _size(training_pairs(data)) | {"used": intake.sentences}}
             for part in ("dev", "test"):
-                parts[part] = _size(read_gold(getattr(data, part)))
+                parts[part] = _size([one.pair for one in read_gold(getattr(data, part))])
             write_json(path, {"inputs": inputs, **parts})
 
     def compare(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +144,41 @@ def test_every_setting_of_a_source_is_documented() -> None:
     assert all(f"#   {name} = " in text for name in vars(Source()))
     assert "#   without = {}" in text  # was the name of a Python object
     assert "MISSING" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "shown"),
+    [
+        (["--recipes"], 0, "craft-ud"),
+        (["--fields"], 0, "[training]"),
+        (["nosuch"], 2, "neither a file nor one of the recipes"),
+        (["gum"], 2, "pip install"),
+    ],
+)
+def test_what_needs_no_torch_works_without_it(
+    arguments: list[str], code: int, shown: str, tmp_path: Path
+) -> None:
+    script = (
+        "import sys\n"
+        "finders = list(sys.meta_path)\n"
+        "class Rest:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name.split('.')[0] not in ('torch', 'transformers', 'accelerate', 'safetensors'):\n"
+        "            return next(filter(None, (one.find_spec(name, *rest) for one in finders)), None)\n"
+        "sys.meta_path[:] = [Rest()]\n"
+        "from arcspan.cli import run\n"
+        "sys.exit(run(['train', *sys.argv[1:]]))\n"
+    )
+    for split in ("train", "dev"):
+        for ending in ("ptb.xz", "conllu.xz"):
+            (tmp_path / "gum").mkdir(exist_ok=True)
+            (tmp_path / "gum" / f"{split}.{ending}").write_bytes(b"")
+    made = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "ARCSPAN_TREEBANKS": str(tmp_path)},
+    )
+    assert made.returncode == code
+    assert shown in made.stdout + made.stderr

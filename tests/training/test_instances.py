@@ -161,7 +161,7 @@ def test_gold_heads_with_several_roots_are_scored_and_not_learnt_from(tmp_path: 
         "1\ttwo\t_\t_\tNN\t_\t0\troot\t_\t_\n2\troots\t_\t_\tNN\t_\t0\troot\t_\t_\n\n"
     )
     source = Source(brackets=str(tmp_path / "a.ptb"), conll=str(tmp_path / "a.conllu"))
-    (gold,) = read_gold([source])
+    (gold,) = (one.pair for one in read_gold([source]))
     assert gold.dependencies.heads == (0, 0)
     assert not LexicalTree.compatible(*gold)
     guess = DependencyTree([0, 1], ["root", "dep"], gold.words)

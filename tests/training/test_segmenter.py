@@ -35,12 +35,25 @@ def config(tmp_path: Path) -> Path:
 def test_a_configuration_without_a_parser_trains_a_segmenter(config: Path) -> None:
     assert run(["train", "--segmenter", "--check", str(config)]) == 0
     assert not (config.parent / "run").exists()
-    assert run(["train", "--segmenter", str(config), "--set", "segmenter.epochs=2"]) == 0
+    alone = ["--set", "segmenter.epochs=2", "--set", "segmenter.dev=[]"]
+    assert run(["train", "--segmenter", str(config), *alone]) == 0
     folder = config.parent / "run" / "segmenter"
     assert Segmenter.load(folder).split("Ada sees Kurt .")
     kept = json.loads((folder / "segmenter.json").read_text(encoding="utf-8"))
     assert kept["training"]["epochs"] == 2 and list(kept["scores"]) == kept["training"]["dev"]
     assert str(config.parent) not in json.dumps(kept), "no path of the machine that trained it"
+    before = (folder / "segmenter.onnx").stat().st_mtime_ns
+    assert run(["train", "--segmenter", "--resume", str(config), *alone]) == 0
+    assert (folder / "segmenter.onnx").stat().st_mtime_ns == before
+
+
+def test_rules_stay_where_they_are_better_on_dev(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A segmenter of eight channels that saw twenty sentences once was kept without a word."""
+    assert run(["train", "--segmenter", str(config)]) == 0
+    said = capsys.readouterr().err
+    assert "characters are little to learn from" in said
+    assert "rules are better on dev" in said
+    assert not (config.parent / "run" / "segmenter" / "segmenter.json").exists()
 
 
 def test_check_reads_the_files(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

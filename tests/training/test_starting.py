@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,18 @@ from typing import Any
 import pytest
 import torch
 
+import arcspan
 from arcspan.errors import ConfigError
-from arcspan.prediction.outputs import Inventories
+from arcspan.parser import MODELS
+from arcspan.prediction.outputs import Inventories, Style
+from arcspan.runtime.bundle import read_bundle
 from arcspan.training import read_config, train
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.export import export
 from arcspan.training.starting import extended, load_start
 from arcspan.treebanks import Pair
 from arcspan.trees import ConstituencyTree
-from tests.toy import toy_pairs
+from tests.toy import toy_pairs, write_toy
 from tests.training.test_pretrained import small_bert
 from tests.training.test_training import configure
 
@@ -121,9 +125,9 @@ def test_names_keep_their_numbers_and_styles_use_their_own() -> None:
     both = extended(old, replace(new, seen_lemmas={"NN": {"b": "=y"}, "VB": {"c": "=z"}}))
     assert both.seen_lemmas == {"NN": {"a": "=x", "b": "=y"}, "VB": {"c": "=z"}}
     assert both.labels == ((), ("NP",), ("VP",), ("XP",))
-    assert both.styles == ("", "mine")
-    assert both.unused["label"] == ((3,), (2,))
-    assert both.unused["relation"] == ((1,), (0,))
+    assert both.styles == ("base", "mine")
+    assert both.unused["label"] == ((3,), ())  # a new style may use what the default one uses, and its own
+    assert both.unused["relation"] == ((1,), ())
     assert extended(old, old) == old
 
 
@@ -136,3 +140,83 @@ def test_the_english_model_can_be_started_from() -> None:
     start = load_start("en")
     assert start.inventories.labels[0] == ()
     assert start.models["both"].encoder.size == 384
+
+
+@pytest.fixture(scope="module")
+def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with the styles a and b, of which b is the default, a licence, a calibration and a segmenter."""
+    folder = tmp_path_factory.mktemp("styled")
+    one, two = write_toy(folder, "one", toy_pairs(6)), write_toy(folder, "two", toy_pairs(6, seed=5))
+    path = configure(
+        folder,
+        toy_pairs(6),
+        licence="CC BY-SA 4.0",
+        language="en",
+        styles={"mixed": ["b", "a"], "b": "b"},
+        data__train=[{**one, "style": "a"}, {**two, "style": "b"}],
+        encoder__kind="pretrained",
+        encoder__path=str(small_bert(folder / "bert")),
+        encoder__overlap=6,
+        training__epochs=2,
+    )
+    quietly(path)
+    (folder / "run" / "segmenter").mkdir()
+    for name in ("segmenter.json", "segmenter.onnx"):
+        shutil.copy2(MODELS / "en" / name, folder / "run" / "segmenter" / name)
+    return export(folder / "run", folder / "bundle", extra={"calibration": {"label_temperature": 2.0}})
+
+
+@pytest.mark.parametrize("style", ["", "mine"])
+def test_fine_tuning_keeps_the_model_and_says_what_it_does(styled: Path, tmp_path: Path, style: str) -> None:
+    """Sentences without a style were learnt in the first one by the alphabet; the default, the segmenter, the
+    calibration and the licence were lost."""
+    source = write_toy(tmp_path, "new", renamed(toy_pairs(6, seed=8), "ADVP", "NEW")) | (
+        {"style": style} if style else {}
+    )
+    said: list[str] = []
+    path = configure(
+        tmp_path,
+        toy_pairs(2),
+        data__train=[source],
+        data__dev=[source],
+        model__start=str(styled),
+        training__epochs=1,
+        training__rate=1e-9,
+        training__encoder_rate=0.0,
+    )
+    train(read_config(path), say=said.append, bars=False)
+    assert any(line.startswith("before the first update: dev") for line in said)
+    (model, *_) = load_parts(tmp_path / "run")["both"]
+    styles = model.inventories.styles
+    assert styles == ("a", "b", *([style] if style else []))
+    base = load_start(str(styled)).models["both"]
+    for layer, default in (("constituency", 1), ("dependency", 0)):
+        old, new = (one.styles[layer].weight for one in (base, model))
+        torch.testing.assert_close(new[:2], old, atol=1e-6, rtol=0)
+        if style:
+            torch.testing.assert_close(new[2], old[default], atol=1e-6, rtol=0)
+    if style:
+        assert "style mine: new; it starts as a copy of b and a and becomes the default" in said
+        assert not any(model.inventories.unused[name][2] for name in ("label", "relation", "tag"))
+    else:
+        assert "treebanks without a style are learnt in the model's default one, b and a" in said
+        new = model.inventories.labels.index(("NEW",))
+        assert [new in own for own in model.inventories.unused["label"]] == [True, False]
+    lines: list[str] = []
+    parser = arcspan.load(export(tmp_path / "run", tmp_path / "bundle", say=lines.append))
+    table = {"mixed": Style(1, 0), "b": Style(1, 1)}
+    assert parser.predictor.styles == ({"mine": Style(2, 2)} if style else {}) | table
+    config = read_bundle(tmp_path / "bundle")
+    assert config["licence"] == "CC BY-SA 4.0" and config["calibration"] == {"label_temperature": 2.0}
+    assert (tmp_path / "bundle" / "segmenter.json").is_file()
+    assert "temperatures of probabilities: the base's; fit them anew with --calibrate" in lines
+    assert "licence: CC BY-SA 4.0, the base's" in lines
+
+
+def test_a_segmenter_of_another_language_is_not_carried_over(styled: Path, tmp_path: Path) -> None:
+    path = configure(tmp_path, toy_pairs(2), language="de", model__start=str(styled), training__epochs=1)
+    quietly(path)
+    lines: list[str] = []
+    export(tmp_path / "run", tmp_path / "bundle", say=lines.append)
+    assert not (tmp_path / "bundle" / "segmenter.json").exists()
+    assert any(line.startswith("no segmenter") for line in lines)

@@ -30,7 +30,6 @@ from arcspan.training.checkpoint import Checkpoint, load_parts
 from arcspan.training.config import document, recipes
 from arcspan.training.export import ScoreGraph, export
 from arcspan.training.run import read_data
-from arcspan.training.scoring import GoldSentence, rule_notes
 from arcspan.training.trainer import Trainer, repeatable
 from arcspan.treebanks import Pair, write_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
@@ -171,7 +170,7 @@ def test_a_run_resumed_after_every_epoch_ends_with_the_same_weights(tmp_path: Pa
         "trainer.Trainer._update = counted\n"
         "run.train(read_config(sys.argv[1]), resume=True, say=lambda line: None, bars=False)\n"
     )
-    environment = {**os.environ, "ARCSPAN_TENSORBOARD": "0"}
+    environment = dict(os.environ)
     codes = []
     for survives in (2, 3, 1000):
         done = subprocess.run(
@@ -187,6 +186,7 @@ def test_a_run_resumed_after_every_epoch_ends_with_the_same_weights(tmp_path: Pa
 def test_a_damaged_checkpoint_is_refused_by_name(tmp_path: Path) -> None:
     path = configure(tmp_path, toy_pairs(4), training__epochs=1)
     train(read_config(path), say=lambda line: None, bars=False)
+    (tmp_path / "run" / "result.json").unlink()
     folder, _ = Checkpoint(tmp_path / "run").open("last")
     model = folder / "model.safetensors"
     data = bytearray(model.read_bytes())
@@ -228,6 +228,7 @@ def test_a_changed_pointer_or_log_is_refused(tmp_path: Path) -> None:
     """Issue 15, 7: only the files that pointers name had checksums."""
     path = configure(tmp_path, toy_pairs(4), training__epochs=1)
     train(read_config(path), say=lambda line: None, bars=False)
+    (tmp_path / "run" / "result.json").unlink()
     for name, before, after in (
         ("last.json", '"step": ', '"step": 1'),
         ("log.jsonl", '"loss": ', '"loss": 1'),
@@ -324,6 +325,30 @@ def test_a_run_of_a_version_without_some_setting_is_resumed_with_its_default(tmp
     train(read_config(path), resume=True, say=lambda line: None, bars=False)
 
 
+def test_a_finished_run_is_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = configure(tmp_path, toy_pairs(4), training__epochs=1)
+    result = train(read_config(path), say=lambda line: None, bars=False)
+    monkeypatch.setattr("arcspan.training.run.read_data", lambda *given: pytest.fail("data was read"))
+    said: list[str] = []
+    assert train(read_config(path), resume=True, say=said.append, bars=False) == result
+    assert said == [f"{tmp_path / 'run'}: this run is finished"]
+
+
+def test_a_run_is_not_resumed_on_changed_data(tmp_path: Path) -> None:
+    """It went on without a word, or failed with a size mismatch."""
+    path = configure(tmp_path, toy_pairs(4), training__epochs=1)
+    train(read_config(path), say=lambda line: None, bars=False)
+    (tmp_path / "run" / "result.json").unlink()
+    train(read_config(path), resume=True, say=lambda line: None, bars=False)
+    (tmp_path / "run" / "result.json").unlink()
+    text = (tmp_path / "toy.conllu").read_text(encoding="utf-8")
+    (tmp_path / "toy.conllu").write_text(text.replace("nsubj", "subj", 1), encoding="utf-8")
+    with pytest.raises(
+        ConfigError, match=r"cannot resume with other data than before; changed: .*toy\.conllu"
+    ):
+        train(read_config(path), resume=True, say=lambda line: None, bars=False)
+
+
 def test_the_bars_show_the_loss_updates_per_second_and_dev(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -412,7 +437,8 @@ def test_a_punctuation_rule_that_fits_no_word_of_dev_is_reported(tmp_path: Path)
     path = configure(tmp_path, toy_pairs(6), training__epochs=1)
     for rule, notes in (("ptb", 0), ("ctb", 1)):
         said: list[str] = []
-        read_data(read_config(path, [f'training.punctuation="{rule}"']), said.append)
+        config = read_config(path, [f'training.punctuation="{rule}"', f'output="{tmp_path / rule}"'])
+        train(config, say=said.append, bars=False)
         assert sum(f"the punctuation rule {rule!r} fits no word" in line for line in said) == notes
 
 
@@ -429,7 +455,8 @@ def test_the_papers_recipes_leave_out_the_punctuation_of_their_treebanks(
     (tmp_path / name).mkdir()
     for split in ("train", "dev", "test"):
         write_pairs([pair], tmp_path / name / f"{split}.ptb", tmp_path / name / f"{split}.conllu")
-    notes = rule_notes([GoldSentence(pair)], read_config(f"paper-{name}"))
+    rule: Any = read_config(f"paper-{name}").training.punctuation
+    notes = evaluate([pair], [pair], punctuation=rule).notes
     assert any("fits no word" in note for note in notes) == noted
 
 

@@ -56,7 +56,7 @@ def command(
 
     # Read first: a bundle that could not be fitted must not be left behind.
     dev = [pair for files in calibrate for pair in read_pairs(*files)]
-    export(checkpoint, bundle, precision=precision, name=name)
+    export(checkpoint, bundle, precision=precision, name=name, say=note)
     if calibrate:
         _fit(bundle, dev, style)
     note(f"wrote {bundle}")

@@ -43,8 +43,6 @@ def command(
     The run's folder (`output`) gets checkpoints, log.jsonl and result.json. A run that was stopped or killed
     continues with --resume. Several processes: accelerate launch --num_processes 2 -m arcspan train CONFIG.
     """
-    if not all(find_spec(name) for name in ("torch", "transformers", "accelerate", "safetensors")):
-        raise MissingExtraError("training", "train")
     from arcspan.training import config as configuration
 
     if fields:
@@ -62,6 +60,8 @@ def command(
         known = ", ".join(configuration.recipes())
         raise ArcspanError(f"{config}: neither a file nor one of the recipes: {known}")
     settings = configuration.read_config(config, list(overrides), segmenter_only=segmenter)
+    if not all(find_spec(name) for name in ("torch", "transformers", "accelerate", "safetensors")):
+        raise MissingExtraError("training", "train")
     from arcspan.training.run import read_data, train
     from arcspan.training.segmenter import read_texts, run_segmenter
 
@@ -75,4 +75,4 @@ def command(
     if not segmenter:
         train(settings, resume=resume, say=note, bars=False if quiet() else None)
     if settings.segmenter.train:
-        run_segmenter(settings, note)
+        run_segmenter(settings, note, resume=resume)

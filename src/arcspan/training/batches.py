@@ -47,31 +47,37 @@ def make_examples(
     return [made[id(sentence)] for sentence in sentences]
 
 
-def by_cost(costs: Sequence[int], budget: int, order: Sequence[int]) -> list[list[int]]:
-    """Cut `order` into batches whose padded cost (longest times sentences) stays within the budget.
+def by_cost(
+    costs: Sequence[int], budget: int, order: Sequence[int], *, padded: bool = True
+) -> list[list[int]]:
+    """Cut `order` into batches whose cost stays within the budget: their sum, or padded, longest times sentences.
 
     >>> by_cost([5, 5, 9, 30], 20, [0, 1, 2, 3])
     [[0, 1], [2], [3]]
+    >>> by_cost([5, 5, 9, 30], 20, [0, 1, 2, 3], padded=False)
+    [[0, 1, 2], [3]]
     """
     batches: list[list[int]] = []
-    longest = 0
+    longest = total = 0
     for place in order:
-        longest = max(longest, costs[place]) if batches else costs[place]
-        if not batches or longest * (len(batches[-1]) + 1) > budget:
+        longest, total = max(longest, costs[place]), total + costs[place]
+        if not batches or (longest * (len(batches[-1]) + 1) if padded else total) > budget:
             batches.append([])
-            longest = costs[place]
+            longest = total = costs[place]
         batches[-1].append(place)
     return batches
 
 
-def schedule(costs: Sequence[int], budget: int, seed: int, epoch: int) -> list[list[int]]:
+def schedule(
+    costs: Sequence[int], budget: int, seed: int, epoch: int, *, padded: bool = True
+) -> list[list[int]]:
     """The batches of an epoch: like lengths together, ties and the order of the batches shuffled.
 
     Lengths are blurred a little so that the same sentences do not meet in every epoch.
     """
     random = np.random.default_rng([seed, epoch])
     blurred = np.asarray(costs) * random.uniform(0.95, 1.05, len(costs)) + random.uniform(0, 1, len(costs))
-    batches = by_cost(costs, budget, np.argsort(blurred, kind="stable").tolist())
+    batches = by_cost(costs, budget, np.argsort(blurred, kind="stable").tolist(), padded=padded)
     return [batches[place] for place in random.permutation(len(batches))]
 
 

@@ -51,9 +51,21 @@ class Source:
     only: dict[str, Any] = described({}, "keep only these documents")
 
     @property
+    def name(self) -> str:
+        """Its files."""
+        return " + ".join(filter(None, (self.brackets, self.conll)))
+
+    @property
     def styles(self) -> tuple[str, str]:
         """The conventions of constituents and of dependencies."""
         return self.constituency_style or self.style, self.dependency_style or self.style
+
+    def or_style(self, constituency: str, dependency: str) -> Source:
+        """The same with these conventions where it names none."""
+        own = self.styles
+        return dataclasses.replace(
+            self, constituency_style=own[0] or constituency, dependency_style=own[1] or dependency
+        )
 
 
 @dataclass(frozen=True)
@@ -93,6 +105,9 @@ class TrainingSettings:
 
     epochs: int = described(25, "passes over the training data", least=1)
     batch_pieces: int = described(1000, "word pieces (or words) in a batch, padding included", least=16)
+    batch_words: int = described(
+        0, "words in a batch, without padding, in place of batch_pieces; 0: off", least=0
+    )
     accumulate: int = described(1, "batches in an update", least=1)
     encoder_rate: float = described(5e-5, "learning rate of the pretrained encoder", least=0, most=0.01)
     rate: float = described(2.5e-3, "learning rate of everything else", above=0, most=0.1)
@@ -126,6 +141,7 @@ class TrainingSettings:
         choices=("ptb", "ctb", "unicode", "upos", "none"),
     )
     subtypes: bool = described(True, "dev LAS counts relation subtypes (nsubj:pass)")
+    tensorboard: bool = described(False, "log for TensorBoard, too, which must be installed")
 
 
 @dataclass(frozen=True)

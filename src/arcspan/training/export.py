@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import json
 import logging
 import os
 import shutil
@@ -38,7 +39,8 @@ from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Source
 from arcspan.training.instances import Intake, read_source, style_names, style_number
 from arcspan.training.quantize import constants_of, observe, quantize
-from arcspan.training.starting import LAYOUTS
+from arcspan.training.scoring import Say
+from arcspan.training.starting import BASE_FILE, LAYOUTS
 
 PRECISIONS = ("fp16", "fp32", "int8")
 Narrow = Callable[[Any], dict[str, str]]  # changes a graph; the new names of weights by their old ones
@@ -114,6 +116,10 @@ class LabelGraph(nn.Module):
         return tuple(found[name] for name in self.output_names)
 
 
+def _nothing(line: str) -> None:
+    """Say nothing."""
+
+
 def export(
     checkpoint: str | os.PathLike[str],
     bundle: str | os.PathLike[str],
@@ -121,8 +127,12 @@ def export(
     precision: str = "fp16",
     name: str | None = None,
     extra: dict[str, Any] | None = None,
+    say: Say = _nothing,
 ) -> Path:
-    """Write the best model of a training run as a bundle; an existing bundle is replaced only when all is done."""
+    """Write the best model of a training run as a bundle; an existing bundle is replaced only when all is done.
+
+    `say` gets lines about what a fine-tuned model has from the one that it started from.
+    """
     if precision not in PRECISIONS:
         raise ConfigError(f"precision {precision!r}: choose {', '.join(PRECISIONS)}")
     run, target = Path(checkpoint), Path(bundle)
@@ -158,8 +168,11 @@ def export(
             "architecture": description["architecture"],
             "training": _training_summary(run_config),
             "scores": {part: values[3]["dev"] for part, values in parts.items()},
+            **_calibration(run),
             **(extra or {}),
         }
+        for line in _inherited(run, config):
+            say(line)
         texts = {"tokenizer.json": inputs.text} if isinstance(inputs, PieceInputs) else {}
         for file in (run / SEGMENTER).glob("segmenter.*"):
             shutil.copy2(file, work)
@@ -167,6 +180,34 @@ def export(
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def _calibration(run: Path) -> dict[str, Any]:
+    kept = _base(run).get("calibration")
+    return {"calibration": kept} if kept else {}
+
+
+def _base(run: Path) -> dict[str, Any]:
+    """What a run keeps of the model that it started from."""
+    file = run / BASE_FILE
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+
+
+def _inherited(run: Path, config: dict[str, Any]) -> Iterator[str]:
+    """Lines about what a bundle has from the model that its run started from, and what it lacks."""
+    base = _base(run)
+    if not base:
+        return
+    if base.get("licence"):
+        own, other = config["licence"], base["licence"]
+        yield f"licence: {own}" + (
+            f", the base's is {other}: does it allow that?" if own != other else ", the base's"
+        )
+    if "calibration" in base:
+        yield "temperatures of probabilities: the base's; fit them anew with --calibrate"
+    language = base.get("language", "")
+    if not (run / SEGMENTER / "segmenter.json").is_file():
+        yield f"no segmenter: the base's, if it has one, is for language {language!r}; raw text is split by rules"
 
 
 def _export_model(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,6 +75,7 @@ class Intake:
     one_layer: int = 0
     fate: str = "dropped"
     reasons: Counter[str] = field(default_factory=Counter)
+    digests: dict[str, str] = field(default_factory=dict)  # by file, of the trees as they were read
 
     def summary(self) -> str:
         """One line for people."""
@@ -252,13 +254,24 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
         yield from itertools.repeat(sentence, source.repeat)
 
 
-def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]:
-    """Gold pairs to score against, in order; of one layer where the source has one. None is left out: heads with
-    several roots are scored too.
+class GoldSentence(NamedTuple):
+    """A sentence to score against, and the style to parse it in."""
+
+    pair: Pair
+    style: tuple[str, str] = ("", "")
+
+
+def read_gold(
+    sources: Sequence[Source], mismatch: Any = "strict", intake: Intake | None = None
+) -> list[GoldSentence]:
+    """Gold pairs to score against, in order, each in the style of its source; of one layer where that has one.
+
+    None is left out: heads with several roots are scored too.
     """
-    found: list[Pair] = []
+    intake = intake or Intake()
+    found: list[GoldSentence] = []
     for source in sources:
-        pairs = [pair for _, pair in read_source(source, mismatch, Intake(), heads="any") if len(pair.words)]
+        pairs = [pair for _, pair in read_source(source, mismatch, intake, heads="any") if len(pair.words)]
         if not pairs:
             raise FileError("no sentence to score", path=source.brackets or source.conll)
         if source.brackets and not any(pair.constituency.without_wrapper().spans for pair in pairs):
@@ -267,7 +280,7 @@ def read_gold(sources: Sequence[Source], mismatch: Any = "strict") -> list[Pair]
             any(relation not in ("", "_") for relation in pair.dependencies.relations) for pair in pairs
         ):
             raise FileError("no word has a relation: nothing to score", path=source.conll)
-        found += pairs
+        found += (GoldSentence(pair, source.styles) for pair in pairs)
     return found
 
 
@@ -288,11 +301,15 @@ def read_source(
         heads=heads,
     )
     rules = read_rules(source.rewrite) if source.rewrite else None
-    empty = True
-    for place, pair in enumerate(pairs):
-        empty = False
-        yield place, pair if rules is None else rewrite(pair, rules)
-    if empty:
+    digest, place = hashlib.sha256(), -1
+    try:
+        for place, read in enumerate(pairs):
+            pair = read if rules is None else rewrite(read, rules)
+            digest.update(_content(pair))
+            yield place, pair
+    finally:  # also where nobody reads on
+        intake.digests[source.name] = digest.hexdigest()
+    if place < 0:
         why = "no sentence in it" if keep is None else "no sentence is left of it by without and only"
         raise FileError(why, path=source.brackets or source.conll)
     intake.mismatched += report.skipped
@@ -304,8 +321,21 @@ def read_source(
             )
 
 
-def take_inventories(sentences: Sequence[Sentence], least_lemmas: int = 2) -> Inventories:
-    """What the training sentences have, sorted; no constituent is label 0. Rare edits of lemmas are left out."""
+def _content(pair: Pair) -> bytes:
+    """All that is learnt from a pair, for a digest."""
+    c, d = pair
+    constituents = None if c is None else (c.words, c.tags, c.spans)
+    rows = None if d is None else (d.words, d.heads, d.relations, d.tags, d.upos, d.lemmas, d.features)
+    return repr((constituents, rows)).encode("utf-8", "surrogatepass")
+
+
+def take_inventories(
+    sentences: Sequence[Sentence], least_lemmas: int = 2, *, free: bool = True
+) -> Inventories:
+    """What the training sentences have, sorted; no constituent is label 0. Rare edits of lemmas are left out.
+
+    A style of one layer only has nothing of the other: there it uses every name if it is `free`, otherwise none.
+    """
     seen: dict[str, Counter[Any]] = {output.name: Counter() for output in NAMED_OUTPUTS}
     styles = sorted({style for sentence in sentences for style in sentence.style})
     by_style: dict[tuple[str, str], set[Any]] = {(name, style): set() for name in seen for style in styles}
@@ -333,9 +363,8 @@ def take_inventories(sentences: Sequence[Sentence], least_lemmas: int = 2) -> In
     for output in NAMED_OUTPUTS:
         names = known[output.names]
         unused[output.name] = tuple(
-            # A style of one layer only has nothing of the other: there it is free.
             tuple(k for k, name in enumerate(names) if name not in own and name != ())
-            if (own := by_style[output.name, style] - {"", ()})
+            if (own := by_style[output.name, style] - {"", ()}) or not free
             else ()
             for style in styles
         )

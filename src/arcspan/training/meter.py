@@ -1,7 +1,8 @@
-"""What a training run tells while it goes: losses and speed, in a log and, where it is installed, in TensorBoard."""
+"""What a training run reports: losses and speed, in a log and, by a setting, for TensorBoard."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from arcspan.errors import BundleError
+from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.losses import StructureLoss
 
 
@@ -86,16 +87,16 @@ class Meter:
         }
 
 
-def log(folder: Path, record: dict[str, Any]) -> None:
-    """A line in the run's log, and in TensorBoard where it is installed."""
+def log(folder: Path, record: dict[str, Any], *, board: bool = False) -> None:
+    """A line in the run's log, and figures for TensorBoard."""
     record = {"time": round(time.time(), 1), **record}
     with open(folder / "log.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(record) + "\n")
-    board = _board(folder)
-    if board is not None:
+    if board:
+        writer = _writer(folder)
         for name, value in record.items():
             if isinstance(value, float) and name != "time":
-                board.add_scalar(f"{record['kind']}/{name}", value, record["step"])
+                writer.add_scalar(f"{record['kind']}/{name}", value, record["step"])
 
 
 def seal(folder: Path) -> dict[str, Any]:
@@ -115,17 +116,10 @@ def restore(folder: Path, sealed: dict[str, Any]) -> None:
         os.truncate(path, sealed["bytes"])
 
 
-_boards: dict[Path, Any] = {}
-
-
-def _board(folder: Path) -> Any:
-    """A TensorBoard writer, or None where TensorBoard is not installed or ARCSPAN_TENSORBOARD=0."""
-    if folder not in _boards:
-        _boards[folder] = None
-        if os.environ.get("ARCSPAN_TENSORBOARD", "1") != "0":
-            try:
-                from torch.utils.tensorboard import SummaryWriter
-            except ImportError:
-                return None
-            _boards[folder] = SummaryWriter(str(folder / "tensorboard"))
-    return _boards[folder]
+@functools.cache
+def _writer(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ConfigError("training.tensorboard needs a package: pip install tensorboard") from None
+    return SummaryWriter(str(folder / "tensorboard"))

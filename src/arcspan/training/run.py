@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,14 +15,22 @@ from arcspan.errors import ConfigError
 from arcspan.files import atomic_write, dump
 from arcspan.prediction.inputs import PieceInputs
 from arcspan.prediction.outputs import LAYERS, Inventories
+from arcspan.segmenting.learnt import GRAPH, SETTINGS
 from arcspan.training.batches import make_examples
 from arcspan.training.checkpoint import load_parts
-from arcspan.training.config import Config, Source
+from arcspan.training.config import SEGMENTER, Config
 from arcspan.training.encoders import make_inputs
-from arcspan.training.instances import read_gold, read_training, style_names, take_inventories, unseen
-from arcspan.training.scoring import GoldSentence, dev_scores, in_words, predict_gold, rule_notes
-from arcspan.training.starting import extended, load_start
-from arcspan.training.trainer import Data, Say, Trainer
+from arcspan.training.instances import (
+    GoldSentence,
+    read_gold,
+    read_training,
+    style_names,
+    take_inventories,
+    unseen,
+)
+from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold
+from arcspan.training.starting import BASE_FILE, extended, load_start
+from arcspan.training.trainer import Data, Trainer
 from arcspan.treebanks import Pair
 
 
@@ -43,11 +52,15 @@ def train(
     folder = Path(config.output)
     if accelerator.is_main_process:
         _refuse_another_run(folder, config, resume, say)
+    if resume and (folder / "result.json").is_file():
+        say(f"{folder}: this run is finished")
+        finished: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        return finished
     data = read_data(config, say)  # before there is a folder: what is wrong in it leaves none behind
     if accelerator.is_main_process:
-        _make_folder(folder, config)
+        _make_folder(folder, config, data)
     accelerator.wait_for_everyone()
-    config = data.start.settle(config) if data.start else config
+    config = data.config
     layers = parts_of(data)
     for part in layers if config.model.system == "sep" or len(layers) == 1 else ("both",):
         own = folder if part == "both" or len(layers) == 1 else folder / part
@@ -77,18 +90,22 @@ def parts_of(data: Data) -> tuple[str, ...]:
 def read_data(config: Config, say: Say) -> Data:
     """Read and check everything before the first step, and say what was found."""
     start = load_start(config.model.start) if config.model.start else None
+    if start:
+        for line in start.summary(config):
+            say(line)
+        config = start.settle(config)
     sentences, intake = read_training(config.data)
     say(f"train: {intake.summary()}")
-    dev = read_styled(config.data.dev, config.data.mismatch)
-    say(f"dev: {len(dev):,} sentences, {sum(len(one.pair.words) for one in dev):,} words")
-    for note in rule_notes(dev, config):
-        say(f"dev: {note}")
-    if config.data.test:  # scored at the end, which is no time to find a damaged file
-        test = read_styled(config.data.test, config.data.mismatch)
-        say(f"test: {len(test):,} sentences, {sum(len(one.pair.words) for one in test):,} words")
-    inventories = take_inventories(sentences)
+    # Test sentences are scored at the end, which is no time to find a damaged file.
+    dev, test = (
+        read_gold(sources, config.data.mismatch, intake) for sources in (config.data.dev, config.data.test)
+    )
+    for name, gold in (("dev", dev), ("test", test)):
+        if gold:
+            say(f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words")
+    inventories = take_inventories(sentences, free=start is None)
     if start:
-        inventories = extended(start.inventories, inventories)
+        inventories = extended(start.inventories, inventories, start.default)
     style_names(config.styles, inventories)
     for note in _unknown_styles(config, inventories):
         say(note)
@@ -108,7 +125,7 @@ def read_data(config: Config, say: Say) -> Data:
         pieceless = sum(int((example.prepared[0] == inputs.unknown).sum()) for example in examples)
         if pieceless:
             say(f"{pieceless:,} pieces are unknown to the tokenizer; their words share one vector")
-    return Data(examples, dev, inventories, inputs, start)
+    return Data(config, examples, dev, test, inventories, inputs, intake.digests, start)
 
 
 def _unknown_styles(config: Config, inventories: Inventories) -> Iterator[str]:
@@ -136,11 +153,6 @@ def _check_layers(dev: Sequence[GoldSentence], inventories: Inventories) -> None
         raise ConfigError(f"data.train has only {which}: dev cannot choose the model")
 
 
-def read_styled(sources: Sequence[Source], mismatch: str) -> list[GoldSentence]:
-    """Gold pairs to score against, each in the style of its source."""
-    return [GoldSentence(pair, source.styles) for source in sources for pair in read_gold([source], mismatch)]
-
-
 def predict_pairs(folder: Path, gold: Sequence[Pair | GoldSentence], *, apart: bool = False) -> list[Pair]:
     """Parse the words of gold pairs with the best model of a run, on the device where it would be trained."""
     from accelerate import PartialState
@@ -156,9 +168,8 @@ def _final_scores(config: Config, data: Data, folder: Path, say: Say) -> dict[st
     result: dict[str, Any] = {"system": config.model.system, "seed": config.seed}
     result["dev"] = dev_scores(data.dev, predict_pairs(folder, data.dev), config)
     say(f"best model on dev: {in_words(result['dev'])}")
-    if config.data.test:
-        test = read_styled(config.data.test, config.data.mismatch)
-        result["test"] = dev_scores(test, predict_pairs(folder, test), config)
+    if data.test:
+        result["test"] = dev_scores(data.test, predict_pairs(folder, data.test), config)
         say(f"best model on test: {in_words(result['test'])}")
     return result
 
@@ -195,14 +206,34 @@ def _refuse_another_run(folder: Path, config: Config, resume: bool, say: Say) ->
             say(f"resuming with other settings than before: {', '.join(changed)}")
 
 
-def _make_folder(folder: Path, config: Config) -> None:
-    """The folder of a run, with its configuration beside the results."""
+def _make_folder(folder: Path, config: Config, data: Data) -> None:
+    """The folder of a run: its configuration, digests of its data, and what it keeps of the model it starts from."""
+    known = folder / "data.json"
+    if known.is_file():
+        before = json.loads(known.read_text(encoding="utf-8"))
+        tests = {source.name for source in config.data.test}
+        changed = [
+            name for name, own in before.items() if name not in tests and data.digests.get(name) != own
+        ]
+        if changed:
+            raise ConfigError(
+                f"{folder}: cannot resume with other data than before; changed: {', '.join(changed)}: "
+                "restore it, or begin another run with another output"
+            )
     folder.mkdir(parents=True, exist_ok=True)
     if config.model.system == "sep":
         for part in ("constituency", "dependency"):
             (folder / part).mkdir(exist_ok=True)
-    with atomic_write(folder / "config.json") as file:
-        file.write(dump(config.to_json()))
+    texts = {"config.json": dump(config.to_json()), "data.json": dump(data.digests)}
+    if data.start:
+        texts[BASE_FILE] = dump(data.start.kept)
+        if data.start.segmenter and data.config.language == data.start.kept.get("language", ""):
+            (folder / SEGMENTER).mkdir(exist_ok=True)
+            for name in (SETTINGS, GRAPH):
+                shutil.copy2(data.start.segmenter / name, folder / SEGMENTER / name)
+    for name, text in texts.items():
+        with atomic_write(folder / name) as file:
+            file.write(text)
 
 
 def _differences(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from arcspan.errors import ArcspanError
 from arcspan.evaluation import evaluate
@@ -13,17 +13,11 @@ from arcspan.prediction.prediction import to_pair
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.query import Query
 from arcspan.training.config import Config
-from arcspan.training.instances import style_number
+from arcspan.training.instances import GoldSentence, style_number
 from arcspan.treebanks import Pair
 
+Say = Callable[[str], None]
 BUDGET = Budget(threads=1, cells=4000)
-
-
-class GoldSentence(NamedTuple):
-    """A sentence to score against, and the style to parse it in."""
-
-    pair: Pair
-    style: tuple[str, str] = ("", "")
 
 
 def predict_gold(
@@ -72,8 +66,13 @@ _SHOWN = {
 }
 
 
-def dev_scores(gold: Sequence[GoldSentence], predicted: Sequence[Pair], config: Config) -> dict[str, float]:
-    """The figures that training shows, and `chosen`: LAS + F1, or the one that there is."""
+def dev_scores(
+    gold: Sequence[GoldSentence], predicted: Sequence[Pair], config: Config, say: Say | None = None
+) -> dict[str, float]:
+    """The figures that training shows, and `chosen`: LAS + F1, or the one that there is.
+
+    `say` gets what is odd about the rules of scoring for these trees.
+    """
     report = evaluate(
         [one.pair for one in gold],
         predicted,
@@ -81,16 +80,13 @@ def dev_scores(gold: Sequence[GoldSentence], predicted: Sequence[Pair], config: 
         subtypes=config.training.subtypes,
         tags="gold",
     )
+    if say:
+        for note in report.notes:
+            say(f"dev: {note}")
     figures = report.figures()
     scores = {name: figures[name] for name in _SHOWN if name in figures}
     scores["chosen"] = scores.get("las", 0.0) + scores.get("f1", 0.0)
     return scores
-
-
-def rule_notes(gold: Sequence[GoldSentence], config: Config) -> tuple[str, ...]:
-    """What is odd about the rules of scoring for these trees, such as punctuation that no word has the tag of."""
-    some = [one.pair for one in gold[:500]]
-    return evaluate(some, some, punctuation=cast(Any, config.training.punctuation)).notes
 
 
 def in_words(scores: dict[str, float]) -> str:

@@ -39,6 +39,7 @@ from arcspan.training.segmenting_data import EXPANDED, Gold, Marked, documents, 
 
 DILATIONS = (1, 2, 4, 8, 16, 32)
 CONTEXT = 1 + sum(DILATIONS)  # characters on either side that a decision depends on
+LITTLE = 50_000  # characters of training text below which a warning is given
 _SHARES = (0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
 _TOGETHER = 50  # sentences of a document that are shown in one style
 _IGNORED = -1
@@ -71,11 +72,21 @@ class Network(nn.Module):
         return answer
 
 
-def run_segmenter(config: Config, say: Callable[[str], None]) -> dict[str, dict[str, float]]:
-    """Train the segmenter of a configuration into the folder `segmenter` of its output; returns its dev scores."""
-    return train_segmenter(
-        config.segmenter, Path(config.output) / SEGMENTER, language=config.language, seed=config.seed, say=say
-    )
+def run_segmenter(
+    config: Config, say: Callable[[str], None], *, resume: bool = False
+) -> dict[str, dict[str, float]]:
+    """Train the segmenter of a configuration into the folder `segmenter` of its output; returns its dev scores.
+
+    With `resume`, one that was trained by the same settings is left as it is.
+    """
+    folder = Path(config.output) / SEGMENTER
+    if resume and (folder / SETTINGS).is_file():
+        kept = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        if kept.get("training") == _training(config.segmenter, config.seed):
+            say(f"{folder}: this segmenter is finished")
+            scores: dict[str, dict[str, float]] = kept["scores"]
+            return scores
+    return train_segmenter(config.segmenter, folder, language=config.language, seed=config.seed, say=say)
 
 
 def train_segmenter(
@@ -106,11 +117,7 @@ def train_segmenter(
         "letters": alphabet.letters,
         "expansions": expansions.to_dict(),
         "arcspan": __version__,
-        "training": {
-            **asdict(settings),
-            "seed": seed,
-            **{part: _named(getattr(settings, part)) for part in ("train", "dev")},
-        },
+        "training": _training(settings, seed),
     }
     graph = _graph(network)
     segmenter = _Remembering(graph, kept)
@@ -118,14 +125,38 @@ def train_segmenter(
     scores = [score(segmenter, file) for file in dev]
     results = dict(zip(_named(settings.dev), scores, strict=True))
     kept["scores"] = results
+    for name, found in results.items():
+        say(f"{name}: " + ", ".join(f"{what} {value:.2f}" for what, value in found.items()))
+    if sum(counts.values()) < LITTLE:
+        say(
+            f"{sum(counts.values()):,} characters are little to learn from"
+            + ("" if dev else "; with segmenter.dev, rules are kept where they do better")
+        )
+    by_rules = [score(RuleSegmenter(language), file) for file in dev]
+    if _mean(by_rules) > _mean(scores):
+        say(
+            f"rules are better on dev: {_mean(by_rules):.2f} against {_mean(scores):.2f}: no segmenter is kept"
+        )
+        for name in (GRAPH, SETTINGS):
+            (folder / name).unlink(missing_ok=True)
+        return dict(zip(_named(settings.dev), by_rules, strict=True))
     folder.mkdir(parents=True, exist_ok=True)
     with atomic_write(folder / GRAPH, "wb") as file:
         file.write(graph)
     with atomic_write(folder / SETTINGS) as file:
         file.write(json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
-    for name, found in results.items():
-        say(f"{name}: " + ", ".join(f"{what} {value:.2f}" for what, value in found.items()))
     return results
+
+
+def _training(settings: SegmenterSettings, seed: int) -> dict[str, Any]:
+    """What a segmenter was trained by, without anybody's folders."""
+    files = {part: _named(getattr(settings, part)) for part in ("train", "dev")}
+    return {**asdict(settings), "seed": seed, **files}
+
+
+def _mean(scores: Sequence[dict[str, float]]) -> float:
+    """F1 of words and sentences, averaged over files."""
+    return sum(one["words"] + one["sentences"] for one in scores) / max(1, 2 * len(scores))
 
 
 def read_texts(settings: SegmenterSettings) -> tuple[list[list[Gold]], list[list[list[Gold]]]]:

@@ -7,7 +7,8 @@ A bundle has its weights in ONNX graphs, under names and in layouts that its con
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,37 +20,91 @@ from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
-from arcspan.prediction.outputs import NAMED_OUTPUTS, Inventories
+from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, Inventories
 from arcspan.runtime.bundle import find_bundle, read_bundle
+from arcspan.segmenting.learnt import SETTINGS
 from arcspan.training.checkpoint import build, load_parts
-from arcspan.training.config import Config
+from arcspan.training.config import SEGMENTER, Config
 from arcspan.training.encoders import make_inputs
-from arcspan.training.instances import Sentence
+from arcspan.training.instances import Sentence, style_names
 from arcspan.training.quantize import constants_of
 
+KEPT = ("language", "licence", "calibration")
+BASE_FILE = "base.json"  # in a run's folder: what it keeps of the model that it started from
 OWN = ("start", "loss", "mlp_dropout", "tags", "rows")  # of the model's settings, those that a run may change
 _Settings = TypeVar("_Settings", EncoderSettings, ModelSettings)
 
 
+BASE = "base"  # the style of a model that has only one, once it has learnt another
+
+
 @dataclasses.dataclass(frozen=True)
 class Start:
-    """A trained parser: its models by part (two of SEP), what they read, and how they were made."""
+    """A trained parser: its models by part (two of SEP), what they read, and how they were made.
+
+    styles    as it can be asked for them: by name, those of constituents and of dependencies; the first is the default
+    kept      fields of its bundle that a model made from it keeps: language, licence, calibration
+    segmenter the folder of its segmenter, or None
+    """
 
     models: dict[str, Model]
     inputs: PieceInputs | WordInputs
     encoder: EncoderSettings
     architecture: dict[str, Any] | None
+    styles: dict[str, tuple[str, str]]
+    kept: dict[str, Any]
+    segmenter: Path | None
 
     @property
     def inventories(self) -> Inventories:
         """What it can predict."""
         return next(iter(self.models.values())).inventories
 
+    @property
+    def default(self) -> tuple[str, str]:
+        """The style that it parses in when none is asked for."""
+        return next(iter(self.styles.values()), (BASE, BASE))
+
     def settle(self, config: Config) -> Config:
-        """The configuration with this model's encoder and sizes."""
+        """The configuration with this model's encoder and sizes, its styles, and its licence if there is no other.
+
+        Treebanks without a style are of the model's default one. A new style becomes the default.
+        """
         settings = next(iter(self.models.values())).settings
         own = {name: getattr(config.model, name) for name in OWN}
-        return dataclasses.replace(config, encoder=self.encoder, model=dataclasses.replace(settings, **own))
+        data, new = config.data, new_styles(config, self.inventories)
+        if self.inventories.styles or new:
+            splits = ("train", "dev", "test")
+            changed: dict[str, Any] = {
+                split: [source.or_style(*self.default) for source in getattr(data, split)] for split in splits
+            }
+            data = dataclasses.replace(data, **changed)
+        styles: dict[str, Any] = {}
+        first = {
+            next(style for style in (source.style, *source.styles) if style in new): source.styles
+            for source in data.train
+            if set(source.styles) & set(new)
+        }
+        for table in (config.styles, first, self.styles or ({BASE: self.default} if new else {})):
+            for name, pair in table.items():
+                styles.setdefault(name, pair if isinstance(pair, str) else list(pair))
+        return dataclasses.replace(
+            config,
+            styles=styles,
+            data=data,
+            encoder=self.encoder,
+            model=dataclasses.replace(settings, **own),
+            language=config.language or self.kept.get("language", ""),
+            licence=config.licence or self.kept.get("licence", ""),
+        )
+
+    def summary(self, config: Config) -> Iterator[str]:
+        """What becomes of the model's styles, in lines for people."""
+        new, default = new_styles(config, self.inventories), " and ".join(dict.fromkeys(self.default))
+        for style in new:
+            yield f"style {style}: new; it starts as a copy of {default} and becomes the default"
+        if any("" in source.styles for source in config.data.train) and (new or self.inventories.styles):
+            yield f"treebanks without a style are learnt in the model's default one, {default}"
 
     def read_also(self, sentences: Sequence[Sentence]) -> PieceInputs | WordInputs:
         """What it reads, for these sentences too: a pretrained encoder as it is; vocabularies of words grow."""
@@ -76,6 +131,9 @@ class Start:
             if own.shape[1:] != weight.shape[1:] or len(own) > len(weight):
                 raise ConfigError(f"model.start: {name} is {tuple(own.shape)}, not {tuple(weight.shape)}")
             with torch.no_grad():
+                if name.startswith("styles."):
+                    layer = LAYERS.index(name.split(".")[1])
+                    weight.copy_(own[old.inventories.styles.index(self.default[layer])])
                 if name.startswith("scorers.label.") and own.shape != weight.shape and old.intermediate:
                     # Labels of intermediate nodes stand behind the others, which have become more.
                     begin = len(model.inventories.labels)
@@ -97,19 +155,35 @@ def load_start(name: str) -> Start:
     if (folder / "checksums.json").is_file():
         return _from_bundle(folder)
     parts = load_parts(folder)
-    _, inputs, description, _ = next(iter(parts.values()))
+    _, inputs, description, state = next(iter(parts.values()))
+    base = folder / BASE_FILE
+    kept = json.loads(base.read_text(encoding="utf-8")) if base.is_file() else {}
+    known = Inventories.from_json(description["inventories"])
     return Start(
         {part: model for part, (model, _, _, _) in parts.items()},
         inputs,
         EncoderSettings(**description["encoder"]),
         description["architecture"],
+        _by_name(style_names(state["config"].get("styles", {}), known), known),
+        kept | {name: state["config"][name] for name in ("language", "licence")},
+        folder / SEGMENTER if (folder / SEGMENTER / SETTINGS).is_file() else None,
     )
 
 
-def extended(old: Inventories, new: Inventories) -> Inventories:
+def new_styles(config: Config, known: Inventories) -> list[str]:
+    """The styles of training sources that a model does not know."""
+    styles = dict.fromkeys(style for source in config.data.train for style in source.styles)
+    return [style for style in styles if style and style not in (known.styles or (BASE,))]
+
+
+def _by_name(numbers: dict[str, Any], known: Inventories) -> dict[str, tuple[str, str]]:
+    return {name: (known.styles[one], known.styles[other]) for name, (one, other) in numbers.items()}
+
+
+def extended(old: Inventories, new: Inventories, default: tuple[str, str] = (BASE, BASE)) -> Inventories:
     """What the old model knows, by its numbers, and behind it what is new.
 
-    Sentences without a style are of the old model's first one, where it has styles.
+    A new style may use what the old default one uses, too: a small treebank does not have everything.
     """
     names: dict[str, Any] = {}
     for output in NAMED_OUTPUTS:
@@ -119,18 +193,16 @@ def extended(old: Inventories, new: Inventories) -> Inventories:
     names["seen_lemmas"] = {
         tag: {**old.seen_lemmas.get(tag, {}), **new.seen_lemmas.get(tag, {})} for tag in tags
     }
-    first = old.styles[:1] or ("",)
-    own = [(style, place) for place, style in enumerate(old.styles or first)]
-    added = [(style or first[0], place) for place, style in enumerate(new.styles or ("",))]
-    styles = tuple(dict.fromkeys(style for style, _ in [*own, *added]))
-    if styles == ("",):
+    if not old.styles and not new.styles:
         return Inventories(**names)
+    first = old.styles or (BASE,)
+    styles = tuple(dict.fromkeys([*first, *new.styles]))
     unused = {}
     for output in NAMED_OUTPUTS:
-        used: dict[str, set[Any]] = {style: set() for style in styles}
-        for inventories, places in ((old, own), (new, added)):
-            for style, place in places:
-                used[style] |= _used(inventories, output, place)
+        used = {style: _used(old, output, place) for place, style in enumerate(first)}
+        layer = used[default[LAYERS.index(output.layer)]]
+        for place, style in enumerate(new.styles):
+            used[style] = used.get(style, layer) | _used(new, output, place)
         unused[output.name] = tuple(
             tuple(k for k, name in enumerate(names[output.names]) if name not in used[style] and name != ())
             if used[style] - {()}
@@ -167,7 +239,11 @@ def _from_bundle(folder: Path) -> Start:
         model = build(description, inputs)
         model.load_state_dict(_stored_weights(model, folder, component))
         models[model.part] = model.eval()
-    return Start(models, inputs, encoder, config["architecture"])
+    known = Inventories.from_json(config["inventories"])
+    kept = {name: config[name] for name in KEPT if config.get(name)}
+    styles = _by_name(config.get("styles", {}), known)
+    segmenter = folder if (folder / SETTINGS).is_file() else None
+    return Start(models, inputs, encoder, config["architecture"], styles, kept, segmenter)
 
 
 def _settings(kind: type[_Settings], given: dict[str, Any]) -> _Settings:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,21 +33,27 @@ from arcspan.training.batches import Example, collate, schedule
 from arcspan.training.checkpoint import Checkpoint, build, describe_model, model_texts
 from arcspan.training.config import Config, TrainingSettings
 from arcspan.training.encoders import pretrained_architecture
-from arcspan.training.scoring import GoldSentence, dev_scores, in_words, predict_gold
+from arcspan.training.instances import GoldSentence
+from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold
 from arcspan.training.starting import Start
 from arcspan.treebanks import Pair
-
-Say = Callable[[str], None]
 
 
 @dataclass
 class Data:
-    """Sentences, inventories and inputs, the same for both parts of SEP."""
+    """Sentences, inventories and inputs, the same for both parts of SEP.
 
+    config   settled: with the encoder, sizes and styles of the model that training starts from
+    digests  by file, of what was read
+    """
+
+    config: Config
     examples: list[Example]
     dev: list[GoldSentence]
+    test: list[GoldSentence]
     inventories: Inventories
     inputs: PieceInputs | WordInputs
+    digests: dict[str, str]
     start: Start | None = None
 
 
@@ -93,7 +99,8 @@ class Trainer:
             if part == "both"
             or (example.chains if part == "constituency" else example.sentence.heads) is not None
         ]
-        self.costs = [example.cost for example in self.examples]
+        words = bool(self.settings.batch_words)
+        self.costs = [len(one.sentence.words) if words else one.cost for one in self.examples]
         self.step = 0  # updates done
         self.epoch = 0
         self.done_in_epoch = 0
@@ -119,8 +126,9 @@ class Trainer:
         self.average: dict[str, Tensor] | None = None  # of the weights, once they are on their device
 
     def _make_optimizer(self) -> torch.optim.AdamW:
-        slow = [p for name, p in self.model.named_parameters() if name.startswith("encoder.pretrained.")]
-        quick = [p for name, p in self.model.named_parameters() if not name.startswith("encoder.pretrained.")]
+        pretrained = ("encoder.pretrained.", "encoder.mix.")
+        slow = [p for name, p in self.model.named_parameters() if name.startswith(pretrained)]
+        quick = [p for name, p in self.model.named_parameters() if not name.startswith(pretrained)]
         groups = [
             {"params": slow, "lr": self.settings.encoder_rate, "initial": self.settings.encoder_rate},
             {"params": quick, "lr": self.settings.rate, "initial": self.settings.rate},
@@ -153,9 +161,13 @@ class Trainer:
         counts = [len(self._updates(epoch)) for epoch in range(self.settings.epochs)]
         self.total = sum(counts)
         if self.step == 0:
+            parameters = sum(parameter.numel() for parameter in self.model.parameters())
             self.say(
-                f"{self.total:,} updates in {self.settings.epochs} epochs; {_parameters(self.model):,} parameters"
+                f"{self.total:,} updates in {self.settings.epochs} epochs; {parameters:,} parameters; "
+                f"device: {self.accelerator.device}"
             )
+            if self.data.start:
+                self._evaluate()
         self._saved_at = time.monotonic()
         while self.epoch < self.settings.epochs:
             if self._patience_is_out():
@@ -252,10 +264,13 @@ class Trainer:
 
     def _updates(self, epoch: int) -> list[list[list[int]]]:
         """The epoch's updates, each a list of batches, a whole number for every process."""
-        batches = schedule(self.costs, self.settings.batch_pieces, self.config.seed, epoch)
-        size = self.settings.accumulate * self.accelerator.num_processes
+        processes, settings = self.accelerator.num_processes, self.settings
+        budget = (settings.batch_words or settings.batch_pieces) // processes
+        padded = not settings.batch_words
+        batches = schedule(self.costs, max(1, budget), self.config.seed, epoch, padded=padded)
+        size = settings.accumulate * processes
         groups = [batches[place : place + size] for place in range(0, len(batches), size)]
-        short = -len(groups[-1]) % self.accelerator.num_processes
+        short = -len(groups[-1]) % processes
         groups[-1] = groups[-1] + [batches[place % len(batches)] for place in range(short)]
         return groups
 
@@ -279,9 +294,10 @@ class Trainer:
         with _weights(self.model, self.average):
             pairs = self._predict_dev()
             if self.accelerator.is_main_process:
-                self.dev = dev_scores(self.data.dev, pairs, self.config)
+                self.dev = dev_scores(self.data.dev, pairs, self.config, None if self.dev else self.say)
                 self._log({"kind": "dev", "step": self.step, "epoch": self.epoch, **self.dev})
-                self.say(f"epoch {self.epoch}: dev {in_words(self.dev)}")
+                when = f"epoch {self.epoch}" if self.epoch else "before the first update"
+                self.say(f"{when}: dev {in_words(self.dev)}")
             chosen = self._broadcast(self.dev.get("chosen", 0.0))
             if chosen > self.best:
                 self.best, self.best_epoch = chosen, self.epoch
@@ -368,7 +384,7 @@ class Trainer:
 
     def _log(self, record: dict[str, Any]) -> None:
         if self.accelerator.is_main_process:
-            meter.log(self.folder, record)
+            meter.log(self.folder, record, board=self.settings.tensorboard)
 
 
 @contextlib.contextmanager
@@ -421,10 +437,6 @@ def _load_optimizer(model: Model, optimizer: torch.optim.Optimizer, tensors: dic
 def _states(optimizer: Any) -> dict[Any, dict[str, Any]]:
     inner = getattr(optimizer, "optimizer", optimizer)
     return dict(inner.state)
-
-
-def _parameters(model: nn.Module) -> int:
-    return sum(parameter.numel() for parameter in model.parameters())
 
 
 def _maybe_no_sync(accelerator: Any, module: nn.Module, skip: bool) -> Any:
