@@ -253,7 +253,7 @@ def test_a_refusal_is_told_and_a_token_can_be_given(page: Page, start: Start) ->
         page.open()
         page.wait(lambda: page.find("#token-row").is_displayed())
         page.find("#text").send_keys("Logic plays.", Keys.ENTER)
-        page.wait(lambda: "asks for a token" in page.find("#status").text)
+        page.wait(lambda: "needs a token" in page.find("#status").text)
         page.find("#token").send_keys("s3cret", Keys.ENTER)
         page.wait(lambda: page.all("svg.arcspan"))
         assert not page.find(".ranks").is_displayed()
