@@ -39,9 +39,9 @@ OF_GENRES = ("sentences", "LAS", "LAS from raw text", "UAS", "F1", "both trees r
 EVERYTHING = COLUMNS | {"LAS from raw text": "raw.LAS"}
 RULES = (
     "Attachment and lemmas are counted as the CoNLL 2018 scorer does (punctuation counts, subtypes do not), F1 as "
-    "EVALB with the COLLINS rules, but that punctuation is told by the gold tags. Words are the treebank's, but for "
-    "raw text. Each treebank is parsed in its own style. The dev parts chose the model; craft-ud test did not. Made by "
-    "`studies/english/score.py`."
+    "EVALB with the COLLINS rules, except that the gold tags decide what is punctuation. Words are the treebank's, "
+    "except for raw text. Each treebank is parsed in its own style. The dev parts chose the model; craft-ud test did "
+    "not. Made by `studies/english/score.py`."
 )
 
 
@@ -57,6 +57,11 @@ PEERS: tuple[tuple[str, tuple[float | None, ...], str], ...] = (
         "UDPipe 2, mBERT, test",
         (92.14, 91.54, 92.36, 89.91),
         "[UD 2.17](https://github.com/ufal/udpipe/blob/udpipe-2/docs/models_ud217.md)",
+    ),
+    (
+        "Stanza, large transformer, test",
+        (None, None, 93.72, None),
+        "[its code](https://github.com/stanfordnlp/stanza/blob/dev/stanza/models/parser.py), mean of 5 seeds",
     ),
     (
         "Stanza 1.5.1, no transformer, test",
