@@ -22,7 +22,7 @@ from arcspan.prediction.prediction import (
 )
 from arcspan.segmenting.sentence import Offsets, Sentence
 from arcspan.treebanks.conll import ConlluSentence
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, compatible
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from arcspan.trees.conllu import Multiword, format_conllu
 from arcspan.trees.words import one_line
 
@@ -264,9 +264,8 @@ class Parse:
     @cached_property
     def lexical(self) -> LexicalTree | None:
         """The lexicalized tree that holds both; None where there are not two trees that fit each other."""
-        if len(self.layers) < 2 or not compatible(self.constituency, self.dependencies):
-            return None
-        return LexicalTree.join(self.constituency, self.dependencies)
+        tree = LexicalTree.fit(self.constituency, self.dependencies) if len(self.layers) == 2 else None
+        return tree if isinstance(tree, LexicalTree) else None
 
     @property
     def confidence(self) -> Confidence | None:

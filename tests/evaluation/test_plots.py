@@ -11,7 +11,7 @@ import pytest
 
 from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.evaluation import breakdown
-from arcspan.evaluation.plots import confused_labels, draw_confusion, draw_curves
+from arcspan.evaluation.plots import _draw_curve, confused_labels, draw_confusion, draw_curves
 from tests.evaluation.samples import GOLD, PREDICTED
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -38,6 +38,21 @@ def test_curves_name_every_system_and_every_axis() -> None:
         "root",
     ):
         assert f">{text}<" in svg
+
+
+def test_a_panel_shows_every_bin_above_the_bars_and_names_both_axes() -> None:
+    from matplotlib.figure import Figure
+
+    panel = Figure().subplots()
+    _draw_curve(panel, "las_by_distance", {"a": breakdown(GOLD, PREDICTED)})
+    bins = [label.get_text() for label in panel.get_xticklabels()]
+    assert bins[0] == "root" and len(bins) > 1 and list(panel.get_xticks()) == list(range(len(bins)))
+    assert (panel.get_xlabel(), panel.get_ylabel()) == ("dependency length (words)", "LAS (%)")
+    assert panel.get_xlim() == pytest.approx((-0.6, len(bins) - 0.4))
+    heights = panel.get_lines()[0].get_ydata()
+    low, high = panel.get_ylim()
+    assert low <= min(heights) - 0.2 * (max(heights) - min(heights)) or low == 0
+    assert high > max(heights) and not panel.spines["top"].get_visible()
 
 
 def test_one_layer_has_its_two_panels() -> None:

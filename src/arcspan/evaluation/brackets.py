@@ -29,8 +29,7 @@ from arcspan.errors import FileError
 from arcspan.evaluation.metrics import BracketFigures, EvalbFigures, Metric
 from arcspan.evaluation.rules import BracketRules, as_rules
 from arcspan.treebanks.streams import name_of, read_lines
-
-Bracket = tuple[int, int, str]
+from arcspan.trees.bracketed_text import LabelledSpan
 
 OK, ERROR, SKIPPED = 0, 1, 2
 
@@ -48,7 +47,7 @@ class FlatTree(NamedTuple):
 
     words: Sequence[str]
     tags: Sequence[str]
-    spans: Sequence[Bracket]
+    spans: Sequence[LabelledSpan]
     problem: str | None = None
 
 
@@ -62,7 +61,7 @@ def read_flat(line: str) -> FlatTree:
     """
     words: list[str] = []
     tags: list[str] = []
-    spans: list[Bracket] = []
+    spans: list[LabelledSpan] = []
     stack: list[int] = []
     problem = None
     for match in _TOKEN.finditer(line):
@@ -192,7 +191,7 @@ def _quotes(tree: FlatTree, keep: list[int], rules: BracketRules) -> list[tuple[
 
 
 def match_brackets(
-    gold: Sequence[Bracket], predicted: Sequence[Bracket], rules: BracketRules
+    gold: Sequence[LabelledSpan], predicted: Sequence[LabelledSpan], rules: BracketRules
 ) -> list[tuple[int, int]]:
     """Pairs (gold, predicted) of positions of equal brackets, one to one, first come first served.
 
@@ -216,7 +215,7 @@ def match_brackets(
     return pairs
 
 
-def count_crossing(gold: Sequence[Bracket], predicted: Sequence[Bracket]) -> int:
+def count_crossing(gold: Sequence[LabelledSpan], predicted: Sequence[LabelledSpan]) -> int:
     """How many predicted brackets cross a gold bracket.
 
     >>> count_crossing([(0, 2, "NP"), (2, 3, "VP")], [(0, 1, "NP"), (1, 3, "VP")])
@@ -236,8 +235,8 @@ class Alignment(NamedTuple):
     """
 
     counts: SentenceBrackets
-    gold: Sequence[Bracket] = ()
-    predicted: Sequence[Bracket] = ()
+    gold: Sequence[LabelledSpan] = ()
+    predicted: Sequence[LabelledSpan] = ()
     pairs: Sequence[tuple[int, int]] = ()
 
 

@@ -155,10 +155,10 @@ def make_report(scored: Iterable[Scored], scoring: Scoring) -> Report:
     rows: list[dict[str, int]] = []
     problems: list[str] = []
     labels, relations, main_relations = Tallies(), Tallies(), Tallies()
-    observed = _Observed()
+    seen = _Coverage()
     for number, one in enumerate(scored, 1):
         rows.append(count(one))
-        observed.see(one)
+        seen.see(one)
         if one.alignment is not None:
             counts, gold, predicted, pairs = one.alignment
             labels.add(
@@ -181,7 +181,7 @@ def make_report(scored: Iterable[Scored], scoring: Scoring) -> Report:
                 map(main_relation, gold_relations), map(main_relation, predicted_relations), right, right
             )
     columns = {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
-    for name in observed.unknown:
+    for name in seen.unknown:
         for column in {name, f"right_{name}"} & {*columns}:
             columns[column] *= 0
     return Report(
@@ -190,16 +190,16 @@ def make_report(scored: Iterable[Scored], scoring: Scoring) -> Report:
         main_relations=main_relations.result(),
         labels=labels.result(),
         rules=scoring.rules,
-        punctuation="none-for-lack-of-tags" if observed.untagged else scoring.punctuation,
+        punctuation="none-for-lack-of-tags" if seen.untagged else scoring.punctuation,
         subtypes=scoring.subtypes,
         tags=scoring.tags,
         problems=tuple(problems),
-        notes=tuple(observed.notes(scoring.punctuation)),
+        notes=tuple(seen.notes(scoring.punctuation)),
     )
 
 
 @dataclass
-class _Observed:
+class _Coverage:
     """What the reader of a report should know of the sentences that it is about."""
 
     missing: dict[str, None] = field(default_factory=dict)  # layers without predictions

@@ -111,30 +111,34 @@ def read_prm(path: str | os.PathLike[str]) -> BracketRules:
         line = line.rstrip(" \t\r\f\v")
         if line.startswith("#") or len(line) < 3:
             continue
-        keyword, *rest = re.split(r"[ \t\r\f\v]+", line, maxsplit=1)
-        value = rest[0] if rest else ""
-        if not value:
-            raise FileError(f"{keyword} has no value", path=path, line=number)
-        if keyword in _SETS:
-            found.setdefault(_SETS[keyword], set()).add(value)
-        elif keyword in _PAIRS:
-            two = value.split()
-            if len(two) != 2:
-                raise FileError(
-                    f"{keyword} takes two values, not {len(two)}: {value!r}", path=path, line=number
-                )
-            found.setdefault(_PAIRS[keyword], set()).add(tuple(two))
-        elif keyword in _NUMBERS:
-            digits = re.match(r"[+-]?\d+", value)
-            if not digits:
-                raise FileError(f"{keyword} takes a number, not {value!r}", path=path, line=number)
-            found[_NUMBERS[keyword]] = int(digits.group())
-        elif keyword != "DEBUG":
-            unknown = True
-            warnings.warn(f"{path}:{number}: EVALB has no keyword {keyword}; ignored", stacklevel=2)
+        keyword, _, value = re.sub(r"[ \t\r\f\v]+", " ", line, count=1).partition(" ")
+        try:
+            if not _read_keyword(keyword, value, found):
+                unknown = True
+                warnings.warn(f"{path}:{number}: EVALB has no keyword {keyword}; ignored", stacklevel=2)
+        except ValueError as error:
+            raise FileError(f"{keyword} {error}", path=path, line=number) from None
     if unknown and not found:
         raise FileError("not an EVALB parameter file: it has none of its keywords", path=path)
     return BracketRules(name=Path(path).name, **found)
+
+
+def _read_keyword(keyword: str, value: str, found: dict[str, Any]) -> bool:
+    """Note a keyword's value; False for a keyword that EVALB does not know, ValueError for a wrong value."""
+    if not value:
+        raise ValueError("has no value")
+    if keyword in _SETS:
+        found.setdefault(_SETS[keyword], set()).add(value)
+    elif keyword in _PAIRS:
+        if len(value.split()) != 2:
+            raise ValueError(f"takes two values, not {len(value.split())}: {value!r}")
+        found.setdefault(_PAIRS[keyword], set()).add(tuple(value.split()))
+    elif keyword in _NUMBERS:
+        digits = re.match(r"[+-]?\d+", value)
+        if not digits:
+            raise ValueError(f"takes a number, not {value!r}")
+        found[_NUMBERS[keyword]] = int(digits.group())
+    return keyword in {*_SETS, *_PAIRS, *_NUMBERS, "DEBUG"}
 
 
 _SETS = {"DELETE_LABEL": "deleted", "DELETE_LABEL_FOR_LENGTH": "deleted_for_length", "QUOTE_LABEL": "quotes"}

@@ -42,7 +42,7 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     return "\n".join(lines)
 
 
-class Block(NamedTuple):
+class FigureGroup(NamedTuple):
     """The figures of one kind: a title, how they were made, and their names."""
 
     title: str
@@ -50,13 +50,13 @@ class Block(NamedTuple):
     names: list[str]
 
 
-def blocks(signatures: Mapping[str, str]) -> Iterator[Block]:
+def blocks(signatures: Mapping[str, str]) -> Iterator[FigureGroup]:
     """Figures by kind; the figure that depends on most rules says for all of its kind how they were made."""
     for kind, title in KINDS.items():
         names = [name for name in signatures if METRICS[name].kind == kind]
         if names:
             most = max(names, key=lambda name: len(METRICS[name].depends_on))
-            yield Block(title, signatures[most].partition("|")[2], names)
+            yield FigureGroup(title, signatures[most].partition("|")[2], names)
 
 
 def report_table(report: Report) -> str:

@@ -20,7 +20,7 @@ from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, WORD_OUTPUTS, Inve
 from arcspan.training.config import DataSettings, Source
 from arcspan.treebanks import DocumentFilter, Pair, ReadingReport, read_pairs
 from arcspan.treebanks.rewriting import read_rules, rewrite
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree, binarize
+from arcspan.trees import ConstituencyTree, DependencyTree, Incompatibility, LexicalTree, binarize
 from arcspan.trees.compatible_heads import compatible_heads
 
 Chain = tuple[str, ...]
@@ -127,14 +127,14 @@ def make_sentence(
     constituency = None if pair.constituency is None else pair.constituency.without_wrapper()
     dependencies = pair.dependencies
     n = len(pair.words)
-    why = joint = None
+    why = joint = tree = None
     partial = some_spans or (dependencies is not None and -1 in dependencies.heads)
     if constituency is not None and dependencies is not None:
         if partial:
             why = None if _reachable(n, constituency, dependencies) else "partial"
         else:
-            found = LexicalTree.why_incompatible(constituency, dependencies)
-            why = None if found is None else found.kind
+            tree = LexicalTree.fit(constituency, dependencies)
+            why = tree.kind if isinstance(tree, Incompatibility) else None
         joint = why is None
     hidden = binarization == "hidden" if joint else (missing if joint is None else incompatible) == "hidden"
     hidden = hidden or partial
@@ -145,8 +145,7 @@ def make_sentence(
         chains = {} if some_spans else dict.fromkeys(((i, i + 1) for i in range(n)), ())
         for i, j, label in constituency.spans:
             chains[i, j] = (*chains.get((i, j), ()), label)
-        if joint and binarization == "head" and not partial:
-            tree = LexicalTree.join(constituency, dependencies)
+        if binarization == "head" and isinstance(tree, LexicalTree):
             nodes, labels = [node[:3] for node in tree.nodes], tuple(node.chain for node in tree.nodes)
         elif not hidden:
             # Without dependencies there are no heads: words are added from the left.

@@ -116,61 +116,70 @@ def cut_units(lines: Iterable[tuple[int, str]], *, quick: bool = False) -> Itera
     >>> [unit.text for unit in cut_units([(1, "(A a) (B"), (2, "b)")])]
     ['(A a)', '(B\\nb)']
     """
-    # The tree that is still open: its first line, its text, its open brackets.
-    started, depth = 0, 0
+    cutter = _Cutter()
     is_one_tree = _is_balanced if quick else _is_one_tree
-    parts: list[str] = []
     for number, line in lines:
-        if not depth and line.startswith("(") and is_one_tree(line):
+        if cutter.depth and _WRAPPER.match(line) and _WRAPPER.match(cutter.parts[0]):
+            yield cutter.unclosed()
+        if not cutter.depth and line.startswith("(") and is_one_tree(line):
             yield Unit(number, line)
-            continue
-        if not line or line.isspace():
-            continue
-        if depth and _WRAPPER.match(line) and _WRAPPER.match(parts[0]):
-            yield Unit(started, "\n".join(parts), _unclosed(depth))
-            parts, depth = [], 0
-            if is_one_tree(line):
-                yield Unit(number, line)
-                continue
-        position, last = (
-            0,
-            None,
-        )  # last: a tree that ended on this line, held back until the line's end is seen
+        elif line and not line.isspace():
+            yield from cutter.cut(number, line)
+    if cutter.depth:
+        yield cutter.unclosed()
+
+
+class _Cutter:
+    """Cuts lines bracket by bracket; between lines it holds the tree that is still open."""
+
+    def __init__(self) -> None:
+        self.started, self.depth = 0, 0  # its first line, and its open brackets
+        self.parts: list[str] = []
+
+    def unclosed(self) -> Unit:
+        """The open tree, given up."""
+        unit = Unit(self.started, "\n".join(self.parts), _unclosed(self.depth))
+        self.depth = 0
+        return unit
+
+    def cut(self, number: int, line: str) -> list[Unit]:
+        """The units that end in a line."""
+        units: list[Unit] = []
+        position = 0
         for match in _BRACKET.finditer(line):
             if match.group() == "(":
-                if not depth:
-                    if last is not None:
-                        yield last
-                        last = None
-                    if stray := line[position : match.start()].strip():
-                        yield Unit(number, "", _outside(stray))
-                    started, parts, position = number, [], match.start()
-                depth += 1
-            elif depth:
-                depth -= 1
-                if not depth:
-                    parts.append(line[position : match.end()])
-                    position = match.end()
-                    last = Unit(started, "\n".join(parts))
-            else:
-                # A closing bracket too many belongs to the tree that ended just before it.
-                problem = "a closing bracket too many"
-                if last is None:
-                    yield Unit(number, "", f"{problem}: no tree is open here")
-                else:
-                    last = last._replace(line=number if "\n" in last.text else last.line, problem=problem)
-                position = match.end()
-        if depth:
-            parts.append(line[position:])
-        elif stray := line[position:].strip():
-            if last is not None:
-                yield last
-                last = None
-            yield Unit(number, "", _outside(stray))
-        if last is not None:
-            yield last
-    if depth:
-        yield Unit(started, "\n".join(parts), _unclosed(depth))
+                if not self.depth:
+                    units += _between(number, line[position : match.start()])
+                    self.started, self.parts, position = number, [], match.start()
+                self.depth += 1
+                continue
+            if self.depth == 1:
+                self.parts.append(line[position : match.end()])
+                units.append(Unit(self.started, "\n".join(self.parts)))
+            elif not self.depth:
+                _close_too_many(number, units)
+            position = position if self.depth > 1 else match.end()
+            self.depth = max(0, self.depth - 1)
+        if self.depth:
+            self.parts.append(line[position:])
+        else:
+            units += _between(number, line[position:])
+        return units
+
+
+def _between(number: int, text: str) -> list[Unit]:
+    """The unit of text outside of any tree, where there is some."""
+    return [Unit(number, "", _outside(text.strip()))] if text.strip() else []
+
+
+def _close_too_many(number: int, units: list[Unit]) -> None:
+    """A closing bracket too many belongs to the tree that ended just before it, if one did in this line."""
+    problem = "a closing bracket too many"
+    if units and units[-1].text:
+        line = number if "\n" in units[-1].text else units[-1].line
+        units[-1] = units[-1]._replace(line=line, problem=problem)
+    else:
+        units.append(Unit(number, "", f"{problem}: no tree is open here"))
 
 
 def _is_balanced(line: str) -> bool:

@@ -70,10 +70,20 @@ class LexicalTree(Immutable):
 
     @classmethod
     def join(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree:
-        """The lexicalized tree that holds both; TreeError, which says who is to blame, if they do not fit."""
+        """The lexicalized tree that holds both; TreeError, which names the words to blame, if they do not fit."""
+        tree = cls.fit(c, d)
+        if isinstance(tree, Incompatibility):
+            raise TreeError(str(tree))
+        return tree
+
+    @classmethod
+    def fit(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree | Incompatibility:
+        """The lexicalized tree that holds both, or the reason why there is none."""
         nodes = head_nodes(c, d.heads)
         if nodes is None:
-            raise TreeError(str(compatibility.why_incompatible(c, d)))
+            why = compatibility.why_incompatible(c, d)
+            assert why is not None
+            return why
         own = c._written, d.words, d.tags, d.lemmas, d.features
         source = None if own == (None, c.words, c.tags, nothing(len(d)), nothing(len(d))) else own
         made = tuple([LexicalNode(*node) for node in nodes])
@@ -126,29 +136,35 @@ def _heads_of(nodes: Sequence[LexicalNode], n: int) -> tuple[int, ...]:
         if not i < head <= j:
             raise TreeError(f"node ({i}, {j}) has head word {head}, which lies outside it")
         if opened:
-            parent, first = opened[-1]
-            begins, reaches_end = (parent.i, False) if first is None else (first.j, True)
-            if i != begins or j > parent.j or (j == parent.j) != reaches_end:
-                raise TreeError(
-                    f"node ({i}, {j}) does not follow in pre-order within ({parent.i}, {parent.j})"
-                )
+            _check_place(node, *opened[-1])
         if j - i > 1:
             opened.append((node, None))
             continue
         # A word completes its own node, and then every node of whose second part it is the end.
         complete = node
-        while opened and opened[-1][1] is not None:
-            parent, first = opened.pop()
-            assert first is not None
-            if parent.head == first.head:
-                heads[complete.head - 1] = parent.head
-            elif parent.head == complete.head:
-                heads[first.head - 1] = parent.head
-            else:
-                raise TreeError(
-                    f"node ({parent.i}, {parent.j}) has head word {parent.head}, which heads no part of it"
-                )
+        while opened and (first := opened[-1][1]) is not None:
+            parent, _ = opened.pop()
+            _attach(parent, first, complete, heads)
             complete = parent
         if opened:
             opened[-1] = (opened[-1][0], complete)
     return tuple(heads)
+
+
+def _check_place(node: LexicalNode, parent: LexicalNode, first: LexicalNode | None) -> None:
+    """TreeError unless a node is the next part of its parent, whose `first` part may be complete."""
+    begins, reaches_end = (parent.i, False) if first is None else (first.j, True)
+    if node.i != begins or node.j > parent.j or (node.j == parent.j) != reaches_end:
+        raise TreeError(
+            f"node ({node.i}, {node.j}) does not follow in pre-order within ({parent.i}, {parent.j})"
+        )
+
+
+def _attach(parent: LexicalNode, first: LexicalNode, second: LexicalNode, heads: list[int]) -> None:
+    """Note that one part's head word attaches to the other's, which is the parent's."""
+    if parent.head not in (first.head, second.head):
+        raise TreeError(
+            f"node ({parent.i}, {parent.j}) has head word {parent.head}, which heads no part of it"
+        )
+    modifier = second if parent.head == first.head else first
+    heads[modifier.head - 1] = parent.head
