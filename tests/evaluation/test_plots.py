@@ -49,7 +49,7 @@ def test_a_panel_shows_every_bin_above_the_bars_and_names_both_axes() -> None:
     assert bins[0] == "root" and len(bins) > 1 and list(panel.get_xticks()) == list(range(len(bins)))
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("dependency length (words)", "LAS (%)")
     assert panel.get_xlim() == pytest.approx((-0.6, len(bins) - 0.4))
-    heights = panel.get_lines()[0].get_ydata()
+    heights: Any = panel.get_lines()[0].get_ydata()
     low, high = panel.get_ylim()
     assert low <= min(heights) - 0.2 * (max(heights) - min(heights)) or low == 0
     assert high > max(heights) and not panel.spines["top"].get_visible()
