@@ -175,6 +175,28 @@ def test_the_answer_may_be_conllu_or_brackets(server: Running, parser: Parser) -
     assert_refused(ask("text/x-conllu", text=3), 400, "bad_request")
 
 
+def test_the_answer_may_be_a_picture_of_one_tree(server: Running, parser: Parser) -> None:
+    def ask(accept: str, **request: Any) -> Any:
+        return server.client.post("/parse", json=request, headers={"Accept": accept})
+
+    text = "Logic plays a maximal role here."
+    best, second = parser(text, k=2)
+    svg = ask("image/svg+xml", text=text)
+    assert svg.headers["Content-Type"] == "image/svg+xml"
+    assert svg.text == best.to_svg()
+    options: dict[str, Any] = {"layers": "constituency", "heads": False, "colours": "black"}
+    other = ask("image/svg+xml", text=text, k=2, rank=2, svg=["tall"], **options)
+    assert other.text == second.to_svg(layout="tall", **options)
+    assert ask("application/x-tex", text=text, layers="dependency").text == best.to_tikz(layers="dependency")
+    (sentence,) = server.parse(text=text, svg=["wide"], **options).json()["sentences"]
+    assert sentence["svg"]["wide"] == best.to_svg(layout="wide", **options)
+    for kind, begin in (("image/png", b"\x89PNG"), ("application/pdf", b"%PDF")):
+        if kind in server.client.get("/health").json()["formats"]:
+            assert ask(kind, text=text).content.startswith(begin)
+    assert_refused(ask("image/svg+xml", text="Ada plays. Kurt plays."), 400, "bad_request")
+    assert_refused(ask("image/svg+xml", text=text, k=2, rank=3), 400, "bad_request")
+
+
 def test_pages_of_named_origins_may_use_the_api_and_no_others(start: Start) -> None:
     server = start(origins=("https://example.org",), max_words=2)
 

@@ -7,6 +7,7 @@ import json
 import re
 from concurrent.futures import Future
 from importlib import resources
+from importlib.util import find_spec
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from arcspan._version import __version__
 from arcspan.errors import ArcspanError
 from arcspan.parser import Parser, Query, Sentence
-from arcspan.serving.messages import FORMATS, ParseRequest, write_json
+from arcspan.serving.messages import FILES, FORMATS, PICTURES, ParseRequest, write_json, write_picture
 from arcspan.serving.metrics import CONTENT_TYPE, Metrics
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
@@ -31,7 +32,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-FILES = {  # path -> package, file, media type
+PAGES = {  # path -> package, file, media type
     "/": ("serving", "index.html", "text/html"),
     "/page.css": ("serving", "page.css", "text/css"),
     "/page.js": ("serving", "page.js", "text/javascript"),
@@ -53,10 +54,11 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
         "/parse": {"POST": parse},
         "/openapi.json": {"GET": _file(json.dumps(openapi()).encode(), "application/json")},
     }
-    for path, (package, name, kind) in FILES.items():
+    for path, (package, name, kind) in PAGES.items():
         content = (resources.files(f"arcspan.{package}") / "page" / name).read_bytes()
         routes[path] = {"GET": _file(content, kind)}
     app = Middleware(routes, settings, scheduler, metrics)
+    missing = () if find_spec("vl_convert") else ("image/png", "application/pdf")
 
     async def health(_: Request) -> Response:
         if app.stopping:
@@ -73,6 +75,7 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
                 "styles": parser.styles,
                 "limits": {name: getattr(settings, name) for name in LIMITS},
                 "token": settings.token is not None,
+                "formats": [kind for kind in FORMATS if kind not in missing],
             }
         )
 
@@ -115,18 +118,20 @@ class Answers:
         self._query(request)  # a style that there is not is refused before the work of splitting
         each = await self._split(request, left, end)
         sentences = [sentence for own in each for sentence in own]
-        self._check_sentences(sentences, bool(request.require or request.forbid))
-        layouts = [] if kind else request.svg
+        self._check_sentences(sentences, bool(request.require or request.forbid), kind in PICTURES)
+        pictures = 1 if kind in PICTURES else 0 if kind else len(request.svg)
         beyond = {
             "k": request.k if request.k > 1 else None,
-            "confidence": request.confidence and not kind,
+            "confidence": request.confidence and kind not in FILES,
             "require": map(tuple, request.require),
             "forbid": map(tuple, request.forbid),
         }
         query, best = self._query(request, **beyond), self._query(request)
         short = self.settings.max_words_beyond
-        tasks = [Task(one, query if len(one.words) <= short else best, len(layouts)) for one in sentences]
-        write = FORMATS[kind] if kind else write_json(request, short)
+        tasks = [Task(one, query if len(one.words) <= short else best, pictures) for one in sentences]
+        write = FILES.get(kind) or (
+            write_picture(request, short, kind) if kind else write_json(request, short)
+        )
         found = await self._wait(self.scheduler.submit(tasks, write), left, end)
         pieces = iter(found)
         self.metrics.sentences.inc(len(sentences))
@@ -188,13 +193,14 @@ class Answers:
         if count > self.settings.max_sentences:
             raise Refusal("too_many_sentences", count=count, limit=self.settings.max_sentences)
 
-    def _check_sentences(self, sentences: list[Any], constrained: bool) -> None:
+    def _check_sentences(self, sentences: list[Sentence], constrained: bool, drawn: bool) -> None:
         self._check_count(len(sentences))
-        if constrained and len(sentences) != 1:
+        if (constrained or drawn) and len(sentences) != 1:
+            about = "constraints are about the words of" if constrained else "a picture shows"
             raise Refusal(
                 "bad_request",
-                reason=f"constraints are about the words of one sentence, but there are {len(sentences)}: "
-                'send one, as "words" if its text is split in two',
+                reason=f"{about} one sentence, but there are {len(sentences)}: "
+                'send one, as "words" or with "one_sentence" if its text is split in two',
             )
         limit = self.settings.max_words_beyond if constrained else self.settings.max_words
         for number, sentence in enumerate(sentences, 1):

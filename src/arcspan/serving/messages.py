@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validator, model_validator
 
-from arcspan.parser import Parse
-from arcspan.rendering import Layout
+from arcspan.errors import ArcspanError
+from arcspan.parser import Confidence, Parse
+from arcspan.rendering import Colours, Layer, Layout, to_pdf, to_png
 
 Constraint = Annotated[list[int | str], Field(min_length=1, max_length=4)]
 Constraints = Annotated[list[Constraint], Field(max_length=1_000)]
@@ -66,6 +67,15 @@ class ParseRequest(BaseModel):
         '"auto", the first of them that is not wider than `width`.',
     )
     width: int = Field(1200, ge=100, le=100_000, description="For pictures, in pixels.")
+    layers: Layer | None = Field(None, description="The one tree to draw; null for both.")
+    heads: bool = Field(True, description="Whether pictures show the head of every constituent.")
+    colours: Colours = Field(
+        "auto",
+        description='Of pictures: "auto" follows the dark mode, "light" does not, "black" is black and white.',
+    )
+    rank: int = Field(
+        1, ge=1, description="Which of the k best trees to draw, where Accept names a picture's format."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -217,7 +227,7 @@ Write = Callable[[list[Parse]], bytes]
 
 
 def write_json(request: ParseRequest, max_words_beyond: int) -> Write:
-    """What makes JSON (the shape of `SentenceAnswer`) from a sentence's parses."""
+    """A function that writes a sentence's parses as JSON, in the shape of `SentenceAnswer`."""
 
     def write(parses: list[Parse]) -> bytes:
         short = len(parses[0].words) <= max_words_beyond
@@ -249,19 +259,51 @@ def write_brackets(parses: list[Parse]) -> bytes:
     return "".join(parse.brackets() + "\n" for parse in parses).encode("utf-8")
 
 
-FORMATS: dict[str, Write] = {"text/x-conllu": write_conllu, "text/x-brackets": write_brackets}  # besides JSON
+FILES: dict[str, Write] = {"text/x-conllu": write_conllu, "text/x-brackets": write_brackets}
+PICTURES = ("image/svg+xml", "image/png", "application/pdf", "application/x-tex")
+FORMATS = (*FILES, *PICTURES)  # besides JSON
+
+
+def write_picture(request: ParseRequest, max_words_beyond: int, kind: str) -> Write:
+    """A function that draws the tree of the request's rank in one of `PICTURES`."""
+
+    def write(parses: list[Parse]) -> bytes:
+        if request.rank > len(parses):
+            raise ArcspanError(
+                f"rank: there are {len(parses)} trees, not {request.rank}; k says how many are found"
+            )
+        parse = parses[request.rank - 1]
+        if kind == "application/x-tex":
+            return parse.to_tikz(layers=request.layers).encode("utf-8")
+        short = len(parse.words) <= max_words_beyond
+        svg = _svg(parse, request, request.svg[0] if request.svg else "auto", _sure(parse, request, short))
+        return {"image/png": to_png, "application/pdf": to_pdf}.get(kind, str.encode)(svg)
+
+    return write
+
+
+def _sure(parse: Parse, request: ParseRequest, short: bool) -> Confidence | None:
+    return parse.confidence if request.confidence and short and parse.error is None else None
+
+
+def _svg(parse: Parse, request: ParseRequest, layout: Layout, sure: Confidence | None) -> str:
+    return parse.to_svg(
+        layout=layout,
+        width=request.width,
+        confidence=sure,
+        layers=request.layers,
+        heads=request.heads,
+        colours=request.colours,
+    )
 
 
 def _trees(parse: Parse, request: ParseRequest, short: bool) -> dict[str, Any]:
     found = {**parse.to_dict(), "conllu": parse.conllu() if "dependency" in parse.layers else None}
     if not math.isfinite(parse.score):
         found["score"] = None  # JSON has no name for it
-    sure = parse.confidence if request.confidence and short and parse.error is None else None
+    sure = _sure(parse, request, short)
     if request.confidence:
         found["confidence"] = None if sure is None else sure.to_dict()
     if request.svg:
-        found["svg"] = {
-            layout: parse.to_svg(layout=layout, width=request.width, confidence=sure)
-            for layout in request.svg
-        }
+        found["svg"] = {layout: _svg(parse, request, layout, sure) for layout in request.svg}
     return found
