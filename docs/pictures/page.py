@@ -1,4 +1,4 @@
-"""Take pictures of the web page: wide, on a phone, in the dark.
+"""Take pictures of the web page: wide, on a phone, in dark mode, on a projector.
 
     python docs/pictures/page.py http://127.0.0.1:8000 docs/pictures
 
@@ -17,11 +17,12 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 SENTENCE = "I saw the astronomer with a telescope near the old river bank."
-# name -> width, height, dark, what to point at
+# name -> width, height, dark, full screen, part to point at
 PICTURES = {
-    "page": (1280, 960, False, ""),
-    "page-dark": (1280, 960, True, ".arc[data-word='4'] text"),
-    "page-phone": (390, 844, False, ".word[data-word='4'] text"),
+    "page": (1280, 960, False, False, ""),
+    "page-dark": (1280, 960, True, False, ".arc[data-word='4'] text"),
+    "page-phone": (390, 844, False, False, ".word[data-word='4'] text"),
+    "page-projector": (1280, 720, False, True, ".constituent[data-span='2,4'] text"),
 }
 
 
@@ -36,7 +37,7 @@ def main() -> None:
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"):
         options.add_argument(argument)
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    for name, (width, height, dark, target) in PICTURES.items():
+    for name, (width, height, dark, full_screen, target) in PICTURES.items():
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
@@ -44,6 +45,8 @@ def main() -> None:
         driver.get(given.url)
         driver.find_element("id", "text").send_keys(SENTENCE, Keys.ENTER)
         WebDriverWait(driver, 30).until(lambda page: page.find_elements("css selector", "svg.arcspan"))
+        if full_screen:
+            driver.find_element("css selector", ".present").click()
         if target:
             ActionChains(driver).move_to_element(driver.find_element("css selector", target)).pause(
                 0.5

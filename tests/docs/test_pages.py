@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,12 @@ def test_the_command_line_page_is_what_the_commands_say() -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.PAGE.read_text(encoding="utf-8") == module.page(), "run docs/command_line.py"
+
+
+def test_the_pages_glossary_is_that_of_the_documents() -> None:
+    made = runpy.run_path(str(DOCS / "glossary.py"))["glossary"]()
+    page = DOCS.parent / "src" / "arcspan" / "serving" / "page" / "glossary.json"
+    assert page.read_text(encoding="utf-8") == made
 
 
 def test_the_glossary_explains_every_name_that_the_english_model_uses() -> None:

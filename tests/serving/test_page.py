@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -74,14 +75,22 @@ class Page:
         text: str = self.find(".details").text
         return text
 
+    def save(self, kind: str, card: str = ".sentence") -> None:
+        """Choose a format in the menu."""
+        self.find(f"{card} .menu summary").click()
+        self.find(f"{card} [data-save={kind}]").click()
+
     def press(self, *keys: str) -> None:
         ActionChains(self.driver).send_keys(*keys).perform()
 
     def saved(self, name: str) -> str:
         """The content of a download, when it is there."""
+        return self.saved_bytes(name).decode("utf-8")
+
+    def saved_bytes(self, name: str) -> bytes:
         path = self.downloads / name
         self.wait(lambda: path.exists() and path.stat().st_size)
-        content = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
         path.unlink()
         return content
 
@@ -121,14 +130,16 @@ def test_a_typed_sentence_appears_with_both_trees(page: Page, parser: Parser) ->
 def test_pointing_shows_head_span_and_confidence_and_dims_the_rest(page: Page) -> None:
     page.open()
     page.parse(SENTENCE)
+    height = page.find(".foot").rect["height"]
     word = page.point_at('.word[data-word="4"]')
-    for said in ("maximal", "head role", "relation amod", "tag JJ", "confidence"):
+    assert page.find(".foot").rect["height"] == height  # or the picture moves, and the pointer is elsewhere
+    for said in ("maximal", "head role", "relation amod", "confidence", "tag JJ adjective", "universal tag"):
         assert said in word
     assert "focus" in page.find("svg.arcspan").get_attribute("class")
     assert "governor" in page.find('.word[data-word="5"]').get_attribute("class")
     assert "on" not in page.find('.word[data-word="1"]').get_attribute("class").split()
     constituent = page.point_at('.constituent[data-span="2,5"]')
-    for said in ("NP", "words 3–5", "“a maximal role”", "head role", "confidence", "%"):
+    for said in ("NP noun phrase", "words 3–5", "“a maximal role”", "head role", "confidence", "%"):
         assert said in constituent
     arc = page.point_at('.arc[data-word="1"] text')
     assert "plays → Logic" in arc
@@ -140,7 +151,8 @@ def test_pointing_shows_head_span_and_confidence_and_dims_the_rest(page: Page) -
 def test_everything_can_be_reached_from_the_keyboard(page: Page) -> None:
     page.open()
     page.parse(SENTENCE)
-    page.find(".sentence [data-save=brackets]").send_keys(Keys.TAB)
+    page.find("#text").send_keys(Keys.TAB)
+    page.press(Keys.ENTER)
     assert page.details.startswith("Logic")
     page.press(Keys.ARROW_RIGHT)
     assert page.details.startswith("plays")
@@ -179,17 +191,26 @@ def test_downloads_hold_what_is_shown(page: Page, parser: Parser, tmp_path: Path
     page.open()
     page.parse(SENTENCE)
     (parse,) = parser(SENTENCE)
-    for kind in ("svg", "conllu", "brackets"):
-        page.find(f".sentence [data-save={kind}]").click()
-    picture = ET.fromstring(page.saved("sentence-1.svg"))
-    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    for kind in ("svg", "png", "tikz", "conllu", "brackets"):
+        page.save(kind)
+    svg = page.saved("sentence-1.svg")
+    assert ET.fromstring(svg).tag == "{http://www.w3.org/2000/svg}svg"
+    assert "<style" not in svg  # it stays light
+    assert page.saved_bytes("sentence-1.png").startswith(b"\x89PNG")
+    assert page.saved("sentence-1.tex") == parse.to_tikz()
+    if page.find(".sentence [data-save=pdf]").get_attribute("hidden") is None:
+        page.save("pdf")
+        assert page.saved_bytes("sentence-1.pdf").startswith(b"%PDF")
     (tmp_path / "a.conllu").write_text(page.saved("sentence-1.conllu"), encoding="utf-8")
     assert [tree.heads for tree in read_conll(tmp_path / "a.conllu")] == [parse.dependencies.heads]
     (tmp_path / "a.ptb").write_text(page.saved("sentence-1.ptb"), encoding="utf-8")
     assert list(read_brackets(tmp_path / "a.ptb")) == [parse.constituency]
     page.all(".ranks input")[1].click()
-    page.find(".sentence [data-save=brackets]").click()
+    page.save("brackets")
     assert page.saved("sentence-1-tree-2.ptb").startswith("(TOP ")
+    second = parser(SENTENCE, k=2)[1]
+    page.save("tikz")
+    assert page.saved("sentence-1-tree-2.tex") == second.to_tikz()
 
 
 def test_several_sentences_are_saved_together(page: Page, parser: Parser) -> None:
@@ -223,7 +244,7 @@ def test_words_that_are_split_already_are_kept(page: Page) -> None:
     page.open()
     page.find("#spaced").click()
     field = page.find("#text")
-    field.send_keys("Ada sees e.g. didn't", Keys.ENTER, "Kurt plays", Keys.CONTROL, Keys.ENTER)
+    field.send_keys("Ada sees e.g. didn't", Keys.SHIFT, Keys.ENTER, Keys.NULL, "Kurt plays", Keys.ENTER)
     page.wait(lambda: len(page.all("#results > article")) == 2)
     words = [word.text for word in page.all(".word .form")]
     assert words == ["Ada", "sees", "e.g.", "didn't", "Kurt", "plays"]
@@ -286,6 +307,84 @@ def test_a_link_holds_the_sentence(page: Page) -> None:
     assert page.complaints() == []
 
 
+def test_a_link_holds_the_choices_the_demands_and_the_tree(page: Page) -> None:
+    page.open()
+    page.parse("Ada sees Kurt. " + SENTENCE)
+    second = "#results > article:nth-child(2)"
+    page.driver.execute_script("arguments[0].scrollIntoView()", page.find(second))
+    page.find(f'{second} .constituent[data-span="2,5"] .label').click()
+    page.find(f"{second} .acts button:nth-child(2)").click()
+    page.wait(lambda: "2,5" not in told(page, f"{second} .constituent", "span"))
+    page.all(f"{second} .ranks input")[2].click()
+    page.find("#view summary").click()
+    page.find("#heads").click()
+    page.wait(lambda: not page.all(".spine") and page.all(f"{second} .demands button"))
+    page.find("#copy").click()
+    page.wait(lambda: "link" in page.find("#status").text)
+    chosen = told(page, f"{second} .arc", "head")
+    link = page.driver.current_url
+    page.open("/")
+    page.open(link.removeprefix(page.server.url))
+    page.wait(
+        lambda: page.all(f"{second} .ranks input:checked") and told(page, f"{second} .arc", "head") == chosen
+    )
+    assert page.find(f"{second} .demands").text == "without a constituent “a maximal role” ×"
+    assert page.all(f"{second} .ranks input")[2].is_selected()
+    assert not page.find("#heads").get_property("checked") and page.driver.current_url == link
+    assert page.all("#results > article:first-child .demands button") == []
+    page.open(
+        '/?text=Ada+plays.&s1={"tree":"x","require":5}&s2=nonsense&k=99&colours=pink'
+    )  # not one of ours
+    page.wait(lambda: page.all("svg.arcspan"))
+    assert page.find("#k").get_property("value") == "5"
+    assert page.complaints() == []
+
+
+def test_one_tree_is_shown_and_the_picture_is_drawn_for_paper(page: Page) -> None:
+    page.open(f"/?text={SENTENCE}&layers=dependency&colours=black")
+    page.wait(lambda: page.all(".arc"))
+    assert page.all(".constituent") == []
+    assert page.find(".word").get_attribute("fill") == "#000000"
+    page.save("svg")
+    assert set(re.findall("#[0-9a-f]{6}", page.saved("sentence-1.svg"))) == {"#000000", "#ffffff"}
+
+
+def test_names_are_explained_and_linked_to_the_glossary(page: Page) -> None:
+    page.open()
+    page.parse(SENTENCE)
+    page.find('.constituent[data-span="2,5"] .label').click()
+    link = page.find(".details a").get_attribute("href")
+    assert link.endswith("/glossary#label-NP")
+    page.open(link.removeprefix(page.server.url))
+    page.wait(lambda: page.find("tr.changed").text.startswith("NP noun phrase"))
+    assert page.complaints() == []
+
+
+def test_a_tree_fills_a_projector_and_can_be_made_larger(page: Page) -> None:
+    page.open(width=1920)
+    page.parse(SENTENCE)
+
+    def size() -> float:
+        found: float = page.driver.execute_script(
+            "return document.querySelector('.word').getBoundingClientRect().height"
+        )
+        return found
+
+    usual = size()
+    page.find("[data-zoom='1']").click()
+    assert size() == pytest.approx(1.25 * usual, rel=0.05)
+    page.find(".present").click()
+    page.wait(lambda: size() > 1.8 * usual)
+    assert page.find(".presented").rect["width"] >= 1900
+    page.find(".present").click()
+    page.wait(lambda: size() == pytest.approx(usual, rel=0.05))
+    page.find("#fold").click()
+    assert not page.find("#ask").is_displayed()
+    page.find("#fold").click()
+    assert page.find("#ask").is_displayed()
+    assert page.complaints() == []
+
+
 def told(page: Page, selector: str, name: str) -> list[str]:
     """The data attributes of parts of the pictures, at one moment."""
     script = "return [...document.querySelectorAll(arguments[0])].map(one => one.dataset[arguments[1]])"
@@ -314,7 +413,7 @@ def test_a_constituent_can_be_forbidden_and_taken_back(page: Page) -> None:
     assert page.find(".demands").text == "without a constituent “a maximal role” ×"
     assert page.details.startswith("Unlike before: ")
     assert page.find(".sentence h2").text == SENTENCE
-    page.find(".sentence [data-save=conllu]").click()
+    page.save("conllu")
     assert "SpaceAfter=No" in page.saved("sentence-1.conllu")
     page.find(".demands button").click()
     page.wait(lambda: spans(page) == before)
@@ -326,7 +425,7 @@ def test_an_arc_can_be_forbidden_from_the_keyboard(page: Page) -> None:
     page.open()
     page.parse("Ada sees Kurt. " + SENTENCE)
     card = page.all("#results > article")[1]
-    card.find_element("css selector", "[data-save=brackets]").send_keys(Keys.TAB)
+    card.find_element("css selector", ".menu summary").send_keys(Keys.TAB)
     page.press(Keys.ARROW_DOWN, Keys.TAB, Keys.TAB)
     assert page.driver.switch_to.active_element.text == "Forbid arc"
     page.press(Keys.ENTER)

@@ -182,7 +182,7 @@ class Drawing(ABC):
     def _legend(self) -> list[str]:
         """The colours of probabilities explained, below the picture, which grows for it."""
         sure = self.look.confidence
-        if sure is None:
+        if sure is None or self.look.colours == "black":
             return []
         spans = [sure.spans.get((one.i, one.j)) for one in self.picture.constituents]
         bands = {_band(probability) for probability in [*spans, *(sure.arcs if self.picture.arcs else ())]}

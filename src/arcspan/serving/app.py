@@ -37,6 +37,9 @@ PAGES = {  # path -> package, file, media type
     "/page.css": ("serving", "page.css", "text/css"),
     "/page.js": ("serving", "page.js", "text/javascript"),
     "/picture.js": ("rendering", "picture.js", "text/javascript"),
+    "/glossary": ("serving", "glossary.html", "text/html"),
+    "/glossary.js": ("serving", "glossary.js", "text/javascript"),
+    "/glossary.json": ("serving", "glossary.json", "application/json"),
     "/docs": ("serving", "docs.html", "text/html"),
     "/docs.js": ("serving", "docs.js", "text/javascript"),
 }

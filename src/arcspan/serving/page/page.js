@@ -1,5 +1,6 @@
 "use strict";
-// The page: sends text to the API, shows the pictures that it draws, and says what one points at.
+// The page: sends text to the API, shows the pictures that it draws, and describes the part under the pointer.
+// picture.js, which comes first, has PARTS, ends(), related() and highlight().
 // Text from the user or the server goes into the page as text nodes only; pictures are parsed as XML, and the
 // page's policy runs no script but this file.
 
@@ -7,15 +8,19 @@ const byId = id => document.getElementById(id);
 const EXAMPLES = ["Logic plays a maximal role here.", "I saw the astronomer with a telescope.", "The old man the boats, and the young stay at home.",
   "When the committee finally met on Tuesday, nobody who had read the report believed that the plan, which the mayor still defends, would save any money."];
 const PAGE = 20;  // sentences shown at once
-const PARTS = ".constituent, .word, .arc";
 const LAYOUTS = {wide: 1, tall: 0.8, indented: 0.72};  // the first that fits is shown, shrunk so far at most
-let cards = [];  // one for each sentence of the last answer
+const BEST = "5";  // trees, unless the user chooses
+const SIZES = [0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3];
+const FORMATS = {svg: "image/svg+xml", png: "image/png", pdf: "application/pdf", tikz: "application/x-tex"};
+let cards = [];  // one for each sentence of the last answer that is shown
 let sentences = [];
+let states = {};  // what a link says about sentences: number -> {tree, require, forbid}
 let running = null;
+let glossary = {};  // kind of name -> name -> [meaning, example]
 
 // ------------------------------------------------------------------------------------------------- asking
 
-async function ask() {
+async function ask(known = {}, push = true) {
   const text = byId("text").value;
   if (!text.trim()) return say("Type a sentence first.");
   running?.abort();
@@ -24,11 +29,14 @@ async function ask() {
   const button = document.querySelector("#ask .primary");
   button.setAttribute("aria-busy", "true");
   const begun = performance.now();
-  remember(text);
   try {
-    const answer = await post({...wanted(), ...input(text)}, signal);
+    const answer = await post({...wanted(), ...input(text)}, {signal});
+    states = known;
     show(answer.sentences);
+    remember(push);
     document.body.classList.add("answered");
+    byId("examples").open = false;
+    for (const id of ["skip", "copy", "fold"]) byId(id).hidden = !answer.sentences.length;
     if (matchMedia("(max-width: 40rem)").matches) byId("above").scrollIntoView();  // a phone shows little else
     const words = answer.sentences.reduce((sum, sentence) => sum + sentence.words.length, 0);
     say(`${count(answer.sentences.length, "sentence")}, ${count(words, "word")}, ${Math.round(performance.now() - begun)} ms`);
@@ -44,15 +52,16 @@ function input(text) {
   return {words: text.split("\n").map(line => line.split(/\s+/u).filter(Boolean)).filter(line => line.length)};
 }
 
-// What to say of every sentence; pictures that may fit this screen, others when they are asked for.
+// The questions about every sentence; pictures that may fit this screen, others when they are needed.
 function wanted() {
   const width = Math.max(200, document.documentElement.clientWidth - 40);
   const style = byId("style").value || null;
-  return {k: +byId("k").value, confidence: true, style, width, svg: Object.keys(LAYOUTS).slice(width < 600 ? 1 : 0, width > 1100 ? 2 : 3)};
+  const drawing = {layers: byId("layers").value || null, heads: byId("heads").checked, colours: byId("colours").value};
+  return {k: +byId("k").value, confidence: true, style, width, ...drawing, svg: Object.keys(LAYOUTS).slice(width < 600 ? 1 : 0, width > 1100 ? 2 : 3)};
 }
 
-async function post(request, signal) {
-  const headers = {"Content-Type": "application/json"};
+async function post(request, {signal, accept = "application/json"} = {}) {
+  const headers = {"Content-Type": "application/json", Accept: accept};
   if (byId("token").value) headers.Authorization = `Bearer ${byId("token").value}`;
   let response;
   try {
@@ -60,8 +69,8 @@ async function post(request, signal) {
   } catch (error) {
     throw error.name === "AbortError" ? error : new Error("The server does not answer.");
   }
+  if (response.ok) return accept === "application/json" ? response.json() : response.blob();
   const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
   if (response.status === 401) {
     byId("token-row").hidden = false;
     byId("token").focus();
@@ -70,19 +79,66 @@ async function post(request, signal) {
   throw new Error(message[0].toUpperCase() + message.slice(1));
 }
 
-// The address holds what was asked, so that it can be passed on.
-function remember(text) {
-  const query = text.length > 2_000 ? "" : `?${new URLSearchParams({text, ...(byId("spaced").checked && {words: 1})})}`;
-  if (query !== location.search) history.pushState(null, "", query || location.pathname);
+// The address holds all that was asked and chosen, so that it can be passed on; not a text that is too long for one.
+function link() {
+  const text = byId("text").value;
+  if (text.length > 2_000) return "";
+  const query = new URLSearchParams({text});
+  const options = {words: byId("spaced").checked && "1", k: byId("k").value !== BEST && byId("k").value,
+    style: byId("style").selectedIndex > 0 && byId("style").value, layers: byId("layers").value,
+    heads: !byId("heads").checked && "0", colours: byId("colours").selectedIndex > 0 && byId("colours").value};
+  for (const [name, value] of Object.entries(options)) if (value) query.set(name, value);
+  for (const [number, state] of Object.entries(currentStates())) query.set(`s${number}`, JSON.stringify(state));
+  return `?${query}`;
+}
+
+// The demands and the chosen tree of every sentence that has any.
+function currentStates() {
+  const shown = cards.map(card => [card.number, card.state]).filter(([, state]) => Object.keys(state).length);
+  return {...states, ...Object.fromEntries(shown)};
+}
+
+function remember(push = false) {
+  const query = link();
+  if (query === location.search) return;
+  history[push ? "pushState" : "replaceState"](null, "", query || location.pathname);
 }
 
 function recall() {
   const query = new URLSearchParams(location.search);
+  const select = (id, value) => { if ([...byId(id).options].some(option => option.value === value)) byId(id).value = value; };
   byId("text").value = query.get("text") ?? "";
   byId("spaced").checked = query.has("words");
+  byId("heads").checked = query.get("heads") !== "0";
+  for (const [id, value] of Object.entries({k: BEST, style: byId("style").options[0]?.value, layers: "", colours: "auto"})) {
+    select(id, query.get(id) ?? value);
+  }
   if (!query.get("text")) return;
   byId("text").blur();  // there is something to read
-  ask();
+  const known = {};
+  for (const [name, value] of query) {
+    const number = /^s(\d+)$/.exec(name)?.[1];
+    try { if (number) known[number] = JSON.parse(value); } catch { /* not one of our links */ }
+  }
+  ask(known, false);
+}
+
+async function copyLink() {
+  if (!link()) return say("The text is too long for a link.", true);
+  const field = make("input", {value: location.href});
+  document.body.append(field);
+  field.select();
+  // The clipboard of scripts is for secure pages only, and a server in a classroom has no certificate.
+  const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false) || document.execCommand("copy");
+  field.remove();
+  say(copied ? "The link is copied." : "Copy the link from the address bar.");
+}
+
+function fold(hide = !byId("ask").hidden) {
+  byId("ask").hidden = hide;
+  byId("fold").textContent = hide ? "Show form" : "Hide form";
+  byId("fold").setAttribute("aria-expanded", !hide);
+  if (!hide) byId("text").focus();
 }
 
 function say(message, problem = false) {
@@ -108,7 +164,8 @@ function showMore() {
     const card = new Card(sentence, cards.length + 1);
     cards.push(card);
     byId("results").append(card.element);
-    card.begin();
+    card.begin(states[card.number]);
+    delete states[card.number];
   }
   byId("more").hidden = cards.length >= sentences.length;
 }
@@ -117,7 +174,8 @@ class Card {
   constructor(sentence, number) {
     this.first = sentence;  // before anything was required or forbidden
     this.number = number;
-    this.demands = [];  // {kind: "require" or "forbid", what: as the API takes it, text}
+    this.demands = [];  // {kind: "require" or "forbid", what: as the API takes it}
+    this.zoom = 1;
     this.layout = null;  // chosen by the user; otherwise by the room there is
     this.element = byId("card").content.firstElementChild.cloneNode(true);
     this.find = selector => this.element.querySelector(selector);
@@ -132,16 +190,50 @@ class Card {
     this.rank = 0;
   }
 
-  begin() {
+  // For the link.
+  get state() {
+    const found = {};
+    if (this.rank) found.tree = this.rank + 1;
+    for (const kind of ["require", "forbid"]) if (this.wanted(kind).length) found[kind] = this.wanted(kind);
+    return found;
+  }
+
+  wanted(kind) { return this.demands.filter(demand => demand.kind === kind).map(demand => demand.what); }
+
+  begin(state = {}) {
     this.find("h2").textContent = this.sentence.text;
     for (const input of this.element.querySelectorAll(".layouts input")) {
       input.name = `layout-${this.number}`;
       input.addEventListener("change", () => { this.layout = input.value; this.draw(); });
     }
     for (const button of this.element.querySelectorAll("[data-save]")) {
-      button.addEventListener("click", () => this.save(button.dataset.save));
+      button.addEventListener("click", () => { this.find(".menu").open = false; this.save(button.dataset.save); });
     }
+    for (const button of this.element.querySelectorAll("[data-zoom]")) {
+      button.addEventListener("click", () => this.resize(+button.dataset.zoom));
+    }
+    this.find(".present").addEventListener("click", () => present(presented === this ? null : this));
     this.refresh();
+    this.restore(state);
+  }
+
+  async restore({tree = 1, require = [], forbid = []}) {
+    const read = (kind, given) => Array.isArray(given) ? given.filter(Array.isArray).map(what => ({kind, what})) : [];
+    const demands = [...read("require", require), ...read("forbid", forbid)];
+    if (demands.length) await this.demand(demands);
+    if (tree > 1 && this.trees[tree - 1]) this.choose(tree - 1);
+  }
+
+  choose(rank) {
+    this.rank = rank;
+    this.addRanks();
+    this.draw();
+    remember();
+  }
+
+  resize(step) {
+    this.zoom = step ? SIZES[Math.min(SIZES.length - 1, Math.max(0, SIZES.indexOf(this.zoom) + step))] : 1;
+    this.fit();
   }
 
   refresh() {
@@ -165,7 +257,7 @@ class Card {
     ranks.hidden = this.trees.length < 2;
     ranks.replaceChildren(ranks.firstElementChild, ...this.trees.map((tree, rank) => {
       const input = make("input", {type: "radio", name: `rank-${this.number}`, checked: rank === this.rank});
-      input.addEventListener("change", () => { this.rank = rank; this.draw(); });
+      input.addEventListener("change", () => { this.rank = rank; this.draw(); remember(); });
       const name = make("span", {textContent: rank + 1});
       if (tree.confidence) name.append(make("small", {textContent: this.share(tree)}));
       const label = make("label", {title: tree.score == null ? "" : `score ${tree.score.toFixed(3)}`});
@@ -186,7 +278,7 @@ class Card {
     row.hidden = !this.demands.length;
     row.replaceChildren(...this.demands.map(demand => {
       const button = make("button", {type: "button", className: demand.kind, title: "Take it back"});
-      button.append(make("i", {textContent: demand.kind === "require" ? "with" : "without"}), ` ${demand.text} ×`);
+      button.append(make("i", {textContent: demand.kind === "require" ? "with" : "without"}), ` ${inWords(demand.what, this.sentence.words)} ×`);
       button.addEventListener("click", () => this.demand(this.demands.filter(other => other !== demand)));
       return button;
     }));
@@ -203,6 +295,7 @@ class Card {
     this.addDemands();
     this.element.setAttribute("aria-busy", "true");
     try {
+      remember();
       const found = demands.length ? await this.fetch() : this.first;
       if (demands !== this.demands) return;  // the user was quicker
       this.take({...found, text: this.first.text});
@@ -216,8 +309,7 @@ class Card {
 
   // This sentence again: as the text it was, if that still has the same words.
   async fetch(more = {}) {
-    const of = kind => this.demands.filter(demand => demand.kind === kind).map(demand => demand.what);
-    const request = {...wanted(), require: of("require"), forbid: of("forbid"), ...more};
+    const request = {...wanted(), require: this.wanted("require"), forbid: this.wanted("forbid"), ...more};
     const {words, text, offsets} = this.first;
     if (offsets) {
       const answer = await post({...request, text, one_sentence: true}).catch(() => ({sentences: []}));
@@ -234,18 +326,25 @@ class Card {
     let svg, layout;
     for (layout of this.layout ? [this.layout] : there) {
       svg = parsePicture(this.tree.svg[layout]);
-      if (svg.width.baseVal.value * LAYOUTS[layout] <= space) break;
+      if (svg.viewBox.baseVal.width * (presented === this ? 0.6 : LAYOUTS[layout]) <= space) break;
       if (!this.layout && layout === there.at(-1) && layout !== "indented") this.fetchPictures("indented");  // a smaller window
     }
     this.shown = layout;
     this.find(`.layouts input[value=${layout}]`).checked = true;
-    if (layout !== "wide") {
-      const {value} = svg.width.baseVal;
-      svg.style.cssText = `width:clamp(${value * LAYOUTS[layout]}px,100%,${value}px);height:auto`;
-    }
     room.replaceChildren(svg);
+    this.fit();
     new Picture(svg, layout, this);
     this.rest();
+  }
+
+  // The size of the picture: its own, a little smaller on a narrow page; in full screen all that there is.
+  fit() {
+    const svg = this.find(".picture > svg");
+    const value = svg.viewBox.baseVal.width;
+    const least = this.shown === "wide" ? value : value * LAYOUTS[this.shown];
+    svg.style.cssText = presented === this ? `width:${100 * this.zoom}%;height:${100 * this.zoom}%`
+      : `width:clamp(${least * this.zoom}px,${100 * this.zoom}%,${value * this.zoom}px);height:auto`;
+    this.find("[data-zoom='0']").textContent = `${Math.round(100 * this.zoom)}%`;
   }
 
   async fetchPictures(layout) {
@@ -288,9 +387,53 @@ class Card {
     }
   }
 
-  save(kind) {
-    const content = kind === "svg" ? this.tree.svg[this.shown] : kind === "conllu" ? this.tree.conllu : this.tree.brackets + "\n";
-    save(content, `sentence-${this.number}${this.rank ? `-tree-${this.rank + 1}` : ""}`, kind);
+  async save(kind) {
+    const name = `sentence-${this.number}${this.rank ? `-tree-${this.rank + 1}` : ""}`;
+    if (kind === "conllu") return save(this.tree.conllu, name, kind);
+    if (kind === "brackets") return save(this.tree.brackets + "\n", name, kind);
+    try {
+      save(await this.picture(kind), name, kind);
+    } catch (error) {
+      this.complain(error.message);
+    }
+  }
+
+  // The shown tree in another format, drawn for paper: what is saved stays light.
+  async picture(kind) {
+    const colours = byId("colours").value === "auto" ? "light" : byId("colours").value;
+    const request = {...wanted(), require: this.wanted("require"), forbid: this.wanted("forbid"), words: this.first.words,
+      svg: [this.shown], colours, confidence: colours !== "black", rank: this.rank + 1};
+    const found = await post(request, {accept: FORMATS[kind === "png" ? "svg" : kind]});
+    return kind === "png" ? toPng(await found.text()) : found;
+  }
+}
+
+async function toPng(svg, scale = 3) {
+  const image = make("img", {src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`});
+  await image.decode();
+  const canvas = make("canvas", {width: image.naturalWidth * scale, height: image.naturalHeight * scale});
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise(resolve => canvas.toBlob(resolve, FORMATS.png));
+}
+
+// ------------------------------------------------------------------------------------------- full screen
+
+let presented = null;  // the card that fills the screen
+
+function present(card) {
+  presented?.element.classList.remove("presented");
+  const before = presented;
+  presented = card;
+  document.body.classList.toggle("presenting", Boolean(card));
+  card?.element.classList.add("presented");
+  // Where there is no full screen (on a telephone), the card fills the window.
+  if (card && !document.fullscreenElement) document.documentElement.requestFullscreen?.().catch(() => {});
+  if (!card && document.fullscreenElement) document.exitFullscreen();
+  for (const one of [before, card]) {
+    if (!one) continue;
+    one.zoom = 1;
+    one.find(".present").textContent = one === card ? "Leave full screen" : "Full screen";
+    one.draw();
   }
 }
 
@@ -306,10 +449,9 @@ const percent = value => value >= 0.9995 ? "100%" : value >= 0.001 ? `${(100 * v
 const make = (name, properties = {}) => Object.assign(document.createElement(name), properties);
 
 function save(content, name, kind) {
-  const [ending, type] = {svg: ["svg", "image/svg+xml"], conllu: ["conllu", "text/plain"], brackets: ["ptb", "text/plain"]}[kind];
   const link = make("a");
-  link.href = URL.createObjectURL(new Blob([content], {type: `${type};charset=utf-8`}));
-  link.download = `${name}.${ending}`;
+  link.href = URL.createObjectURL(new Blob([content], {type: FORMATS[kind] ?? "text/plain;charset=utf-8"}));
+  link.download = `${name}.${{brackets: "ptb", tikz: "tex"}[kind] ?? kind}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
@@ -349,12 +491,12 @@ class Picture {
     });
     svg.addEventListener("focusin", event => { this.picked = null; this.focused = event.target.closest(PARTS); this.update(); });
     svg.addEventListener("focusout", event => {
-      if (card.find(".acts").contains(event.relatedTarget)) return;
+      if (card.find(".foot").contains(event.relatedTarget)) return;
       this.focused = this.picked = null;
       this.update();
     });
-    card.find(".acts").onfocusout = event => { if (!card.element.contains(event.relatedTarget)) this.leave(); };
-    card.find(".acts").onkeydown = event => { if (event.key === "Escape") this.leave(); };
+    card.find(".foot").onfocusout = event => { if (!card.element.contains(event.relatedTarget)) this.leave(); };
+    card.find(".foot").onkeydown = event => { if (event.key === "Escape") this.leave(); };
     svg.addEventListener("keydown", event => this.press(event));
   }
 
@@ -375,7 +517,7 @@ class Picture {
       part.querySelector("title")?.remove();  // `details` says more
       part.setAttribute("tabindex", "-1");
       part.setAttribute("role", "img");
-      part.setAttribute("aria-label", describe(part, this.card).map(([text]) => text).join(", "));
+      part.setAttribute("aria-label", describe(part, this.card).map(spoken).join(", "));
       const path = part.querySelector("path:not(.tip)");  // of an arc, unless it is only told
       if (part.matches(".arc")) part.classList.toggle("changed", arcs.has(+part.dataset.word));
       if (path) {
@@ -443,15 +585,14 @@ class Picture {
 
   update() {
     const part = this.picked ?? this.hovered ?? this.focused;
-    for (const marked of this.all(".on, .governor")) marked.classList.remove("on", "governor");
-    this.svg.classList.toggle("focus", Boolean(part));
+    highlight(this.svg, part);
     if (!part) return this.card.rest();
-    for (const other of this.related(part)) other.classList.add("on");
-    this.word(part.dataset.head)?.classList.add("governor");
-    this.details.replaceChildren(...describe(part, this.card).map(([text, name, value]) => {
+    this.details.replaceChildren(...describe(part, this.card).map(({name, value, kind}) => {
       const piece = make("span");
-      if (value === undefined) piece.append(make("b", {textContent: text}));
-      else piece.append(`${name} `, make("span", {className: name === "head" ? "head" : "", textContent: value}));
+      if (name) piece.append(`${name} `);
+      piece.append(make(name ? "span" : "b", {className: name === "head" ? "head" : "", textContent: value}));
+      const meaning = explain(kind, value);
+      if (meaning) piece.append(" ", make("a", {textContent: meaning, href: `glossary#${kind}-${value}`, target: "_blank"}));
       return piece;
     }));
     const chosen = this.picked ?? (this.hovered ? null : this.focused);
@@ -461,82 +602,87 @@ class Picture {
       return button;
     }));
   }
-
-  // Everything that belongs to a part: a constituent's inside; a word's head, dependents and constituents.
-  related(part) {
-    const {word, span, head} = part.dataset;
-    if (span) {
-      const [i, j] = ends(part);
-      const inside = position => i < +position && +position <= j;
-      return [part, ...this.words.filter(one => inside(one.dataset.word)),
-        ...this.all(".constituent, .edges [data-span]").filter(one => {
-          const [a, b] = ends(one);
-          return i <= a && b <= j && (a > i || b < j);
-        }),
-        ...this.all(".edges [data-word]").filter(one => inside(one.dataset.word)),
-        ...this.all(".arc").filter(one => inside(one.dataset.word) && inside(one.dataset.head))];
-    }
-    const found = [part, this.word(word), this.arc(word), this.word(head)];
-    if (part.matches(".word")) {
-      for (const below of this.all(`.arc[data-head="${word}"]`)) found.push(below, this.word(below.dataset.word));
-      found.push(...this.all(`.constituent[data-head="${word}"], .spine[data-head="${word}"]`));
-    }
-    return found.filter(Boolean);
-  }
 }
 
-const ends = part => part.dataset.span.split(",").map(Number);
 const covers = (constituent, word) => ends(constituent)[0] < +word && +word <= ends(constituent)[1];
+
+// A demand in words.
+function inWords(what, words) {
+  const [first, ...rest] = what;
+  const at = position => words[position - 1] ?? "?";
+  if (first === "arc") return `${rest[0] ? at(rest[0]) : "root"} → ${at(rest[1])}`;
+  if (first === "root") return `root → ${at(rest[0])}`;
+  const [i, j, label] = first === "head" || first === "span" ? rest : what;
+  const span = j - i > 3 ? `${at(i + 1)} … ${at(j)}` : words.slice(i, j).join(" ");
+  if (first === "head") return `head ${at(rest[2])} of “${span}”`;
+  return `${label ?? "a constituent"} “${span}”`;
+}
 
 // What can be demanded of a part: the name of a button, and the demands that it makes.
 function choices(part, card) {
   const {words} = card.sentence;
-  const demand = (kind, what, text) => ({kind, what, text});
+  const both = (what, text) => [[`Require ${text}`, {kind: "require", what}], [`Forbid ${text}`, {kind: "forbid", what}]];
   if (!part.dataset.span) {
     const m = +part.dataset.word;
     const head = card.tree.heads?.[m - 1];
-    if (head === undefined) return [];
-    const [what, text] = head ? [["arc", head, m], `${words[head - 1]} → ${words[m - 1]}`] : [["root", m], `root → ${words[m - 1]}`];
-    return [["Require arc", demand("require", what, text)], ["Forbid arc", demand("forbid", what, text)]];
+    return head === undefined ? [] : both(head ? ["arc", head, m] : ["root", m], "arc");
   }
   const [i, j] = ends(part);
   const {label} = part.dataset;
-  const span = j - i > 3 ? `${words[i]} … ${words[j - 1]}` : words.slice(i, j).join(" ");
-  const found = [];
-  if (label) found.push([`Require ${label}`, demand("require", [i, j, label], `${label} “${span}”`)]);
-  if (j - i < words.length) found.push(["Forbid constituent", demand("forbid", [i, j], `a constituent “${span}”`)]);
-  if (label) found.push([`Forbid ${label}`, demand("forbid", [i, j, label], `${label} “${span}”`)]);
+  const found = label ? both([i, j, label], label) : [];
+  if (j - i < words.length) found.splice(1, 0, ["Forbid constituent", {kind: "forbid", what: [i, j]}]);
   return found;
 }
 
-// What there is to say about a part: [text] or [text, name, value].
+// The meaning of a name in words; of a subtype that the glossary does not have, that of its relation.
+function explain(kind, value) {
+  const known = glossary[kind] ?? {};
+  return (known[value] ?? known[String(value).split(":")[0]])?.[0] ?? "";
+}
+
+// The facts about a part: {value}, {name, value}, and the kind of name that the glossary explains.
 function describe(part, card) {
   const {words} = card.sentence;
   const {tree} = card;
-  const pair = (name, value) => [`${name} ${value}`, name, value];
   const found = [];
+  const add = (name, value, kind) => found.push({name, value, kind});
   if (part.dataset.span) {
     const [i, j] = ends(part);
-    found.push([part.dataset.label || "no label"], pair(j - i === 1 ? "word" : "words", j - i === 1 ? j : `${i + 1}–${j}`));
+    add("", part.dataset.label || "no label", "label");
+    add(j - i === 1 ? "word" : "words", j - i === 1 ? j : `${i + 1}–${j}`);
     const inside = words.slice(i, j);
-    found.push(pair("span", `“${(inside.length > 12 ? [...inside.slice(0, 6), "…", ...inside.slice(-5)] : inside).join(" ")}”`));
-    found.push(part.dataset.head ? pair("head", words[part.dataset.head - 1]) : ["no single head"]);
+    add("span", `“${(inside.length > 12 ? [...inside.slice(0, 6), "…", ...inside.slice(-5)] : inside).join(" ")}”`);
+    if (part.dataset.head) add("head", words[part.dataset.head - 1]);
+    else add("", "no single head");
     const sure = tree.confidence?.spans.find(([a, b]) => a === i && b === j);
-    if (sure) found.push(pair("confidence", percent(sure[2])), pair("in the label", percent(sure[3])));
+    if (sure) {
+      add("confidence", percent(sure[2]));
+      add("in the label", percent(sure[3]));
+    }
     return found;
   }
   const m = +part.dataset.word;
   const [head, relation] = [tree.heads?.[m - 1], tree.relations?.[m - 1]];
-  found.push([part.matches(".arc") ? `${head ? words[head - 1] : "root"} → ${words[m - 1]}` : words[m - 1]]);
-  if (part.matches(".word")) found.push(pair("word", m), ...[tree.tags[m - 1], tree.upos[m - 1]].filter(Boolean).map(tag => pair("tag", tag)));
-  if (tree.lemmas?.[m - 1]) found.push(pair("lemma", tree.lemmas[m - 1]));
-  if (tree.features?.[m - 1]) found.push(pair("features", tree.features[m - 1].replaceAll("|", ", ")));
-  if (head !== undefined) found.push(head ? pair("head", words[head - 1]) : ["root of the sentence"]);
-  if (relation) found.push(pair("relation", relation));
+  add("", part.matches(".arc") ? `${head ? words[head - 1] : "root"} → ${words[m - 1]}` : words[m - 1]);
+  if (part.matches(".word")) {
+    add("word", m);
+    if (tree.tags[m - 1]) add("tag", tree.tags[m - 1], "tag");
+    if (tree.upos[m - 1]) add("universal tag", tree.upos[m - 1], "universal tag");
+    if (tree.lemmas?.[m - 1]) add("lemma", tree.lemmas[m - 1]);
+    if (tree.features?.[m - 1]) add("features", tree.features[m - 1].replaceAll("|", ", "));
+  }
+  if (head) add("head", words[head - 1]);
+  else if (head === 0) add("", "root of the sentence");
+  if (relation) add("relation", relation, "relation");
   const sure = tree.confidence;
-  if (sure?.arcs.length) found.push(pair("confidence", percent(sure.arcs[m - 1])), pair("in the relation", percent(sure.relations[m - 1])));
+  if (sure?.arcs.length) {
+    add("confidence", percent(sure.arcs[m - 1]));
+    add("in the relation", percent(sure.relations[m - 1]));
+  }
   return found;
 }
+
+const spoken = ({name, value, kind}) => [name, value, explain(kind, value)].filter(Boolean).join(" ");
 
 // ------------------------------------------------------------------------------------------------ beginning
 
@@ -547,29 +693,43 @@ async function greet() {
   byId("token-row").hidden = !health.token;
   byId("style").append(...(health.styles ?? []).map(name => make("option", {textContent: name})));
   byId("style").parentElement.hidden = !health.styles?.length;
+  byId("card").content.querySelector("[data-save=pdf]").hidden = !health.formats.includes(FORMATS.pdf);
   for (const option of [...byId("k").options]) if (+option.value > health.limits.max_k) option.remove();
-  if (["en", "", null].includes(health.model.language)) {
-    for (const text of EXAMPLES) {
-      const button = make("button", {type: "button", textContent: text});
-      button.addEventListener("click", () => { byId("text").value = text; ask(); });
-      byId("examples").append(button);
-    }
-    byId("examples").hidden = false;
+  if (!["en", "", null].includes(health.model.language)) return;
+  glossary = await fetch("glossary.json").then(response => response.json()).catch(() => ({}));
+  for (const text of EXAMPLES) {
+    const button = make("button", {type: "button", textContent: text});
+    button.addEventListener("click", () => { byId("text").value = text; ask(); });
+    byId("examples").lastElementChild.append(button);
   }
+  byId("examples").hidden = false;
 }
 
 byId("ask").addEventListener("submit", event => { event.preventDefault(); ask(); });
 byId("text").addEventListener("keydown", event => {
-  if (event.key === "Enter" && !event.shiftKey && !event.isComposing && (!byId("spaced").checked || event.ctrlKey)) {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     ask();
   }
 });
-for (const id of ["k", "style"]) byId(id).addEventListener("change", () => { if (sentences.length) ask(); });
+for (const id of ["k", "style", "layers", "heads", "colours"]) {
+  byId(id).addEventListener("change", () => { if (sentences.length) ask(currentStates()); });
+}
+byId("skip").addEventListener("click", event => {
+  event.preventDefault();
+  document.querySelector('.arcspan [tabindex="0"]')?.focus();
+});
 byId("more").addEventListener("click", showMore);
+byId("copy").addEventListener("click", copyLink);
+byId("fold").addEventListener("click", () => fold());
 for (const button of document.querySelectorAll("#all [data-save]")) {
   button.addEventListener("click", () => saveAll(button.dataset.save));
 }
+addEventListener("keydown", event => { if (event.key === "Escape" && presented && !document.fullscreenElement) present(null); });
+document.addEventListener("fullscreenchange", () => { if (!document.fullscreenElement) present(null); });
+document.addEventListener("click", event => {
+  for (const menu of document.querySelectorAll(".menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
 let width = document.documentElement.clientWidth;
 addEventListener("resize", () => {
   if (document.documentElement.clientWidth === width) return;
@@ -577,5 +737,4 @@ addEventListener("resize", () => {
   for (const card of cards) if (!card.layout) card.draw();
 });
 addEventListener("popstate", recall);
-greet();
-recall();
+greet().then(recall);
