@@ -18,9 +18,7 @@ OWN_CACHE = Path(".cache/arcspan")
 def environment(home: Path, **values: str) -> dict[str, str]:
     """This one with an empty home folder, where nothing says that telemetry is off."""
     kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("ORT_", "XDG_", "ARCSPAN_", "NUMBA_"))
+        name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_", "ARCSPAN_"))
     }
     return {**kept, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **values}
 

@@ -82,17 +82,26 @@ def test_the_test_command_installs_no_system_packages() -> None:
     assert not re.search(r"^\s*(?!.*echo).*apt-get", script, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("failing", "code"), [("", 0), (".venv/bin/mypy", 1), ("scripts/try-package", 1)])
+@pytest.mark.parametrize(
+    ("failing", "code"),
+    [("", 0), (".venv/bin/mypy", 1), ("scripts/check-native", 1), ("scripts/try-package", 1)],
+)
 def test_the_test_command_ends_with_0_only_when_all_is_well(tmp_path: Path, failing: str, code: int) -> None:
     """It ended with 1 when all was well: nothing was left to kill."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     script = tmp_path / "scripts" / "test"
     script.write_text((ROOT / "scripts" / "test").read_text(encoding="utf-8"), encoding="utf-8")
-    for name in (".venv/bin/python", ".venv/bin/ruff", ".venv/bin/mypy", "scripts/try-package"):
+    for name in (
+        ".venv/bin/python",
+        ".venv/bin/ruff",
+        ".venv/bin/mypy",
+        "scripts/try-package",
+        "scripts/check-native",
+    ):
         tool = tmp_path / name
         tool.write_text(f"#!/usr/bin/env bash\necho {name}\nexit {int(name == failing)}\n", encoding="utf-8")
         tool.chmod(0o755)
     done = subprocess.run(["bash", str(script)], capture_output=True, text=True)
     assert done.returncode == code
-    assert "scripts/try-package" in done.stdout + done.stderr or failing == ".venv/bin/mypy"
+    assert "scripts/try-package" in done.stdout + done.stderr or failing not in ("", "scripts/try-package")

@@ -821,18 +821,3 @@ def test_a_png_is_one(parse: Parse, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="needs the extra pictures")
     assert parse("Ada sees Kurt.", "-o", tmp_path / "a.png")[0] == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_people_on_a_terminal_are_told_of_compilation_once(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from arcspan.cli.parse import _tell_of_compilation
-    from arcspan.decoding import compilation
-
-    monkeypatch.setattr(compilation, "_listeners", [])
-    for terminal in (False, True):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
-        _tell_of_compilation()
-    for kernel in ("eisner_satta", "eisner_satta_sums"):
-        compilation.announce(kernel)
-    assert capsys.readouterr().err == "compiling the search for this machine: once, some seconds\n"

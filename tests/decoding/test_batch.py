@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -306,62 +305,20 @@ def test_a_forked_worker_may_search_after_its_parent_has(monkeypatch) -> None:
     child.join()
 
 
-@pytest.mark.parametrize("spread", [batch_module.run, batch_module.run_each])
-def test_an_error_in_a_thread_reaches_the_caller(spread, monkeypatch) -> None:
+def test_an_error_in_a_thread_reaches_the_caller(monkeypatch) -> None:
     monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
 
     def search(*listed: object) -> None:
         raise MemoryError("no room")
 
     with pytest.raises(MemoryError, match="no room"):
-        spread(search, np.array([5, 5, 5]), 4, 2)
+        batch_module.run_each(search, np.array([5, 5, 5]), 4, 2)
 
 
-def test_importing_compiles_nothing_and_brings_neither_numba_nor_torch() -> None:
-    code = "import sys, arcspan.decoding; print({'numba', 'torch', 'scipy'} & set(sys.modules))"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+def test_importing_loads_neither_the_library_nor_torch() -> None:
+    code = (
+        "import sys, arcspan.decoding; from arcspan.decoding import native; "
+        "print({'torch', 'scipy'} & set(sys.modules), native._library.cache_info().currsize)"
     )
-
-
-@pytest.mark.parametrize("trouble", ["no folder", "disk full", "damaged"])
-def test_without_a_cache_on_disk_the_search_still_works(trouble: str, tmp_path) -> None:
-    code = f"""
-import errno, numba.core.caching as caching
-def fail(*args, **more): raise OSError(errno.ENOSPC, "no space left")
-if {trouble!r} == "no folder":
-    for name in dir(caching):
-        if name.endswith("Locator"):
-            setattr(getattr(caching, name), "ensure_cache_path", fail)
-elif {trouble!r} == "disk full":
-    caching.IndexDataCacheFile.save = fail
-else:
-    caching.IndexDataCacheFile.load = lambda *args: (_ for _ in ()).throw(EOFError("half a file"))
-import numpy as np
-from arcspan import decoding
-print(decoding.cky(np.ones((1, 4, 4)), [3]).scores)
-"""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
-    assert done.stdout.strip() == "[5.]", done.stderr
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of resident memory from /proc")
-@pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("kind", ["float32", "float64"])
-def test_the_chart_takes_at_most_one_cube_and_a_fifth(order: int, kind: str) -> None:
-    code = f"""
-import numpy as np
-from arcspan import decoding
-def peak():
-    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) * 1024
-n = 220
-decoding.eisner_satta(np.zeros((1, 9, 9)), np.zeros((1, 9, 9)), [8], np.zeros((1, 9, 9, 9)))
-span, arc = np.ones((2, n + 1, n + 1), "{kind}"), np.ones((2, n + 1, n + 1), "{kind}")
-headed = np.ones((2, n + 1, n + 1, n + 1), "{kind}") if {order} == 2 else None
-before = peak()
-decoding.eisner_satta(span, arc, [n, n], headed, threads=1)
-print((peak() - before) / (4 * (n + 1) ** 3))
-"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert 0.3 < float(done.stdout) < 1.2, done.stderr
+    assert done.stdout.strip() == "set() 0"

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcspan import decoding
-from arcspan.decoding.batch import first_rows
-from arcspan.decoding.kernels import eisner_satta_sums, log_sums
+from arcspan.decoding import inference
 from arcspan.errors import ScoreError
 from tests.decoding.all_trees import scores_of
 
@@ -48,6 +47,17 @@ def batch_of_one(*scores):
 def infer(n: int, span, arc, headed, **options) -> decoding.Marginals:
     span, arc, headed = batch_of_one(span, arc, headed)
     return decoding.marginals(span, arc, [n], headed, **options)
+
+
+def with_logarithms(n: int, span, arc, headed, with_headed: bool = True) -> decoding.Marginals:
+    """The same sums by the kernel that takes over where the fast one cannot hold the scores."""
+    work = inference._Work(span, arc, [n], headed)
+    spans, arcs, parts = np.zeros((1, n + 1, n + 1)), np.zeros((1, n + 1, n + 1)), None
+    if with_headed:
+        parts = np.zeros((1, n + 1, n + 1, n + 1))
+    return decoding.Marginals(
+        work.run(1, logarithms=True, spans=spans, heads=arcs, parts=parts), spans, arcs, parts
+    )
 
 
 def by_enumeration(n: int, span, arc, headed):
@@ -132,16 +142,10 @@ def test_the_fast_kernel_agrees_with_the_one_in_logarithms(kind, scale, masked, 
     leave_a_tree(n, *drawn)
     scores = batch_of_one(*drawn)
     found = decoding.marginals(scores[0], scores[1], [n], scores[2], with_headed=True)
-    partition, spans, arcs = np.zeros(1), np.zeros((1, n + 1, n + 1)), np.zeros((1, n + 1, n + 1))
-    parts = np.zeros((1, n + 1, n + 1, n + 1))
-    zero, rows = np.zeros(1, np.int64), parts.reshape(1, -1, n + 1)
-    scores[2] = None if scores[2] is None else scores[2].reshape(rows.shape)
-    inputs = (*scores, first_rows(parts, n + 1), np.array([n]))
-    log_sums.sum_trees(zero, zero.copy(), *inputs, partition, spans, arcs, rows, zero)
-    assert found.log_partition[0] == pytest.approx(partition[0], rel=1e-10)
-    np.testing.assert_allclose(found.spans, spans, atol=1e-8)
-    np.testing.assert_allclose(found.arcs, arcs, atol=1e-8)
-    np.testing.assert_allclose(found.headed, parts, atol=1e-8)
+    expected = with_logarithms(n, *scores)
+    assert found.log_partition[0] == pytest.approx(expected.log_partition[0], rel=1e-10)
+    for mine, other in zip(found[1:], expected[1:], strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -303,22 +307,15 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 def test_a_guess_that_is_far_off_is_put_right_before_the_chart_is_filled(order: int) -> None:
     """Long sentences with wide scores: the pilot corrects the scale, and logarithms say what is right."""
     n = 90
-    assert n > 2 * eisner_satta_sums.PILOT
     rng = np.random.default_rng(3)
     shape = (1, n + 1, n + 1)
     span, arc = 6 * rng.normal(size=shape), 6 * rng.normal(size=shape)
     headed = 2 * rng.normal(size=(*shape, n + 1)) if order == 2 else None
     found = decoding.marginals(span, arc, [n], headed, with_headed=False, threads=1)
-    partition, status = np.zeros(1), np.zeros(1, np.int64)
-    spans, arcs = np.zeros(shape), np.zeros(shape)
-    rows = None if headed is None else headed.reshape(1, -1, n + 1)
-    scores = span, arc, rows, first_rows(np.zeros((0, 0, 0, 0)), n + 1), np.array([n])
-    zero = np.zeros(1, np.int64)
-    log_sums.sum_trees(zero, zero.copy(), *scores, partition, spans, arcs, np.zeros((0, 0, 0)), status)
-    assert status[0] == eisner_satta_sums.DONE  # type: ignore[attr-defined]
-    np.testing.assert_allclose(found.log_partition, partition, rtol=1e-10)
-    np.testing.assert_allclose(found.spans, spans, atol=1e-7)
-    np.testing.assert_allclose(found.arcs, arcs, atol=1e-7)
+    expected = with_logarithms(n, span, arc, headed, with_headed=False)
+    np.testing.assert_allclose(found.log_partition, expected.log_partition, rtol=1e-10)
+    np.testing.assert_allclose(found.spans, expected.spans, atol=1e-7)
+    np.testing.assert_allclose(found.arcs, expected.arcs, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -350,3 +347,54 @@ def test_scores_too_large_to_add_up_are_named_and_masks_of_any_depth_are_not(kin
             part[0, 1, 3] = np.finfo(np.float64).min
     found = decoding.marginals(span, arc, [n], headed)
     assert all(part is None or part[0, 1, 3] == 0 for part in (found.spans, found.arcs))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1.0, 1e4])  # the second is left to logarithms
+def test_samples_come_as_often_as_their_probability_says(kind: str, scale: float) -> None:
+    n, k = 4, 4000
+    span, arc, headed = batch_of_one(*draw(3, n, kind))
+    if scale > 1:
+        # Parts that every tree has, or none: the distribution stays the same.
+        for part in (span, arc):
+            if part is not None:
+                part[0, :, n] += scale if part is span else 0.0
+                part[0, 1:, 0] += scale
+    (found,) = decoding.sample(span, arc, [n], headed, k=k, random=1)
+    chances = decoding.marginals(span, arc, [n], headed)
+    if span is not None:
+        spans = np.zeros((n + 1, n + 1))
+        for rows in found.spans:
+            spans[rows[:, 0], rows[:, 1]] += 1 / k
+        np.testing.assert_allclose(spans, chances.spans[0], atol=0.04)
+    if arc is not None:
+        arcs = np.zeros((n + 1, n + 1))
+        for heads in found.heads:
+            arcs[np.arange(1, n + 1), heads[1:]] += 1 / k
+        np.testing.assert_allclose(arcs, chances.arcs[0], atol=0.04)
+    assert found.scores.shape == (k,)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from(KINDS), st.sampled_from([1.0, 900.0]))
+def test_samples_are_trees_with_their_scores_and_entropy_is_that_of_all_trees(seed, n, kind, scale) -> None:
+    scores = draw(seed, n, kind, scale)
+    trees = {}
+    for tree, score in scores_of(n, *scores):
+        trees[
+            tuple(tree.heads) if kind != "spans" else None, frozenset(tree.spans) if kind != "arcs" else None
+        ] = score
+    span, arc, headed = batch_of_one(*scores)
+    (found,) = decoding.sample(span, arc, [n], headed, k=3, random=seed)
+    again = decoding.sample(span, arc, [n], headed, k=3, random=seed, threads=2)[0]
+    for t in range(3):
+        heads = None if found.heads is None else tuple(found.heads[t].tolist())
+        spans = None if found.spans is None else frozenset((i, j) for i, j, *_ in found.spans[t].tolist())
+        assert trees[heads, spans] == pytest.approx(found.scores[t])
+        assert found.heads is None or found.heads[t].tolist() == again.heads[t].tolist()
+    chances = np.array([score for _, score in scores_of(n, *scores)])
+    chances = np.exp(chances - np.logaddexp.reduce(chances))
+    expected = -sum(p * np.log(p) for p in chances if p > 0)
+    assert decoding.entropy(span, arc, [n], headed)[0] == pytest.approx(
+        expected, abs=1e-9 * max(scale, 1) * 10
+    )

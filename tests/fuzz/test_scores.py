@@ -81,6 +81,29 @@ def check(lengths: list[int], scores: list[np.ndarray]) -> str:
     return "batches without a tree" if forbidden else "batches"
 
 
+def longer(rng: np.random.Generator) -> None:
+    """Sentences of up to 50 words, exactly as large as their arrays: all kernels run, and agree where they must."""
+    n = int(rng.integers(1, 51))
+    size = n + 1
+    scale = float(rng.choice([1.0, 1.0, 20.0, 1e4]))
+    span, arc = (scale * rng.normal(size=(2, 2, size, size))).astype("f4")
+    headed = (scale * rng.normal(size=(2, n * size // 2, size))).astype("f4") if rng.random() < 0.5 else None
+    lengths = [n, int(rng.integers(0, n + 1))]
+    best = decoding.eisner_satta(span, arc, lengths, headed, threads=2)
+    for b, trees in enumerate(decoding.kbest(span, arc, lengths, 3, headed)):
+        np.testing.assert_allclose(trees.scores[0], best.scores[b], rtol=1e-4, atol=1e-3 * scale)
+    sums = decoding.marginals(span, arc, lengths, headed, with_headed=True)
+    assert (sums.log_partition >= best.scores - 1e-3 * scale * n).all(), (n, scale)
+    for trees in decoding.sample(span, arc, lengths, headed, k=2, random=rng):
+        assert (trees.scores <= best.scores.max() + 1e-3 * scale * n).all(), (n, scale)
+    assert (
+        decoding.cky(span, lengths).scores <= decoding.log_partition(span, None, lengths) + 1e-3 * scale * n
+    ).all()
+    assert (
+        decoding.eisner(arc, lengths).scores <= decoding.log_partition(None, arc, lengths) + 1e-3 * scale * n
+    ).all()
+
+
 def refuses(call: Any, *args: Any) -> None:
     """The call ends in the one error that is promised, and in nothing else."""
     try:
@@ -117,6 +140,9 @@ def run(seed: int, seconds: float) -> Counter[str]:
         counts[check(*draw(rng))] += 1
         odd(rng)
         counts["odd arguments"] += 1
+        if counts["odd arguments"] % 10 == 0:
+            longer(rng)
+            counts["longer sentences"] += 1
     return counts
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arcspan._version import __version__
-from arcspan.cli.progress import complain, note, quiet
+from arcspan.cli.progress import complain, note
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
 
@@ -215,7 +215,6 @@ def command(
     slow = path is not None and (path == "-" or not os.path.isfile(path))
     writing = Writing(parser, form, slow=slow, **asked)
     is_plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
-    _tell_of_compilation()
     if is_plain and not packed and form in _STREAMED:
         made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
         settings = {**made, "memory": memory, **asked}
@@ -280,22 +279,6 @@ def _named_kind(path: str) -> str | None:
     """
     suffix = Path(path.removesuffix(".gz").removesuffix(".xz")).suffix.lower()
     return next((kind for kind in ("conllu", "brackets") if suffix in FORMATS[kind]), None)
-
-
-def _tell_of_compilation() -> None:
-    """Have people on a terminal told, once, when the search is compiled: their first sentence waits for it."""
-    if quiet() or not sys.stderr.isatty():
-        return
-    from arcspan.decoding import on_compile
-
-    told: list[str] = []
-
-    def tell(kernel: str) -> None:
-        if not told:
-            click.echo("compiling the search for this machine: once, some seconds", err=True)
-        told.append(kernel)
-
-    on_compile(tell)
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:

@@ -1,7 +1,7 @@
 """Scores to the best structure: exact search, numpy arrays in and out.
 
-Importing this compiles nothing and imports neither numba nor torch: the first search does. `batched`, the
-torch version for accelerators, is imported when it is named.
+The kernels, in C, are loaded at the first search. `batched`, the torch version for accelerators, is imported when it is
+named.
 """
 
 from __future__ import annotations
@@ -11,10 +11,16 @@ from typing import Any
 
 from arcspan.decoding.batch import Decoded, available_threads
 from arcspan.decoding.cky import cky
-from arcspan.decoding.compilation import on_compile
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
-from arcspan.decoding.inference import Marginals, log_partition, marginals, minimum_bayes_risk
+from arcspan.decoding.inference import (
+    Marginals,
+    entropy,
+    log_partition,
+    marginals,
+    minimum_bayes_risk,
+    sample,
+)
 from arcspan.decoding.kbest import ScoredTree, kbest, kbest_iter
 from arcspan.decoding.memory import memory_needed
 from arcspan.decoding.naive import naive
@@ -28,6 +34,7 @@ __all__ = [
     "cky",
     "eisner",
     "eisner_satta",
+    "entropy",
     "kbest",
     "kbest_iter",
     "log_partition",
@@ -35,7 +42,7 @@ __all__ = [
     "memory_needed",
     "minimum_bayes_risk",
     "naive",
-    "on_compile",
+    "sample",
 ]
 
 

@@ -1,28 +1,29 @@
-"""What every search shares: the shape of a batch, the result, and how a batch is spread over threads.
+"""What every search shares: the shape of a batch, the result, and how the kernels are called.
 
-The kernels are compiled functions that search one sentence after the other with the GIL released. A sentence is
-searched whole by one thread, so the result cannot depend on their number. numba's own threading layer is not used:
-it cannot be entered from several Python threads at once, nor after a fork.
+A kernel computes sentence after sentence with the GIL released, in threads of its own. One thread computes a sentence
+whole, so the result cannot depend on their number.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding.crew import together
+from arcspan.decoding.native import kernel, pointer
 from arcspan.errors import ScoreError
 
-# What is said of a sentence. A kernel says HUGE of NaN as well: telling them apart is left to the one who complains.
-DONE, NAN, FORBIDDEN, HUGE = 0, 1, 2, 3
+# What a kernel says of a sentence, as in native/common.h; of NaN a search says HUGE: telling them apart is left to
+# `complain`.
+DONE, NAN, FORBIDDEN, HUGE, _, NO_MEMORY = range(6)
 
-# Below this many elementary steps (about 80 microseconds) waking another thread costs more than it saves.
-_WORTH_A_THREAD = 1_000_000.0
+# Below this many elementary steps (about 100 microseconds) starting another thread costs more than it saves.
+_WORTH_A_THREAD = 4_000_000.0
 
 
 class Decoded(NamedTuple):
@@ -30,7 +31,7 @@ class Decoded(NamedTuple):
 
     heads   int64 [B, n+1]: heads[b, m] is the head of word m (0 = root); column 0 and padding are 0.
             None from `cky`.
-    spans   one int64 array a sentence, its 2n-1 spans in pre-order, rows (i, j, head);
+    spans   one int64 array per sentence, its 2n-1 spans in pre-order, rows (i, j, head);
             rows (i, j) from `cky`; None from `eisner`.
     scores  float64 [B]: the score of each best structure.
     """
@@ -84,12 +85,12 @@ def check_joint(
     return spans, arcs, sizes, None if headed is None else check_headed(headed, spans.shape)
 
 
-def as_float32(scores: Any) -> NDArray[np.float32]:
-    """The array itself where it is float32, C-ordered and writeable (the one type that kernels are compiled for)."""
-    if scores.dtype == np.float32 and scores.flags.carray:
-        return scores  # type: ignore[no-any-return]
+def as_array(scores: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """The array itself where it is of that type, C-ordered and writeable, as kernels want it, else a copy."""
+    if scores.dtype == kind and scores.flags.carray:
+        return scores
     with np.errstate(over="ignore"):
-        return np.array(scores, np.float32, order="C")
+        return np.array(scores, kind, order="C")
 
 
 def check_headed(headed: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -124,36 +125,109 @@ def pack_headed(headed: NDArray[Any], n: int, kind: Any) -> NDArray[Any]:
     return packed
 
 
-def span_rows(
-    lengths: NDArray[np.int64], columns: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.int64]]]:
-    """One array for the spans of the whole batch, where each sentence begins in it, and each sentence's view."""
-    starts = [0]
-    for n in lengths.tolist():
-        starts.append(starts[-1] + (2 * n - 1 if n else 0))
-    rows = np.empty((starts[-1], columns), np.int64)
-    return rows, np.array(starts), [rows[a:b] for a, b in itertools.pairwise(starts)]
+def search(
+    name: str, scores: Sequence[NDArray[Any] | None], sizes: NDArray[np.int64], threads: int | None
+) -> Decoded:
+    """The best trees by the kernel of that name, from its scores as arrays of any type: [B, n+1, n+1], headed last."""
+    found, status = call(
+        name + "_best_float", [_fitting(part, np.float32) for part in scores], sizes, threads
+    )
+    if status is not None:
+        complain(status, lambda b: _search_again(name, scores, found, b, int(sizes[b])))
+    return found
 
 
-def shrink(*scores: NDArray[np.float64]) -> list[NDArray[np.float64]] | int:
-    """The scores of one sentence over a power of two, so that float32 can add them up; or why that is no use."""
-    if any(np.isnan(part).any() for part in scores):
+def _fitting(part: NDArray[Any] | None, kind: Any) -> NDArray[Any] | None:
+    return None if part is None else as_array(part, kind)
+
+
+def call(
+    name: str, scores: Sequence[NDArray[Any] | None], sizes: NDArray[np.int64], threads: int | None
+) -> tuple[Decoded, NDArray[np.int64] | None]:
+    """The best trees by a kernel, from scores of its type; also what it says of the sentences, if any is not done."""
+    count, size, _ = scores[0].shape  # type: ignore[union-attr]
+    inputs: list[Any] = [None if part is None else pointer(part) for part in scores]
+    if name.startswith("eisner_satta"):
+        inputs.append(int(scores[2] is not None and scores[2].ndim == 3))
+    heads = rows = spans = None
+    if not name.startswith("cky"):
+        heads = np.zeros((count, size), np.int64)
+    if not name.startswith("eisner_best"):
+        rows, spans = _span_rows(sizes, 2 if heads is None else 3)
+    values, status = np.zeros(count), np.empty(count, np.int64)
+    outputs = [None if part is None else pointer(part) for part in (heads, rows)]
+    order, threads = plan(sizes, 3 if len(scores) == 1 else 5 if name == "naive" else 4, threads)
+    failed = kernel(name)(
+        *inputs,
+        pointer(sizes),
+        *outputs,
+        pointer(values),
+        pointer(status),
+        None if order is None else pointer(order),
+        count,
+        size,
+        threads,
+    )
+    return Decoded(heads, spans, values), status if failed else None
+
+
+def _span_rows(lengths: NDArray[np.int64], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """One array for the spans of the whole batch, and each sentence's part of it."""
+    if len(lengths) == 1 and lengths[0]:
+        rows = np.empty((2 * int(lengths[0]) - 1, columns), np.int64)
+        return rows, [rows]
+    ends = list(itertools.accumulate((max(2 * n - 1, 0) for n in lengths.tolist()), initial=0))
+    rows = np.empty((ends[-1], columns), np.int64)
+    return rows, [rows[a:b] for a, b in itertools.pairwise(ends)]
+
+
+def _search_again(name: str, scores: Sequence[NDArray[Any] | None], found: Decoded, b: int, n: int) -> int:
+    """Search a sentence whose scores float32 cannot add up in float64, into its place; or say what is wrong."""
+    parts = used_cells([None if part is None else part[b] for part in scores], n, name == "eisner")
+    given = [part for part in parts if part is not None]
+    if any(np.isnan(part).any() for part in given):
         return NAN
-    if any(np.isposinf(part).any() for part in scores):
+    if any(np.isposinf(part).any() for part in given):
         return HUGE
     largest = max(
-        float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max()) for part in scores
+        float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max()) for part in given
     )
     if largest < 1e30:
         return FORBIDDEN
-    factor = 2.0 ** -np.ceil(np.log2(largest))
-    return [part * factor for part in scores]
+    # Sums of doubles near the end of their range overflow as well: divided by a power of two they keep their digits.
+    factor = 2.0 ** -np.ceil(np.log2(largest)) if largest > 1e300 else 1.0
+    small = [None if part is None else part[None] * factor for part in parts]
+    again, status = call(name + "_best_double", small, np.array([n]), 1)
+    if status is not None:
+        return int(status[0])
+    if found.heads is not None and again.heads is not None:
+        found.heads[b, : n + 1] = again.heads[0]
+    if found.spans is not None and again.spans is not None:
+        found.spans[b][:] = again.spans[0]
+    found.scores[b] = again.scores[0] / factor
+    return DONE
+
+
+def used_cells(
+    parts: Sequence[NDArray[Any] | None], n: int, arcs_first: bool = False
+) -> list[NDArray[np.float64] | None]:
+    """The scores of one sentence (span, arc, headed, or arc alone) as float64, as large as it is, headed ones packed,
+    with 0 in every cell that no tree uses.
+    """
+    span, arc, headed = (None, *parts, None) if arcs_first else (*parts, None, None)[:3]
+    arcs = ~np.eye(n + 1, dtype=bool)
+    arcs[0] = False
+    words = np.arange(n + 1) > 0
+    found = [
+        None if span is None else np.triu(span[: n + 1, : n + 1].astype(np.float64), 1),
+        None if arc is None else np.where(arcs, arc[: n + 1, : n + 1].astype(np.float64), 0.0),
+        None if headed is None else np.where(words, pack_headed(headed, n, np.float64), 0.0),
+    ]
+    return found[1:2] if arcs_first else found[: len(parts)]
 
 
 def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = None) -> None:
-    """Raise the error of the first sentence that could not be decoded; `again` retries one with huge scores."""
-    if not status.any():
-        return
+    """Raise the error of the first sentence that was not done; `again` retries one with huge scores."""
     for b in np.flatnonzero(status).tolist():
         code = int(status[b])
         if again is not None and code in (FORBIDDEN, HUGE):
@@ -166,6 +240,8 @@ def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = Non
             raise ScoreError(
                 f"sentence {b} of the batch has a score of plus infinity, or too large to add up"
             )
+        if code == NO_MEMORY:
+            raise MemoryError(f"no memory for the chart of sentence {b} of the batch")
 
 
 def available_threads() -> int:
@@ -176,44 +252,26 @@ def available_threads() -> int:
         return os.cpu_count() or 1
 
 
-def run(
-    search: Callable[[NDArray[np.int64], NDArray[np.int64]], object],
-    lengths: NDArray[np.int64],
-    power: int,
-    threads: int | None,
-) -> None:
-    """Call `search(queue, taken)`, a kernel that takes sentences from the queue until none is left, in some threads.
-
-    A sentence costs length**power.
-    """
-    queue, threads = _plan(lengths, power, threads)
-    taken = np.zeros(1, np.int64)
-    if len(queue):
-        together(lambda: search(queue, taken), threads)
-
-
-def run_each(
-    search: Callable[[int], object], lengths: NDArray[np.int64], power: int, threads: int | None
-) -> None:
-    """Call `search(sentence)` on every sentence, in some threads."""
-    order, threads = _plan(lengths, power, threads)
-    # A list's iterator gives each sentence to one thread: taking the next is one step under the GIL.
-    turns = iter(order.tolist())
-
-    def work() -> None:
-        for b in turns:
-            search(b)
-
-    together(work, threads)
-
-
-def _plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[NDArray[np.int64], int]:
-    """The sentences, longest first where threads share them, and how many threads are worth waking."""
+def plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[NDArray[np.int32] | None, int]:
+    """How many threads are worth starting where a sentence costs length**power; if several, the longest first."""
     if threads is not None:
         check_count(threads, "threads")
     if len(lengths) > 1 and threads != 1:
         cost = sum((n + 1.0) ** power for n in lengths.tolist())
         threads = min(threads or available_threads(), len(lengths), 1 + int(cost / _WORTH_A_THREAD))
         if threads > 1:
-            return np.argsort(-lengths, kind="stable"), threads
-    return np.arange(len(lengths)), 1
+            return np.argsort(-lengths, kind="stable").astype(np.int32), threads
+    return None, 1
+
+
+def run_each(
+    search: Callable[[int], object], lengths: NDArray[np.int64], power: int, threads: int | None
+) -> None:
+    """Call `search(sentence)` on every sentence, in some threads."""
+    order, threads = plan(lengths, power, threads)
+    if order is None:
+        for b in range(len(lengths)):
+            search(b)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(search, order.tolist()))

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from arcspan.decoding.batch import (
-    DONE,
-    Decoded,
-    as_float32,
-    as_scores,
-    check_lengths,
-    complain,
-    run,
-    shrink,
-    span_rows,
-)
-from arcspan.decoding.compilation import kernels
+from arcspan.decoding.batch import Decoded, as_scores, check_lengths, search
 
 
 def cky(span: ArrayLike, lengths: ArrayLike, threads: int | None = None) -> Decoded:
@@ -34,40 +22,5 @@ def cky(span: ArrayLike, lengths: ArrayLike, threads: int | None = None) -> Deco
     >>> cky(span, [3]).spans[0].tolist()
     [[0, 3], [0, 1], [1, 3], [1, 2], [2, 3]]
     """
-    search = kernels("cky").search
-    span = as_scores(span, "span")
-    sizes = check_lengths(lengths, span.shape, "span")
-    size = span.shape[1]
-    flat = as_float32(span).reshape(-1)
-    rows, starts, spans = span_rows(sizes, 2)
-    scores = np.empty(len(sizes))
-    status = np.empty(len(sizes), np.int64)
-
-    def work(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
-        search(queue, taken, flat, size, sizes, rows, starts, scores, status)
-
-    def again(b: int) -> int:
-        n = int(sizes[b])
-        parts = shrink(np.triu(span[b, : n + 1, : n + 1], 1).astype(np.float64))
-        if isinstance(parts, int):
-            return parts
-        one, code = np.zeros(1, np.int64), np.empty(1, np.int64)
-        small = as_float32(parts[0]).reshape(-1)
-        search(
-            one,
-            np.zeros(1, np.int64),
-            small,
-            n + 1,
-            sizes[b : b + 1],
-            rows[starts[b] :],
-            one,
-            scores[b : b + 1],
-            code,
-        )
-        if code[0] == DONE:
-            scores[b] = span[b][spans[b][:, 0], spans[b][:, 1]].sum(dtype=np.float64)
-        return int(code[0])
-
-    run(work, sizes, 3, threads)
-    complain(status, again)
-    return Decoded(None, spans, scores)
+    scores = as_scores(span, "span")
+    return search("cky", [scores], check_lengths(lengths, scores.shape, "span"), threads)

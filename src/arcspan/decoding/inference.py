@@ -9,21 +9,28 @@ differentiation is needed either.
 
 from __future__ import annotations
 
-import threading
+import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding.batch import Decoded, as_scores, check_joint, check_lengths, complain, first_rows, run
+from arcspan.decoding.batch import (
+    Decoded,
+    as_array,
+    as_scores,
+    check_count,
+    check_joint,
+    check_lengths,
+    complain,
+    plan,
+    used_cells,
+)
 from arcspan.decoding.cky import cky
-from arcspan.decoding.compilation import kernels
 from arcspan.decoding.eisner import eisner
 from arcspan.decoding.eisner_satta import eisner_satta
+from arcspan.decoding.native import kernel, pointer
 from arcspan.errors import ScoreError
-
-# Charts of up to this many numbers (16 MiB: about 125 words) are kept by each thread for its next sentence.
-_LARGE = 1 << 21
 
 
 class Marginals(NamedTuple):
@@ -133,19 +140,93 @@ def minimum_bayes_risk(
     return eisner_satta(spans, arcs, sizes, masks, threads=threads)
 
 
-_kept = threading.local()
+def entropy(
+    span: ArrayLike | None = None,
+    arc: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    headed: ArrayLike | None = None,
+    *,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """The entropy [B] of each sentence's trees, in nats: the log-partition less the expected score.
 
-
-def _charts(count: int, size: int) -> list[NDArray[np.float64]]:
-    """Charts of that size; kept from call to call, since asking the system for fresh memory takes longer than a short
-    sentence, unless they are large.
+    >>> import numpy as np
+    >>> round(float(np.exp(entropy(np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [3])[0])), 6)  # eight trees, all alike
+    8.0
     """
-    if size > _LARGE:
-        return [np.empty(size) for _ in range(count)]
-    charts: list[NDArray[np.float64]] = getattr(_kept, "charts", [])
-    if len(charts) < count or len(charts[0]) < size:
-        charts = _kept.charts = [np.empty(size) for _ in range(max(count, len(charts)))]
-    return charts[:count]
+    found = marginals(span, arc, lengths, headed, threads=threads)
+    expected = np.zeros(len(found.log_partition))
+    for scores, chances in ((span, found.spans), (arc, found.arcs), (headed, found.headed)):
+        if scores is not None and chances is not None:
+            products = np.zeros(chances.shape)
+            np.multiply(scores, chances, out=products, where=chances > 0)
+            expected += products.reshape(len(expected), -1).sum(1)
+    return found.log_partition - expected
+
+
+def sample(
+    span: ArrayLike | None = None,
+    arc: ArrayLike | None = None,
+    lengths: ArrayLike | None = None,
+    headed: ArrayLike | None = None,
+    *,
+    k: int = 1,
+    random: np.random.Generator | int | None = None,
+    threads: int | None = None,
+) -> list[Decoded]:
+    """Trees drawn by their probability, k of every sentence: for each a `Decoded` whose rows are its trees.
+
+    span, arc, lengths, headed   as for `marginals`
+    random   numpy's generator, or a seed: the same one gives the same trees, whatever the number of threads
+
+    >>> import numpy as np
+    >>> span = np.zeros((1, 4, 4))
+    >>> span[0, 1, 3] = 50  # so likely that every tree has it
+    >>> [rows.tolist()[2] for rows in sample(span, None, [3], k=2, random=0)[0].spans]
+    [[1, 3], [1, 3]]
+    """
+    check_count(k, "k")
+    work = _Work(span, arc, lengths, headed)
+    count, size = len(work.sizes), work.size
+    columns = 2 if arc is None else 3
+    uniform = np.random.default_rng(random).random((count, k, 2 * size))
+    heads = None if arc is None else np.zeros((count, k, size), np.int64)
+    rows = None if span is None else np.zeros((count, k, 2 * size, columns), np.int64)
+    work.run(threads, samples=k, random=uniform, tree_heads=heads, tree_rows=rows)
+    results = []
+    for b, n in enumerate(work.sizes.tolist()):
+        spans = None if rows is None else [trees[: max(2 * n - 1, 0)] for trees in rows[b]]
+        parts = used_cells([None if part is None else part[b] for part in work.given], n)
+        scores = [
+            _score(
+                parts, None if heads is None else heads[b, t, : n + 1], None if spans is None else spans[t]
+            )
+            for t in range(k)
+        ]
+        results.append(Decoded(None if heads is None else heads[b], spans, np.array(scores)))
+    return results
+
+
+def _score(
+    parts: list[NDArray[np.float64] | None],
+    heads: NDArray[np.int64] | None,
+    spans: NDArray[np.int64] | None,
+) -> float:
+    """The score of a tree of one sentence, from scores as `used_cells` gives them."""
+    span, arc, headed = parts
+    total = 0.0
+    if span is not None and spans is not None:
+        total += span[spans[:, 0], spans[:, 1]].sum()
+    if arc is not None and heads is not None:
+        total += arc[np.arange(1, len(heads)), heads[1:]].sum()
+    if headed is not None and spans is not None and heads is not None:
+        i, j, h = spans.T
+        row = i * (len(heads) - 1) - i * (i + 1) // 2 - 1 + j
+        total += headed[row, h].sum()
+        # Pre-order: the first span that a word heads is its largest, the one that is hooked.
+        words, largest = np.unique(h, return_index=True)
+        total += headed[row[largest], heads[words]][heads[words] > 0].sum()
+    return float(total)
 
 
 def _infer(
@@ -157,80 +238,106 @@ def _infer(
     with_headed: bool | None,
     threads: int | None,
 ) -> Marginals:
-    if lengths is None or (span is None and arc is None):
-        raise ScoreError("lengths are needed, and span scores, arc scores or both")
-    if (headed is not None or with_headed) and (span is None or arc is None):
-        raise ScoreError("headed spans have marginals only where there are both span and arc scores")
-    scores = [as_scores(part, name) for part, name in ((span, "span"), (arc, "arc")) if part is not None]
-    second = None
-    if span is not None and arc is not None:
-        *scores, sizes, second = check_joint(span, arc, lengths, headed)
-    else:
-        sizes = check_lengths(lengths, scores[0].shape, "span" if arc is None else "arc")
-    shape = scores[0].shape
-    parts = scores if second is None else [*scores, second]
-    kind = np.float32 if all(part.dtype.itemsize <= 4 for part in parts) else np.float64
-    # Kernels are compiled for C-ordered, writeable arrays: float64, but for headed scores, the only large ones.
-    ready = [np.require(part, np.float64, ["C", "W"]) for part in scores]
-    if second is not None:
-        second = np.require(second, kind, ["C", "W"])
-
-    partition = np.zeros(len(sizes))
-    status = np.zeros(len(sizes), np.int64)
-    room = shape if wanted else (len(sizes), 0, 0)
-    out = [np.zeros(room) for _ in ready]
-    headed_out = None
+    work = _Work(span, arc, lengths, headed)
+    if with_headed and (span is None or arc is None):
+        raise ScoreError(_NEEDS_BOTH)
+    shape = (len(work.sizes), work.size, work.size)
+    spans, heads = (np.zeros(shape) if wanted and part is not None else None for part in (span, arc))
+    parts = None
     if with_headed or (with_headed is None and headed is not None):
-        headed_out = np.zeros((*shape, shape[-1]) if second is None else second.shape, kind)
-    if len(ready) == 2:
-        _run_joint(ready, second, kind, sizes, partition, out, headed_out, status, threads)
-    else:
-        search = kernels("cky_sums" if arc is None else "eisner_sums").sum_trees
-        run(lambda *queue: search(*queue, *ready, sizes, partition, *out, status), sizes, 3, threads)
-    complain(status)
-    found = [part.astype(kind, copy=False) for part in out]
+        parts = np.zeros((*shape, work.size) if work.headed is None else work.headed.shape, work.kind)
+    partition = work.run(threads, spans=spans, heads=heads, parts=parts)
     return Marginals(
-        partition, None if span is None else found[0], None if arc is None else found[-1], headed_out
-    )
-
-
-def _run_joint(
-    ready: list[NDArray[np.float64]],
-    headed: NDArray[Any] | None,
-    kind: Any,
-    sizes: NDArray[np.int64],
-    partition: NDArray[np.float64],
-    out: list[NDArray[np.float64]],
-    parts: NDArray[Any] | None,
-    status: NDArray[np.int64],
-    threads: int | None,
-) -> None:
-    sum_trees = kernels("eisner_satta_sums").sum_trees
-    count, size, _ = ready[0].shape
-    large = headed if headed is not None else parts
-    first = first_rows(np.empty((0, 0, 0, 0)) if large is None else large, size)
-    rows = None if headed is None else headed.reshape(count, -1, size)
-    inputs = (*ready, rows, first, sizes)
-    results = (
         partition,
-        *out,
-        np.zeros((0, 0, 0), kind) if parts is None else parts.reshape(count, -1, size),
-        status,
+        None if spans is None else spans.astype(work.kind, copy=False),
+        None if heads is None else heads.astype(work.kind, copy=False),
+        parts,
     )
 
-    def joint(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
-        n = int(sizes.max())
-        # A chart: n (n + 1) / 2 spans, heads 0..n in whole blocks of eight.
-        charts = _charts(2 if headed is None else 3, n * (n + 1) // 2 * 8 * (n // 8 + 1))
-        sum_trees(queue, taken, *inputs, *charts[:2], None if headed is None else charts[2], *results)
 
-    run(joint, sizes, 4, threads)
-    unsafe = np.flatnonzero(status == kernels("scaling").UNSAFE)
-    if len(unsafe):
-        sum_logarithms = kernels("log_sums").sum_trees
-        run(
-            lambda queue, taken: sum_logarithms(unsafe[queue], taken, *inputs, *results),
-            sizes[unsafe],
-            4,
-            threads,
+_NEEDS_BOTH = "headed spans have marginals only where there are both span and arc scores"
+
+
+class _Arguments(ctypes.Structure):
+    """The arguments of the kernel, `sums_work` in native/sums.c."""
+
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("sentence", "lengths", "status")),
+        *((name, ctypes.c_int) for name in ("count", "threads")),
+        ("order", ctypes.c_void_p),
+        ("next", ctypes.c_int),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("span", "arc", "headed", "partition", "spans", "heads", "parts")
+        ),
+        *((name, ctypes.c_void_p) for name in ("random", "tree_heads", "tree_rows")),
+        *((name, ctypes.c_int64) for name in ("size", "samples", "wide", "packed", "logarithms")),
+    )
+
+
+class _Work:
+    """The scores of a batch, checked and as the kernel wants them."""
+
+    def __init__(
+        self,
+        span: ArrayLike | None,
+        arc: ArrayLike | None,
+        lengths: ArrayLike | None,
+        headed: ArrayLike | None,
+    ) -> None:
+        if lengths is None or (span is None and arc is None):
+            raise ScoreError("lengths are needed, and span scores, arc scores or both")
+        if headed is not None and (span is None or arc is None):
+            raise ScoreError(_NEEDS_BOTH)
+        spans = arcs = second = None
+        if span is not None and arc is not None:
+            spans, arcs, self.sizes, second = check_joint(span, arc, lengths, headed)
+        elif span is not None:
+            spans = as_scores(span, "span")
+            self.sizes = check_lengths(lengths, spans.shape, "span")
+        else:
+            arcs = as_scores(arc, "arc")  # type: ignore[arg-type]
+            self.sizes = check_lengths(lengths, arcs.shape, "arc")
+        self.given = spans, arcs, second
+        found = [part for part in self.given if part is not None]
+        self.size: int = found[0].shape[-1]
+        self.kind = np.float32 if all(part.dtype.itemsize <= 4 for part in found) else np.float64
+        # Everything is float64 in the kernel; headed scores, the only large ones, it converts by itself.
+        self.span, self.arc = (None if part is None else as_array(part, np.float64) for part in (spans, arcs))
+        self.headed = None if second is None else as_array(second, self.kind)
+
+    def run(
+        self, threads: int | None, samples: int = 0, logarithms: bool = False, **out: Any
+    ) -> NDArray[np.float64]:
+        """Fill the arrays `out`; returns the log-partitions."""
+        count = len(self.sizes)
+        partition, status = np.zeros(count), np.empty(count, np.int64)
+        joint = self.span is not None and self.arc is not None
+        order, threads = plan(self.sizes, 4 if joint else 3, threads)
+        arrays = {
+            "lengths": self.sizes,
+            "status": status,
+            "order": order,
+            "span": self.span,
+            "arc": self.arc,
+            "headed": self.headed,
+            "partition": partition,
+            **out,
+        }
+        pointers = {
+            name: ctypes.addressof(pointer(array)) for name, array in arrays.items() if array is not None
+        }
+        parts = self.headed if self.headed is not None else out.get("parts")
+        arguments = _Arguments(
+            count=count,
+            threads=threads,
+            size=self.size,
+            samples=samples,
+            wide=self.kind == np.float64,
+            packed=parts is not None and parts.ndim == 3,
+            logarithms=logarithms,
+            **pointers,
         )
+        if kernel("sums")(ctypes.byref(arguments)):
+            complain(status)
+        return partition

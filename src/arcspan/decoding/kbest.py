@@ -7,16 +7,19 @@ search itself never enumerates them.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding import compilation
 from arcspan.decoding.batch import (
+    DONE,
+    FORBIDDEN,
+    NO_MEMORY,
     Decoded,
     as_scores,
     check_count,
@@ -25,7 +28,11 @@ from arcspan.decoding.batch import (
     pack_headed,
     run_each,
 )
+from arcspan.decoding.native import kernel, pointer
 from arcspan.errors import ScoreError
+
+# What `kbest_next` says, as in native/kbest.c.
+_FOUND, _EXHAUSTED = -2, -1
 
 
 class ScoredTree(NamedTuple):
@@ -108,7 +115,8 @@ def kbest_iter(
     [(19.0, [0, 2, 0]), (18.0, [0, 0, 1])]
     """
     spans, arcs = (
-        np.array(as_scores(part, name), np.float64) for part, name in ((span, "span"), (arc, "arc"))
+        np.array(as_scores(part, kind), np.float64, order="C")
+        for part, kind in ((span, "span"), (arc, "arc"))
     )
     size = len(np.atleast_1d(spans))
     seen = None if visible is None else np.asarray(visible, np.bool_)
@@ -125,7 +133,7 @@ def kbest_iter(
 
 
 class _Search(Iterator[ScoredTree]):
-    """The state of a lazy search: the chart, and the pool of derivations and candidates, which grows."""
+    """The state of a lazy search: the arrays that it reads, and what the kernel keeps, which grows."""
 
     def __init__(
         self,
@@ -135,62 +143,34 @@ class _Search(Iterator[ScoredTree]):
         visible: NDArray[np.bool_] | None,
         name: str,
     ) -> None:
-        kernels = self._kernels = compilation.kernels("kbest")
-        size = self._size = len(span)
-        values = np.empty((size, size, size))
-        best, good = kernels.best_values(span, arc, headed, values)
-        if not good:
-            raise ScoreError(f"{name} has a score that is NaN or plus infinity")
-        if best == -np.inf:
+        self._n = len(span) - 1
+        self._handle = None
+        seen = None if visible is None else np.array(visible, order="C")
+        second = None if headed is None else np.array(headed, order="C")
+        self._arrays = span, arc, second, seen
+        status = np.empty(1, np.int64)
+        inputs = [None if part is None else pointer(part) for part in self._arrays]
+        begin = kernel("kbest_open")
+        begin.restype = ctypes.c_void_p
+        self._handle = begin(*inputs, self._n, pointer(status))
+        self._next, self._close = kernel("kbest_next"), kernel("kbest_close")
+        if status[0] == NO_MEMORY:
+            raise MemoryError(f"no memory for the chart of {name}")
+        if status[0] == FORBIDDEN:
             raise ScoreError(f"{name} has no tree: its scores forbid (-inf) every one")
-        keys, arc_keys = _keys(visible)
-        self._fixed = (span, arc, headed, keys, arc_keys, values)
-        self._used = np.zeros(2, np.int64)
-        self._touched = np.full(size**3, -1, np.int64)
-        # Room for the best tree: at most 3n items, all of whose splits are candidates.
-        room = 3 * size * size
-        self._pool = np.empty((room, kernels.COLUMNS), np.int64)
-        self._items = np.empty((room // 8 + 4, 4), np.int64)
-        self._scores = np.empty(room)
-        self._sums = np.empty(room, np.uint64)
+        if status[0] != DONE:
+            raise ScoreError(f"{name} has a score that is NaN or plus infinity, or too large to add up")
 
     def __next__(self) -> ScoredTree:
-        kernels, n = self._kernels, self._size - 1
-        code = kernels.NO_ROOM
-        while code == kernels.NO_ROOM:
-            state = (self._pool, self._scores, self._sums, self._used, self._items, self._touched)
-            code = kernels.advance(*self._fixed, *state)
-            if code == kernels.NO_ROOM:
-                self._grow()
-        if code == kernels.EXHAUSTED:
+        heads, spans = np.empty(self._n + 1, np.int64), np.empty((2 * self._n - 1, 3), np.int64)
+        score = np.empty(1)
+        code = self._next(ctypes.c_void_p(self._handle), pointer(heads), pointer(spans), pointer(score))
+        if code == _EXHAUSTED:
             raise StopIteration
-        row = self._items[self._touched[kernels.GOAL], kernels.NEWEST]
-        heads = np.zeros(n + 1, np.int64)
-        spans = np.empty((2 * n - 1, 3), np.int64)
-        kernels.trace(self._size, self._pool, row, heads, spans)
-        return ScoredTree(float(self._scores[row]), heads, spans)
+        if code != _FOUND:
+            raise MemoryError("no memory for another tree")
+        return ScoredTree(float(score[0]), heads, spans)
 
-    def _grow(self) -> None:
-        room = 2 * len(self._pool)
-        self._pool = _grown(self._pool, room)
-        self._scores = _grown(self._scores, room)
-        self._sums = _grown(self._sums, room)
-        self._items = _grown(self._items, 2 * len(self._items))
-
-
-def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
-    larger = np.empty((length, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
-def _keys(visible: NDArray[np.bool_] | None) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """A random number for every span that is seen, zero for others, and one for every arc.
-
-    What the user sees of a tree is told by the sum of its numbers: two of 64 bits are equal by chance once in 10^19.
-    """
-    if visible is None:
-        return np.zeros((0, 0), np.uint64), np.zeros((0, 0), np.uint64)
-    random = np.random.default_rng(19990620)
-    spans = random.integers(0, 2**64, visible.shape, np.uint64, endpoint=False)
-    return np.where(visible, spans, np.uint64(0)), random.integers(0, 2**64, visible.shape, np.uint64)
+    def __del__(self) -> None:
+        if self._handle:
+            self._close(ctypes.c_void_p(self._handle))

@@ -1,13 +1,13 @@
 """How much memory a search of n words needs: for callers who keep to a limit and must know before they begin.
 
-The numbers follow from the charts of `kernels/`, in terms of m = n + 1 positions. Test them against what is measured
+The numbers follow from the charts of `native/`, in terms of m = n + 1 positions. Test them against what is measured
 (`tests/decoding/test_memory.py`) when a chart changes.
 """
 
 from __future__ import annotations
 
-# Heads stand in blocks of eight: a row of a chart is up to so many numbers longer than n + 1.
-_PADDING = 8
+# Heads stand in blocks of 8 or 16: a row of a chart is up to so many numbers longer than n + 1.
+_PADDING = 16
 
 
 def memory_needed(
@@ -39,6 +39,6 @@ def memory_needed(
         # Charts of doubles (inside, outside, exponentials of headed scores), and scores divided by a temperature.
         needed += (3 if headed else 2) * 8 * half_chart + packed
     if kbest:
-        # Values, places of items in the pool, headed scores as doubles; the pool itself.
-        needed = max(needed, scores + 16 * m**3 + 2 * packed + 300 * m**2)
+        # A chart of doubles, places of items in the pool, headed scores as doubles, twice; the pool itself.
+        needed = max(needed, scores + 8 * half_chart + 4 * m**3 + 4 * packed + 500 * m**2)
     return needed

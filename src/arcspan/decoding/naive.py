@@ -6,10 +6,9 @@ It finds what `eisner_satta` finds, by the shortest road from the definition, in
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from arcspan.decoding.batch import HUGE, NAN, Decoded, check_joint, complain, run, span_rows
-from arcspan.decoding.compilation import kernels
+from arcspan.decoding.batch import HUGE, NAN, Decoded, call, check_joint, complain, used_cells
 from arcspan.errors import ScoreError
 
 
@@ -26,39 +25,20 @@ def naive(
     >>> naive(np.zeros((1, 3, 3)), np.ones((1, 3, 3)), [2]).heads.tolist()
     [[0, 0, 1]]
     """
-    search = kernels("naive").search
-    span, arc, sizes, headed = check_joint(span, arc, lengths, headed)
-    size = span.shape[1]
-    if headed is not None and headed.ndim != 4:
-        raise ScoreError(f"headed must have the shape {[*span.shape, size]}, not {list(headed.shape)}")
-    order = 1 if headed is None else 2
-    span, arc, third = (
-        np.array(part, np.float64, order="C")
-        for part in (span, arc, np.zeros((len(sizes), 1, 1, 1)) if headed is None else headed)
-    )
-    heads = np.zeros((len(sizes), size), np.int64)
-    rows, starts, spans = span_rows(sizes, 3)
-    scores = np.empty(len(sizes))
+    spans, arcs, sizes, second = check_joint(span, arc, lengths, headed)
+    if second is not None and second.ndim != 4:
+        size = spans.shape[1]
+        raise ScoreError(f"headed must have the shape {[*spans.shape, size]}, not {list(second.shape)}")
     status = np.zeros(len(sizes), np.int64)
     for b, n in enumerate(sizes.tolist()):
-        status[b] = _fitness(span[b], arc[b], None if headed is None else third[b], n)
+        parts = used_cells([spans[b], arcs[b], None if second is None else second[b]], n)
+        everything = np.concatenate([part.reshape(-1) for part in parts if part is not None])
+        status[b] = NAN if np.isnan(everything).any() else HUGE if np.isposinf(everything).any() else 0
     complain(status)
-
-    def work(queue: NDArray[np.int64], taken: NDArray[np.int64]) -> None:
-        search(queue, taken, span, arc, third, order, sizes, heads, rows, starts, scores, status)
-
-    run(work, sizes, 5, threads)
-    complain(status)
-    return Decoded(heads, spans, scores)
-
-
-def _fitness(
-    span: NDArray[np.float64], arc: NDArray[np.float64], headed: NDArray[np.float64] | None, n: int
-) -> int:
-    """Whether the cells of one sentence that trees use are numbers."""
-    i, j = np.triu_indices(n + 1, 1)
-    used = [span[i, j], arc[i, j][i > 0], arc[j, i]]
-    if headed is not None:
-        used.append(headed[i, j, 1 : n + 1].reshape(-1))
-    everything = np.concatenate(used)
-    return NAN if np.isnan(everything).any() else HUGE if np.isposinf(everything).any() else 0
+    scores = [
+        None if part is None else np.array(part, np.float64, order="C") for part in (spans, arcs, second)
+    ]
+    found, failed = call("naive", scores, sizes, threads)
+    if failed is not None:
+        complain(failed)
+    return found

@@ -1,0 +1,314 @@
+/* The k best lexicalized trees, lazily: Huang & Chiang (2005), their third algorithm, over Eisner-Satta's chart in double.
+
+An item of the chart is a number: (i, j, h) headed for h inside (i, j], hooked for h outside, and GOAL for the whole
+sentence. Its derivations are found one after the other, best first, and only when someone asks for the next one. A
+derivation of a headed item is a split with a derivation of each part; of a hooked item or the goal, a modifier with a
+derivation of the headed item it is the head of.
+
+Derivations and candidates live in one pool. Per item there is a list of the derivations found (next) and a pairing heap
+of the candidates (child, sibling). The first candidates of an item are all its splits with the best parts; these parts
+are named FIRST and looked up only if the candidate wins, so that untouched items cost nothing. After a derivation is
+taken, its neighbours become candidates: the next right part; and, while the right part is the first one, the next left
+part. So each combination is reached once.
+
+Where `visible` says which spans the caller sees, two derivations of an item that show the same spans and arcs are the
+same: only the better one is kept, at every item, so that the number of unseen variants never multiplies up. What a
+derivation shows is known by a sum of 64-bit hashes: two are equal by chance once in 10^19. */
+
+enum { GOAL = 0, LEFT = 0, RIGHT = 1 };
+/* Special values of places in the pool. */
+enum { NONE = -1, FIRST = -2, LAST = -3, UNKNOWN = -4 };
+/* What a step says, beside the number of an item that needs its next derivation first. */
+enum { EXHAUSTED = -1, FOUND = -2, NO_ROOM = -3 };
+
+typedef struct {
+    double score;
+    uint64_t shown;    /* the sum of the hashes of what the caller sees */
+    int64_t item;
+    int64_t part[2];   /* derivations of the parts, FIRST, or NONE */
+    int64_t next;      /* the item's next derivation, UNKNOWN, or LAST if there is none */
+    int64_t child, sibling;
+    int choice;        /* the split, or the modifier */
+    int pushed;        /* how many sides have had their neighbours pushed */
+} derivation;
+
+typedef struct {
+    int64_t heap, oldest, newest, taken;
+} item;
+
+typedef struct {
+    chart c;
+    int size;
+    const unsigned char *visible; /* [i * size + j], or NULL */
+    derivation *pool;
+    item *items;
+    int32_t *touched;             /* [item]: its place in items, or NONE */
+    int64_t *stack;
+    int64_t used, room, items_used, items_room;
+    void *memory;
+} kbest;
+
+static inline uint64_t hash(uint64_t value) {
+    value += 0x9e3779b97f4a7c15;
+    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+    value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+    return value ^ (value >> 31);
+}
+
+static inline int64_t item_number(const kbest *k, int i, int j, int h) {
+    return ((int64_t)i * k->size + j) * k->size + h;
+}
+
+/* The score of a headed span, of what is below it and its own; of attaching it to h, which is 0 for GOAL. As the chart adds
+   them up, so that equals stay equal. */
+static inline double with_span(const kbest *k, int i, int j, int h, double below) {
+    const double score = below + k->c.span[i * k->c.size + j];
+    return k->c.headed ? score + seconds_of(&k->c, i, j)[h] : score;
+}
+
+static inline double with_arc(const kbest *k, int i, int j, int m, int h, double below) {
+    const double score = below + k->c.attach[m * k->c.stride + h];
+    return k->c.headed && h ? score + seconds_of(&k->c, i, j)[h] : score;
+}
+
+/* Whether candidate a comes before b: the better one, of equals the one with the smaller choice, then the older. */
+static inline bool before(const derivation *pool, int64_t a, int64_t b) {
+    if (pool[a].score != pool[b].score) return pool[a].score > pool[b].score;
+    if (pool[a].choice != pool[b].choice) return pool[a].choice < pool[b].choice;
+    return a < b;
+}
+
+/* Two pairing heaps made one. */
+static int64_t meld(derivation *pool, int64_t a, int64_t b) {
+    if (a == NONE || b == NONE) return a == NONE ? b : a;
+    const int64_t winner = before(pool, b, a) ? b : a, loser = winner == a ? b : a;
+    pool[loser].sibling = pool[winner].child;
+    pool[winner].child = loser;
+    return winner;
+}
+
+/* A pairing heap without its first candidate: its children melded in pairs, then the pairs from the last on. */
+static int64_t without_root(derivation *pool, int64_t root) {
+    int64_t waiting = NONE, merged = NONE;
+    for (int64_t child = pool[root].child, rest; child != NONE; child = rest) {
+        const int64_t other = pool[child].sibling;
+        rest = other == NONE ? NONE : pool[other].sibling;
+        pool[child].sibling = NONE;
+        if (other != NONE) pool[other].sibling = NONE;
+        const int64_t pair = meld(pool, child, other);
+        pool[pair].sibling = waiting;
+        waiting = pair;
+    }
+    for (int64_t rest; waiting != NONE; waiting = rest) {
+        rest = pool[waiting].sibling;
+        pool[waiting].sibling = NONE;
+        merged = meld(pool, merged, waiting);
+    }
+    return merged;
+}
+
+/* A new candidate of an item. */
+static void propose(kbest *k, int64_t which, int choice, int64_t left, int64_t right, double score) {
+    const int64_t row = k->used++;
+    k->pool[row] = (derivation){.score = score, .item = which, .part = {left, right}, .next = UNKNOWN,
+                                .child = NONE, .sibling = NONE, .choice = choice};
+    item *mine = &k->items[k->touched[which]];
+    mine->heap = meld(k->pool, mine->heap, row);
+}
+
+/* Room for the candidates of one more item. */
+static bool make_room(kbest *k) {
+    if (k->used + k->size > k->room) {
+        const int64_t room = 2 * k->room + k->size;
+        derivation *pool = realloc(k->pool, (size_t)room * sizeof *pool);
+        if (!pool) return false;
+        k->pool = pool, k->room = room;
+    }
+    if (k->items_used == k->items_room) {
+        const int64_t room = 2 * k->items_room + 8;
+        item *items = realloc(k->items, (size_t)room * sizeof *items);
+        if (!items) return false;
+        k->items = items, k->items_room = room;
+    }
+    return true;
+}
+
+/* Give an item its heap, filled with every choice of the best parts. */
+static void touch(kbest *k, int64_t which, int i, int j, int h) {
+    k->touched[which] = (int32_t)k->items_used;
+    k->items[k->items_used++] = (item){NONE, NONE, NONE, NONE};
+    if (j - i == 1 && h == j) propose(k, which, 0, NONE, NONE, with_span(k, i, j, h, 0.0));
+    if (h > i && h <= j) {
+        for (int split = i + 1; split < j; split++) {
+            const double score = with_span(k, i, j, h, *cell(&k->c, i, split, h) + *cell(&k->c, split, j, h));
+            if (score > -INFINITY) propose(k, which, split, FIRST, FIRST, score);
+        }
+        return;
+    }
+    for (int m = i + 1; m <= j; m++) {
+        const double score = with_arc(k, i, j, m, h, *cell(&k->c, i, j, m));
+        if (score > -INFINITY) propose(k, which, m, FIRST, NONE, score);
+    }
+}
+
+/* Push the neighbours of what was taken last from an item: the next left part, then the next right part. The number of
+   an item that must find its next derivation first, or FOUND. */
+static int64_t push_neighbours(kbest *k, int64_t which, int i, int j, int h) {
+    const int64_t taken = k->items[k->touched[which]].taken;
+    for (; taken != NONE && k->pool[taken].pushed < 2; k->pool[taken].pushed++) {
+        const derivation old = k->pool[taken];
+        const int side = old.pushed;
+        int64_t part[2] = {old.part[LEFT], old.part[RIGHT]};
+        if (part[side] == NONE) continue;
+        if (side == LEFT && part[RIGHT] != NONE &&
+            k->items[k->touched[k->pool[part[RIGHT]].item]].oldest != part[RIGHT])
+            continue;
+        const int64_t following = k->pool[part[side]].next;
+        if (following == UNKNOWN) return k->pool[part[side]].item;
+        if (following == LAST) continue;
+        part[side] = following;
+        const double below = k->pool[part[LEFT]].score;
+        const double score = h > i && h <= j ? with_span(k, i, j, h, below + k->pool[part[RIGHT]].score)
+                                             : with_arc(k, i, j, old.choice, h, below);
+        propose(k, which, old.choice, part[LEFT], part[RIGHT], score);
+    }
+    return FOUND;
+}
+
+/* Name the parts of a candidate, each the best derivation of its item; what push_neighbours returns. */
+static int64_t name_parts(kbest *k, derivation *best, int i, int j, int h) {
+    const int choice = best->choice;
+    for (int side = LEFT; side <= RIGHT; side++) {
+        if (best->part[side] != FIRST) continue;
+        const bool inside_one = h > i && h <= j;
+        const int64_t below = !inside_one    ? item_number(k, i, j, choice)
+                              : side == LEFT ? item_number(k, i, choice, h)
+                                             : item_number(k, choice, j, h);
+        const int64_t place_of = k->touched[below];
+        if (place_of == NONE || k->items[place_of].oldest == NONE) return below;
+        best->part[side] = k->items[place_of].oldest;
+    }
+    return FOUND;
+}
+
+/* Whether the caller has not yet seen all that can be seen of a derivation of the item. */
+static bool is_new(const kbest *k, const item *mine, derivation *found, int i, int j, int h) {
+    if (!k->visible) return true;
+    const uint64_t square = (uint64_t)k->size * (uint64_t)k->size;
+    if (h > i && h <= j)
+        found->shown = k->visible[i * k->size + j] ? hash((uint64_t)i * (uint64_t)k->size + (uint64_t)j) : 0;
+    else
+        found->shown = hash(square + (uint64_t)found->choice * (uint64_t)k->size + (uint64_t)h);
+    for (int side = LEFT; side <= RIGHT; side++)
+        if (found->part[side] != NONE) found->shown += k->pool[found->part[side]].shown;
+    for (int64_t other = mine->oldest; other != NONE; other = other == mine->newest ? NONE : k->pool[other].next)
+        if (k->pool[other].shown == found->shown) return false;
+    return true;
+}
+
+/* Find the next derivation of an item and append it to its list, or say which item needs its next one first. Nothing is
+   changed before it is known to go through: a step can be taken again. */
+static int64_t step(kbest *k, int64_t which) {
+    const int size = k->size;
+    const int i = which == GOAL ? 0 : (int)(which / size / size);
+    const int j = which == GOAL ? size - 1 : (int)(which / size % size), h = (int)(which % size);
+    if (!make_room(k)) return NO_ROOM;
+    if (k->touched[which] == NONE) touch(k, which, i, j, h);
+    while (true) {
+        if (!make_room(k)) return NO_ROOM;
+        const int64_t first = push_neighbours(k, which, i, j, h);
+        if (first != FOUND) return first;
+        item *mine = &k->items[k->touched[which]];
+        const int64_t row = mine->heap;
+        if (row == NONE) {
+            if (mine->newest != NONE) k->pool[mine->newest].next = LAST;
+            return EXHAUSTED;
+        }
+        const int64_t needed = name_parts(k, &k->pool[row], i, j, h);
+        if (needed != FOUND) return needed;
+        mine->heap = without_root(k->pool, row);
+        mine->taken = row;
+        if (!is_new(k, mine, &k->pool[row], i, j, h)) continue;
+        if (mine->newest == NONE)
+            mine->oldest = row;
+        else
+            k->pool[mine->newest].next = row;
+        mine->newest = row;
+        return FOUND;
+    }
+}
+
+EXPORTED void KERNEL(kbest_close)(kbest *k) {
+    if (!k) return;
+    free(k->pool);
+    free(k->items);
+    if (k->memory) give_back(k->memory);
+    free(k);
+}
+
+/* Begin a search of n > 0 words: span, arc [n + 1, n + 1], headed packed or NULL, visible [n + 1, n + 1] or NULL; all must
+   live as long as the search. Fills the chart; NULL, and *status says why, where that is impossible. */
+EXPORTED kbest *KERNEL(kbest_open)(const double *span, const double *arc, const double *headed, const unsigned char *visible,
+                          int n, int64_t *status) {
+    kbest *k = calloc(1, sizeof *k);
+    *status = NO_MEMORY;
+    if (!k) return NULL;
+    k->size = n + 1;
+    k->visible = visible;
+    const place cells = (place)k->size * k->size * k->size;
+    room room = {NULL, 0};
+    for (int turn = 0; turn < 2; turn++) {
+        room.used = 0;
+        k->c = new_chart(&room, n, headed != NULL);
+        k->touched = reserve(&room, cells, sizeof *k->touched);
+        k->stack = reserve(&room, 2 * k->size + 2, sizeof *k->stack);
+        if (!turn && !(k->memory = room.base = borrow(room.used))) break;
+    }
+    if (k->memory) {
+        k->c.span = span, k->c.size = k->c.step = k->size;
+        k->c.packed = true;
+        k->c.headed = headed;
+        if (headed) k->c.end = headed + (place)n * (n + 1) / 2 * k->size;
+        *status = search(&k->c, arc) ? FORBIDDEN : TOO_LARGE;
+        for (int m = 1; m <= n && *status == FORBIDDEN; m++)
+            if (*cell(&k->c, 0, n, m) + arc[m * k->size] > -INFINITY) *status = DONE;
+        for (place which = 0; which < cells; which++) k->touched[which] = NONE;
+    }
+    if (*status == DONE) return k;
+    KERNEL(kbest_close)(k);
+    return NULL;
+}
+
+/* The next tree: heads [n + 1], rows [2n - 1, 3] in pre-order, and its score. Returns FOUND, EXHAUSTED or NO_ROOM. */
+EXPORTED int KERNEL(kbest_next)(kbest *k, int64_t *heads, int64_t *rows, double *score) {
+    int64_t *stack = k->stack, code = FOUND;
+    int top = 1;
+    stack[0] = GOAL;
+    while (top > 0) {
+        code = step(k, stack[top - 1]);
+        if (code == NO_ROOM) return NO_ROOM;
+        if (code >= 0)
+            stack[top++] = code;
+        else
+            top--;
+    }
+    if (code == EXHAUSTED) return EXHAUSTED;
+    const derivation *goal = &k->pool[k->items[k->touched[GOAL]].newest];
+    *score = goal->score;
+    heads[0] = heads[goal->choice] = 0;
+    stack[0] = goal->part[LEFT];
+    for (top = 1; top > 0;) {
+        const derivation *d = &k->pool[stack[--top]];
+        const int64_t i = d->item / k->size / k->size, j = d->item / k->size % k->size, h = d->item % k->size;
+        if (h <= i || h > j) {
+            heads[d->choice] = h;
+            stack[top++] = d->part[LEFT];
+            continue;
+        }
+        *rows++ = i, *rows++ = j, *rows++ = h;
+        if (j - i == 1) continue;
+        stack[top++] = d->part[RIGHT];
+        stack[top++] = d->part[LEFT];
+    }
+    return FOUND;
+}

@@ -1,0 +1,241 @@
+/* Scores as factors whose products and sums stay within the range of doubles: what the sums over trees begin with.
+
+- An arc score is taken relative to the best head of its modifier. Every word has one head, so what was subtracted
+  adds up to a constant. Likewise the scores of the n-1 wide spans, and of the n-1 hooked spans, relative to the
+  greatest of them; a headed score relative to the greatest of its span, which goes to the span's score.
+- Every word has a share of the logarithm of the total, and a span is scaled by the shares of its words. Then parts
+  combine without any further factor. The shares come from a guess: the best tree by spans alone (CKY), whose splits
+  hand its value out to the words.
+- 2^TOP is put where a span exceeds its guess most, far enough from what overflows. Doubles reach down to 2^-1022.
+  Where the whole comes out far off, the words' shares of that are corrected, and the chart is filled again.
+
+What is lost below that is watched by the least value of the whole chart. Where something that matters may be lost, the
+sentence is UNSAFE and computed with logarithms instead (log_sums.c), slower and without limits. */
+
+#define HUGE_VALUE 1e308
+#define TOP 380.0
+/* The sum over trees grows by up to 2^3 per word over the best of them, by nothing where that one is certain. */
+#define GROWTH 2.0
+#define SAFE (-960.0)
+#define LOG2 0.69314718055994530942
+/* Scores further below the greatest than this are left to the kernel with logarithms. */
+#define DEEP (-600.0)
+/* No sum of scores up to here comes near GONE. */
+#define LARGEST 1e150
+
+/* exp(x) for x <= 0 to 1 unit in the 15th digit, zero below -708, where doubles lose precision: plain arithmetic, which
+   loops can do in vectors. exp(x) = 2^k exp(r) with |r| <= log(2) / 2; log(2) in two parts, so that r keeps its digits;
+   the Taylor series of exp(r) to the 13th power. */
+INLINED double exp_negative(double x) {
+    const double rounding = 6755399441055744.0; /* 1.5 * 2^52: the sum has no digits after the point */
+    const double clipped = x > -708.0 ? x : -708.0;
+    const double shifted = clipped * 1.44269504088896340736 + rounding, k = shifted - rounding;
+    const double r = (clipped - k * 6.93145751953125e-1) - k * 1.42860682030941723212e-6;
+    double p = 1.0 / 6227020800.0;
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    uint64_t bits;
+    double power;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits + 1023) << 52;
+    memcpy(&power, &bits, sizeof power);
+    return x >= -708.0 ? p * power : 0.0;
+}
+
+/* The scores of one sentence. headed holds floats or doubles. */
+typedef struct {
+    int n;
+    place size;
+    const double *span, *arc; /* [i * size + j], [m * size + h]; NULL where there are none */
+    const void *headed;       /* rows of `size`, NULL at first order */
+    bool wide, packed;        /* doubles; rows i < j alone */
+    bool masked;              /* some scores are -inf */
+} scores;
+
+/* Where the marginals of one sentence go; parts are floats or doubles. */
+typedef struct {
+    double *spans, *heads; /* [i * size + j], [m * size + h]; NULL where they are not wanted */
+    void *parts;           /* rows of `size`, or NULL */
+    place size;
+    bool wide, packed;
+} marginals;
+
+static inline void set_part(const marginals *out, int i, int j, int h, double value) {
+    const place at = row_number(out->packed, out->size, i, j) * out->size + h;
+    if (out->wide)
+        ((double *)out->parts)[at] = value;
+    else
+        ((float *)out->parts)[at] = (float)value;
+}
+
+/* The second-order scores of (i, j) as doubles: for words 1 to n, in `buffer` unless they are doubles already. */
+static const double *headed_row(const scores *s, int i, int j, double *buffer) {
+    const place at = row_number(s->packed, s->size, i, j) * s->size;
+    if (s->wide) return (const double *)s->headed + at;
+    const float *row = (const float *)s->headed + at;
+    for (int h = 1; h <= s->n; h++) buffer[h] = row[h];
+    return buffer;
+}
+
+/* Counts of NaN, of scores above LARGEST and of -inf in row[begin..end-1]. */
+static inline void count_unusual(const double *row, int begin, int end, int *count) {
+    int nan = 0, large = 0, masks = 0;
+    for (int h = begin; h < end; h++) {
+        nan += row[h] != row[h];
+        large += row[h] > LARGEST;
+        masks += row[h] == -INFINITY;
+    }
+    count[0] += nan, count[1] += large, count[2] += masks;
+}
+
+/* DONE where every score that a tree may use is a number up to LARGEST or -inf; sets `masked`. */
+static int look(scores *s, double *buffer) {
+    int count[3] = {0, 0, 0};
+    for (int i = 0; i <= s->n; i++) {
+        if (s->span) count_unusual(s->span + i * s->size, i + 1, s->n + 1, count);
+        if (s->arc && i > 0) {
+            count_unusual(s->arc + i * s->size, 0, i, count);
+            count_unusual(s->arc + i * s->size, i + 1, s->n + 1, count);
+        }
+        for (int j = i + 1; j <= s->n && s->headed; j++)
+            count_unusual(headed_row(s, i, j, buffer), 1, s->n + 1, count);
+    }
+    s->masked = count[2] > 0;
+    return count[0] ? NOT_A_NUMBER : count[1] ? TOO_LARGE : DONE;
+}
+
+static inline double greatest(const double *row, int begin, int end, double least) {
+    for (int h = begin; h < end; h++) least = row[h] > least ? row[h] : least;
+    return least;
+}
+
+/* The least of row[begin..end-1] that is not -inf, or `least`. */
+static inline double lowest(const double *row, int begin, int end, double least) {
+    for (int h = begin; h < end; h++) least = row[h] < least && row[h] > -INFINITY ? row[h] : least;
+    return least;
+}
+
+static inline void exponentials(double *to, const double *row, int begin, int end, double shift) {
+    for (int h = begin; h < end; h++) to[h] = exp_negative(smaller(row[h] - shift, 0.0));
+}
+
+/* Exponentials of arc scores relative to the best head of each word: attach[m * stride + h], root[m]; zero elsewhere.
+   Returns the sum of what was subtracted, -inf where a word has no head; *depth is the least difference. */
+static double prepare_arcs(const scores *s, place stride, double *attach, double *root, double *depth) {
+    double sum = 0.0;
+    *depth = 0.0;
+    memset(attach, 0, (size_t)((s->n + 1) * stride) * sizeof *attach);
+    for (int m = 1; m <= s->n; m++) {
+        const double *row = s->arc + m * s->size;
+        double *to = attach + m * stride;
+        const double best = greatest(row, m + 1, s->n + 1, greatest(row, 0, m, -INFINITY));
+        if (best == -INFINITY) return -INFINITY;
+        sum += best;
+        exponentials(to, row, 0, m, best);
+        exponentials(to, row, m + 1, s->n + 1, best);
+        *depth = smaller(*depth, lowest(row, m + 1, s->n + 1, lowest(row, 0, m, best)) - best);
+        root[m] = to[0];
+        to[0] = 0.0;
+    }
+    return sum;
+}
+
+/* The scales that prepare_spans finds. */
+typedef struct {
+    double height;   /* wide spans are multiplied by 2^-height */
+    double constant; /* add this to the logarithm of the whole sentence's value */
+    double depth;    /* the least difference of a score from the greatest */
+} scales;
+
+/* own[i * (n + 1) + j]: what a span's value is multiplied with; for one word, its value. shift and hooks are the greatest
+   headed and hooked scores of every span, `guess` room for a chart, all three [i * cky_stride(n) + j]; `extra` has
+   room for 2 (n + 1), `stack` for 2n. */
+static int prepare_spans(const scores *s, const double *shift, const double *hooks, double hook_shift, double *own,
+                         double *guess, double *extra, int *stack, scales *found) {
+    const int n = s->n;
+    const place stride = cky_stride(n);
+    double best = n == 1 ? 0.0 : -INFINITY;
+    found->depth = 0.0;
+    for (int i = 0; i < n; i++)
+        for (int j = i + 2; j <= n; j++) best = larger(best, s->span[i * s->size + j] + shift[i * stride + j]);
+    if (best == -INFINITY) return FORBIDDEN;
+    /* guess[i, j]: the best binary tree, where each split adds the greatest hooked score of the part that may become
+       the modifier, and GROWTH for the number of trees. */
+    for (int i = n - 1; i >= 0; i--) {
+        double *row = guess + i * stride, *mine = own + (place)i * (n + 1);
+        for (int j = i + 1; j < stride; j++) row[j] = 2.0 * ZERO;
+        row[i + 1] = 0.0;
+        for (int j = i + 2; j <= n; j++) {
+            const double score = s->span[i * s->size + j] + shift[i * stride + j] - best;
+            if (score < DEEP && score > -INFINITY) return UNSAFE;
+            found->depth = score > -INFINITY ? smaller(found->depth, score) : found->depth;
+            mine[j] = score;
+        }
+        for (int k = i + 1; k <= n; k++) {
+            const double score = k > i + 1 ? mine[k] + GROWTH * LOG2 - hook_shift
+                                           : s->span[i * s->size + k] + shift[i * stride + k];
+            row[k] += score;
+            row[k] = row[k] > GONE ? row[k] : ZERO;
+            const double left = row[k], hook = hooks[i * stride + k];
+            const double *right = guess + k * stride, *beside = hooks + k * stride;
+            for (int j = k + 1; j <= n; j++) {
+                const double value = left + right[j] + (hook > beside[j] ? hook : beside[j]);
+                row[j] = value > row[j] ? value : row[j];
+            }
+        }
+        exponentials(mine, mine, i + 2, n + 1, 0.0);
+    }
+    if (guess[n] < GONE) return FORBIDDEN;
+
+    /* Hand it out: what a split adds goes to the word before it. */
+    memset(extra, 0, (size_t)(n + 1) * sizeof *extra);
+    int top = 2;
+    stack[0] = 0, stack[1] = n;
+    while (top > 0) {
+        const int j = stack[--top], i = stack[--top];
+        if (j - i == 1) continue;
+        int split = i + 1;
+        double value = -INFINITY;
+        for (int k = i + 1; k < j; k++)
+            if (guess[i * stride + k] + guess[k * stride + j] > value) {
+                split = k;
+                value = guess[i * stride + k] + guess[k * stride + j];
+            }
+        extra[split] = guess[i * stride + j] - value;
+        stack[top++] = i, stack[top++] = split;
+        stack[top++] = split, stack[top++] = j;
+    }
+    double *shares = extra + n + 1, excess = 0.0;
+    shares[0] = 0.0;
+    for (int j = 1; j <= n; j++) shares[j] = shares[j - 1] + guess[(j - 1) * stride + j] + extra[j];
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j <= n; j++) excess = larger(excess, guess[i * stride + j] - (shares[j] - shares[i]));
+    if (excess > 2.0 * TOP * LOG2) return UNSAFE;
+    found->height = floor(TOP - excess / LOG2);
+    found->constant = shares[n] - found->height * LOG2 + best * (n - 1);
+    const double factor = exp2(-found->height);
+    for (int i = 0; i < n; i++) {
+        for (int j = i + 2; j <= n; j++) own[i * (n + 1) + j] *= factor;
+        const double value = found->height * LOG2 - extra[i + 1];
+        if (value < -TOP * LOG2) return UNSAFE;
+        own[i * (n + 1) + i + 1] = exp(value);
+    }
+    return DONE;
+}
+
+/* Where the whole comes out far off: every word's share of `rise`, a logarithm. */
+static void raise_words(int n, double rise, double *own, scales *found) {
+    found->constant -= rise;
+    for (int i = 0; i < n; i++) own[i * (n + 1) + i + 1] *= exp(rise / n);
+}
