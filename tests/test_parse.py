@@ -80,6 +80,19 @@ def test_views_are_compared_by_value_and_can_be_looked_at(parse: Parse, parser: 
     assert isinstance(parse[0], Token) and isinstance(parse.nodes()[0], Node)
 
 
+def test_conllu_may_hold_both_trees_and_the_offsets_of_tokens(parser: Parser) -> None:
+    for parse in parser(TEXT):
+        text = parse.conllu(constituency=True, offsets=True)
+        again = Parse.from_conllu(text)
+        assert again.trees == parse.trees and again.text == parse.text
+        rows = [line.split("\t") for line in text.split("\n") if "TokenRange=" in line]
+        covered = sum(last - first for first, last, _ in parse.multiword)
+        assert len(rows) == len(parse) - covered
+        for row in rows:
+            start, end = row[9].rpartition("TokenRange=")[2].split(":")
+            assert TEXT[int(start) : int(end)] == row[1]
+
+
 def test_everything_that_is_written_can_be_read_again(parser: Parser) -> None:
     for parse in parser(TEXT):
         assert Parse.from_conllu(parse.conllu()).conllu() == parse.conllu()

@@ -22,8 +22,9 @@ from arcspan.prediction.prediction import (
 )
 from arcspan.segmenting.sentence import Offsets, Sentence
 from arcspan.treebanks.conll import ConlluSentence
+from arcspan.treebanks.pairs import parse_pair
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
-from arcspan.trees.conllu import Multiword, format_conllu
+from arcspan.trees.conllu import Multiword, constituency_comment, format_conllu, write_spaces
 from arcspan.trees.words import one_line
 
 if TYPE_CHECKING:
@@ -139,7 +140,10 @@ class Parse:
 
     @classmethod
     def from_conllu(cls, text: str) -> Parse:
-        """The parse of one sentence in CoNLL-U, without constituents; text and offsets where words spell the text."""
+        """The parse of one sentence in CoNLL-U, with constituents where there is a comment `# constituency = ...`.
+
+        It has text and offsets where the words spell the text.
+        """
         lines = text.strip("\n").split("\n")
         if lines == [""]:
             raise ArcspanError("no sentence: the text is empty")
@@ -151,8 +155,10 @@ class Parse:
             rank, score = int(sentence.comment("rank") or ""), float(sentence.comment("score") or "")
         except ValueError:  # not there, or another program's
             rank, score = None, 0.0
+        constituency, dependencies = parse_pair(sentence)
         return cls.from_trees(
-            dependencies=sentence.tree,
+            constituency,
+            dependencies,
             **_located(sentence),
             paragraph="# newpar" in lines,
             approximate=sentence.comment("approximate") == "yes",
@@ -402,8 +408,12 @@ class Parse:
         """The constituency tree on one line, as treebanks write it."""
         return self.constituency.brackets()
 
-    def conllu(self) -> str:
-        """The dependency tree in CoNLL-U, with the blank line at its end."""
+    def conllu(self, *, constituency: bool = False, offsets: bool = False) -> str:
+        """The dependency tree in CoNLL-U, with the blank line at its end.
+
+        `constituency` adds the other tree in a comment, `# constituency = (TOP ...)`; `offsets` adds to MISC where each
+        token stands in the original text, `TokenRange=start:end`.
+        """
         tree = self.dependencies
         lines = ["# newpar"] if self.paragraph else []
         lines.append(f"# text = {self._running_text()}")
@@ -413,17 +423,31 @@ class Parse:
             lines.append("# approximate = yes")
         if self.rank is not None:
             lines += [f"# rank = {self.rank}", f"# score = {self.score:.6g}"]
-        misc = ["" if space else "SpaceAfter=No" for space in self._spaces_after()]
-        tokens = [Multiword(*token, misc[token[1] - 1]) for token in self.multiword]
+        if constituency and "constituency" in self.layers:
+            lines.append(constituency_comment(self.constituency))
+        spaces = self._spaces_after()
+
+        def misc_of(first: int, last: int) -> str:
+            known = self.offsets if offsets else None
+            place = f"TokenRange={known[first - 1][0]}:{known[last - 1][1]}" if known else ""
+            return "|".join(filter(None, (write_spaces(spaces[last - 1]), place)))
+
+        misc = [misc_of(m, m) for m in range(1, len(self.words) + 1)]
+        tokens = [Multiword(*token, misc_of(*token[:2])) for token in self.multiword]
         for first, last, _ in self.multiword:
             misc[first - 1 : last] = [""] * (last - first + 1)
         return format_conllu(tree, lines, multiword=tokens, misc=misc)
 
-    def _spaces_after(self) -> list[bool]:
-        if self.offsets is None:
-            return [True] * len(self.words)
-        ends = [start > end for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)]
-        return [*ends, self.sentence.space_after] if self.words else []
+    def _spaces_after(self) -> list[str]:
+        """The white space after each word: of the text where there is one, otherwise a space."""
+        if self.offsets is None or self.text is None:
+            return [" "] * len(self.words)
+        begin = self.sentence.start
+        gaps = [
+            self.text[end - begin : start - begin]
+            for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)
+        ]
+        return [*gaps, " " * self.sentence.space_after] if self.words else []
 
     def _running_text(self) -> str:
         """The tokens with a space where there is white space in the text."""
@@ -588,7 +612,9 @@ def _restore_parse(sentence: Sentence, said: tuple[Any, ...], options: dict[str,
 
 def _located(sentence: ConlluSentence) -> dict[str, Any]:
     """The text of a sentence and where its words stand in it; nothing where they do not spell it."""
-    text, position = sentence.text, 0
+    text, spelled, position = sentence.text, sentence.spell(), 0
+    if spelled.split() == text.split():
+        text = spelled  # the same, with the white space of SpacesAfter
     offsets: list[Offsets] = []
     multiword = []
     covered, own, space = 0, (0, 0), True

@@ -19,7 +19,7 @@ import pytest
 import arcspan
 from arcspan.cli import run
 from arcspan.parser import Parser
-from arcspan.treebanks import read_brackets, read_conllu
+from arcspan.treebanks import read_brackets, read_conllu, read_pairs
 
 TEXT = "Logic plays a maximal role here. Ada sees Kurt.\n\nEvery dog often plays.\n"
 BRACKETS = 3
@@ -58,6 +58,15 @@ def test_a_text_is_drawn(parse: Parse) -> None:
 def test_options_of_ray_need_ray(parse: Parse, option: str) -> None:
     code, _, error = parse("Logic plays.", option, "2")
     assert code == 2 and "need --engine ray" in error
+
+
+def test_one_conllu_file_holds_both_trees(parse: Parse, tmp_path: Path) -> None:
+    out = tmp_path / "both.conllu"
+    assert parse("Ada sees the dog.", "-o", str(out), "--constituency", "--offsets")[0] == 0
+    (pair,) = read_pairs(out)
+    assert pair.constituency.brackets() == parse("Ada sees the dog.", "-f", "brackets")[1].strip()
+    assert "TokenRange=0:3" in out.read_text() and "SpaceAfter=No|TokenRange=13:16" in out.read_text()
+    assert parse("Ada sees.", "-f", "json", "--constituency")[0] == 2
 
 
 def test_brackets_conllu_and_json_say_the_same(parse: Parse, tmp_path: Path) -> None:

@@ -111,6 +111,12 @@ def _constraints(
     is_flag=True,
     help="Also the probability of every constituent and arc (json, html, svg, png, pdf) or of the whole (pretty).",
 )
+@click.option("--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment.")
+@click.option(
+    "--offsets",
+    is_flag=True,
+    help="conllu: also where each token stands in the text, TokenRange=start:end in MISC.",
+)
 @click.option(
     "--layout",
     type=click.Choice(("auto", "wide", "tall", "indented")),
@@ -180,10 +186,9 @@ def command(
             raise click.UsageError(
                 "--engine ray does not take --text, --threads (use --workers) or --resume (it always continues)"
             )
-        if any(asked[name] for name in ("k", "style", "confidence", "require", "forbid")):
-            raise click.UsageError(
-                "--engine ray does not take -k, --style, --confidence, --require or --forbid"
-            )
+        if unfit := [name for name, value in asked.items() if value and name != "layout"]:
+            option = "-k" if unfit[0] == "k" else f"--{unfit[0]}"
+            raise click.UsageError(f"--engine ray does not take {option}")
         return parse_shards(
             source,
             output,
@@ -200,6 +205,8 @@ def command(
     packed = output.endswith((".gz", ".xz"))
     form = form or _form_of(output[:-3] if packed else output)
     _check(form, output, packed, resume, asked["confidence"])
+    if form != "conllu" and (asked["constituency"] or asked["offsets"]):
+        raise click.UsageError("--constituency and --offsets need --format conllu")
     path = _path_of(source, is_text)
     from arcspan.cli.resuming import SUFFIXES, Resumable, identity
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 PICTURES = ("svg", "tikz", "png", "pdf")  # one file per sentence
 READ_AHEAD = 256  # items
-_OF_A_PARSE = re.compile(r"#\s*(rank|score|approximate|error)\s*=")  # comments that an earlier parse has made
+# Comments that an earlier parse has made.
+_OF_A_PARSE = re.compile(r"#\s*(rank|score|approximate|error|constituency)\s*=")
 
 
 class Writing:
@@ -40,11 +41,14 @@ class Writing:
         layout: str = "auto",
         require: Iterable[Any] = (),
         forbid: Iterable[Any] = (),
+        constituency: bool = False,
+        offsets: bool = False,
     ) -> None:
         self.parser, self.form, self.slow, self.k, self.confidence = parser, form, slow, k, confidence
         self.layout: Any = layout
         self.asked: dict[str, Any] = {"k": k, "style": style}
         self.require, self.forbid = list(require), list(forbid)
+        self.columns = {"constituency": constituency, "offsets": offsets}
         self.colour = False
         self.sentences = self.failures = self.approximate = 0
 
@@ -200,7 +204,8 @@ class Writing:
         return parse.brackets() + "\n"
 
     def _conllu(self, item: Item, parse: Parse) -> str:
-        return _with_given_lines(item.lines, parse.conllu()) if item.lines else parse.conllu()
+        text = parse.conllu(**self.columns)
+        return _with_given_lines(item.lines, text) if item.lines else text
 
     def _json(self, item: Item, parse: Parse) -> str:
         found = parse.to_dict()

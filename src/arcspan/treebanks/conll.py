@@ -79,12 +79,12 @@ class ConlluSentence:
     ((2, 0), 'It works', 'work')
     """
 
-    __slots__ = ("_path", "_tokens", "_tree", "line", "lines")
+    __slots__ = ("_tokens", "_tree", "line", "lines", "path")
 
     def __init__(self, lines: Sequence[str], *, line: int = 1, path: Source | None = None) -> None:
         self.lines = tuple(lines)
         self.line = line
-        self._path = path
+        self.path = "" if path is None else name_of(path)
         self._tokens: tuple[ConlluToken, ...] | None = None
         self._tree: DependencyTree | None = None
 
@@ -117,7 +117,7 @@ class ConlluSentence:
     def tokens(self) -> tuple[ConlluToken, ...]:
         """Every line of ten columns in order, multiword tokens and empty nodes included."""
         if self._tokens is None:
-            rows = checked_rows(Block(self.line, self.lines), self._path)
+            rows = checked_rows(Block(self.line, self.lines), (self.path or None))
             self._tokens = tuple(ConlluToken(*columns) for _, columns in rows)
         return self._tokens
 
@@ -140,7 +140,7 @@ class ConlluSentence:
     def tree(self) -> DependencyTree:
         """The dependency tree of the words; FileError where the columns hold none."""
         if self._tree is None:
-            self._tree = parse_block(Block(self.line, self.lines), self._path)
+            self._tree = parse_block(Block(self.line, self.lines), (self.path or None))
         return self._tree
 
     def spell(self) -> str:

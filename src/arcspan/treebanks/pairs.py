@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError
 from arcspan.treebanks.brackets import Unit, parse_lines, read_trees
-from arcspan.treebanks.conll import Block, Heads, parse_block, read_blocks
+from arcspan.treebanks.conll import Block, ConlluSentence, Heads, parse_block, read_blocks
 from arcspan.treebanks.files import named_kind
 from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -94,7 +94,7 @@ class Finding(NamedTuple):
 
     def error(self) -> FileError:
         """The problem as the error to raise."""
-        return FileError(self.what, path=self.path, line=self.line)
+        return FileError(self.what, path=self.path or None, line=self.line)
 
 
 class Place(NamedTuple):
@@ -228,13 +228,25 @@ def _read_brackets_alone(brackets: Source, options: dict[str, Any]) -> Iterator[
 def _read_conll_alone(conll: Source, heads: Heads, options: dict[str, Any]) -> Iterator[Place]:
     name = name_of(conll)
     for block in read_blocks(conll):
-        found = _commented_tree(block, options)
-        if found is not None:
-            yield _align(*found, block, (name, name), heads)
-            continue
-        dependencies, problems = _dependencies(block, name, heads)
-        pair = None if dependencies is None else Pair(_NOTHING, dependencies)
-        yield Place(None, block, pair, problems)
+        yield _conll_place(block, name, heads, options)
+
+
+def _conll_place(block: Block, name: str, heads: Heads, options: dict[str, Any]) -> Place:
+    """A sentence of a file that stands alone, with the tree of its comment where it has one."""
+    found = _commented_tree(block, options)
+    if found is not None:
+        return _align(*found, block, (name, name), heads)
+    dependencies, problems = _dependencies(block, name, heads)
+    pair = None if dependencies is None else Pair(_NOTHING, dependencies)
+    return Place(None, block, pair, problems)
+
+
+def parse_pair(sentence: ConlluSentence, heads: Heads = "tree") -> Pair:
+    """Both trees of a sentence, or the one that it has; FileError where they do not fit."""
+    place = _conll_place(Block(sentence.line, sentence.lines), sentence.path, heads, {})
+    if place.pair is None:
+        raise place.problems[0].error()
+    return place.pair
 
 
 _NOTHING: Any = None  # the tree of a layer that a file does not have
