@@ -26,6 +26,7 @@ from arcspan.errors import ArcspanError
 COMMANDS = {
     "parse": "Parse text or words into both trees.",
     "search": "Find constituents or words in files of trees.",
+    "measure": "Measure the syntax of texts or trees.",
     "train": "Train a parser on treebanks with both trees, or with one.",
     "export": "Turn a training checkpoint into a model bundle.",
     "evaluate": "Score predicted trees against gold trees.",

@@ -1,20 +1,23 @@
-"""Files of trees for commands that read any: bracket files, CoNLL-U, or both side by side.
+"""Files of trees for commands that read any: bracket files, CoNLL-U, or both side by side; and texts, which are parsed.
 
-A bracket file and a CoNLL-U file that differ in the ending of their names alone (a.ptb, a.conllu) are read together.
-In CoNLL-U, the comment `# constituency = (TOP ...)` gives the other tree, and consecutive sentences with `# rank = 1`,
-`# rank = 2` ... are the best parses of one sentence, weighed by the exponentials of their scores.
+A bracket file and a CoNLL-U file that differ in the ending of their names alone (a.ptb, a.conllu) are read together. In
+CoNLL-U, consecutive sentences with `# rank = 1`, `# rank = 2` ... are the best parses of one sentence, weighed by the
+exponentials of their scores.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from arcspan.errors import ArcspanError, FileError
+from arcspan.errors import FileError
 from arcspan.trees import ConstituencyTree, DependencyTree
+
+if TYPE_CHECKING:
+    from arcspan.parse import Parse
 
 
 class Alternative(NamedTuple):
@@ -40,29 +43,28 @@ class Corpus(NamedTuple):
 
     def sentences(self) -> Iterator[list[Alternative]]:
         """The sentences in order, each with its best parse or its k best."""
-        from arcspan.treebanks import read_brackets, read_pairs
+        from arcspan.treebanks.pairs import read_places
 
-        if self.brackets is not None and self.conllu is not None:
-            for c, d in read_pairs(self.brackets, self.conllu):
-                yield [Alternative(1.0, c, d)]
-        elif self.brackets is not None:
-            for tree in read_brackets(self.brackets):
-                yield [Alternative(1.0, tree, None)]
-        elif self.conllu is not None:
-            yield from _grouped(_read_conllu(self.conllu))
+        def ranked() -> Iterator[tuple[int | None, float, Alternative]]:
+            for place in read_places(self.brackets, self.conllu):
+                if place.pair is None:
+                    raise place.problems[0].error()
+                lines = place.block.lines if place.block is not None and self.brackets is None else ()
+                yield *_rank(lines), Alternative(1.0, *place.pair)
+
+        return _grouped(ranked()) if self.brackets or self.conllu else iter(())
 
 
 def corpora(paths: Sequence[str], *, standard_input: str = "brackets") -> list[Corpus]:
     """The files of a command line; `standard_input`: what - holds, "brackets" or "conll"."""
-    from arcspan.evaluation.files import kind_of
+    from arcspan.treebanks.files import kind_of
     from arcspan.treebanks.streams import read_lines
 
     found: dict[str, Corpus] = {}
     for path in paths:
         if path != "-" and not os.path.exists(path):
             raise FileError("no such file", path=path)
-        empty = os.path.isfile(path) and not any(line.strip() for line in read_lines(path))
-        if empty:
+        if os.path.isfile(path) and not any(line.strip() for line in read_lines(path)):
             found[path] = Corpus(None, None, path)
             continue
         kind = standard_input if path == "-" else kind_of(path)
@@ -75,21 +77,27 @@ def corpora(paths: Sequence[str], *, standard_input: str = "brackets") -> list[C
     return list(found.values())
 
 
-def _read_conllu(path: str) -> Iterator[tuple[int | None, float, Alternative]]:
-    """Rank, score and trees of every sentence."""
-    from arcspan.treebanks.conll import ConlluSentence, parse_block, read_blocks
+def parsed(path: str, parse: Callable[[str], Iterable[Parse]]) -> Iterator[list[Alternative]]:
+    """The sentences of a text, parsed by this function."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot be read: {error}", path=path) from None
+    return _grouped((parse.rank, parse.score, Alternative(1.0, *parse.trees)) for parse in parse(text))
 
-    for block in read_blocks(path):
-        rank, score, tree = None, 0.0, None
-        if block.lines[0].startswith("#"):
-            comment = ConlluSentence(block.lines).comment
-            brackets, place = comment("constituency"), comment("rank")
-            try:
-                tree = None if brackets is None else ConstituencyTree.from_brackets(brackets)
-                rank, score = (None, 0.0) if place is None else (int(place), float(comment("score") or 0))
-            except (ArcspanError, ValueError) as error:
-                raise FileError(str(error), path=path, line=block.line) from None
-        yield rank, score, Alternative(1.0, tree, parse_block(block, path))
+
+def _rank(lines: Iterable[str]) -> tuple[int | None, float]:
+    """The rank and the score that comments give."""
+    known = {}
+    for line in lines:
+        if not line.startswith("#"):
+            break
+        key, _, value = line[1:].partition("=")
+        known[key.strip()] = value.strip()
+    try:
+        return int(known["rank"]), float(known["score"])
+    except (KeyError, ValueError):  # not there, or another program's
+        return None, 0.0
 
 
 def _grouped(ranked: Iterable[tuple[int | None, float, Alternative]]) -> Iterator[list[Alternative]]:

@@ -1,0 +1,179 @@
+"""`arcspan measure`: how complex sentences, texts and corpora are."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import IO, TYPE_CHECKING, NamedTuple
+
+import click
+
+from arcspan.cli.corpora import Alternative, corpora, parsed
+from arcspan.cli.progress import note, progress
+
+if TYPE_CHECKING:
+    from arcspan.parser import Parse, Parser
+    from arcspan.syntax.measures import Sums
+
+HELP = """Measure the syntax of FILES: texts (.txt), which are parsed, or trees (brackets or CoNLL-U).
+
+    \b
+    arcspan measure essays/*.txt -o essays.csv
+    arcspan measure essay.txt --per sentence --format json
+    arcspan measure essay.txt -k 10          expected values, with standard errors
+
+    The 14 indices of Lu's L2SCA, dependency distance, Yngve's and Frazier's depth, branching, clauses and coordinations
+    by kind, words and characters. A bracket file and a CoNLL-U file of the same name are one text.
+"""
+
+
+class Row(NamedTuple):
+    """The measures of a sentence, a text or all; sentence 0 is the whole text."""
+
+    file: str
+    sentence: int
+    measures: dict[str, float]
+    errors: dict[str, float]
+
+
+@click.command("measure", help=HELP)
+@click.argument("files", nargs=-1, required=True)
+@click.option(
+    "--per",
+    type=click.Choice(["sentence", "text", "corpus"]),
+    default="text",
+    show_default=True,
+    help="What is measured: each sentence, each file, or all files together.",
+)
+@click.option(
+    "--format",
+    "-f",
+    "layout",
+    type=click.Choice(["table", "csv", "json"]),
+    help="A table for reading, CSV with a row for each text, or JSON. [default: by the output's name, or table]",
+)
+@click.option("--only", default="", help="Only these measures: names with commas between them.")
+@click.option("--model", "-m", default=None, help="The model that parses texts. [default: English]")
+@click.option("-k", type=click.IntRange(1, 100), default=1, help="Measure the K best parses of texts.")
+@click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
+def command(
+    files: tuple[str, ...], per: str, layout: str | None, only: str, model: str | None, k: int, output: str
+) -> None:
+    """Measure the syntax of texts or trees."""
+    from arcspan.errors import ArcspanError
+    from arcspan.files import refuse_to_overwrite
+    from arcspan.syntax.measures import MEASURES
+    from arcspan.treebanks.streams import open_output
+
+    refuse_to_overwrite(output, *files)
+    wanted = [name.strip() for name in only.split(",") if name.strip()] or list(MEASURES)
+    if unknown := [name for name in wanted if name not in MEASURES]:
+        raise ArcspanError(f"no measure {unknown[0]!r}; there are {', '.join(MEASURES)}")
+    layout = layout or next((kind for kind in ("csv", "json") if output.endswith(f".{kind}")), "table")
+    rows = []
+    for row in _rows(files, per, model, k):
+        keep = [name for name in wanted if name in row.measures]
+        found, errors = ({name: of.get(name, 0.0) for name in keep} for of in (row.measures, row.errors))
+        rows.append(Row(row.file, row.sentence, found, errors if row.errors else {}))
+    with open_output(output) as out:
+        {"table": _table, "csv": _csv, "json": _json}[layout](out, rows)
+    if not any("W" in row.measures for row in rows) and not only:
+        note("hint: without constituents there are no T-units and no depths")
+
+
+def _rows(files: tuple[str, ...], per: str, model: str | None, k: int) -> Iterator[Row]:
+    everything: list[list[tuple[float, Sums]]] = []
+    texts = 0
+    with progress(unit="sentence") as bar:
+        for name, sentences in _texts(files, model, k):
+            own: list[list[tuple[float, Sums]]] = []
+            for number, parses in enumerate(sentences, 1):
+                own.append(_sums(parses))
+                bar.update()
+                if per == "sentence":
+                    yield _row(name, number, own[-1:])
+            if per == "text":
+                yield _row(name, 0, own)
+            everything += own
+            texts += 1
+    if per == "corpus" or (per == "text" and texts > 1):
+        yield _row("total", 0, everything)
+
+
+def _texts(
+    files: tuple[str, ...], model: str | None, k: int
+) -> Iterator[tuple[str, Iterator[list[Alternative]]]]:
+    import arcspan
+
+    trees = [path for path in files if not path.endswith(".txt")]
+    found = {corpus.name: corpus for corpus in corpora(trees)}
+    parser = arcspan.load(*[model] if model else []) if len(trees) < len(files) else None
+    for path in files:
+        if path.endswith(".txt"):
+            assert parser is not None
+            yield path, parsed(path, partial(_parse, parser, k if k > 1 else None))
+        elif path in found:
+            yield path, found[path].sentences()
+
+
+def _parse(parser: Parser, k: int | None, text: str) -> Iterator[Parse]:
+    return parser.pipe([text], k=k)
+
+
+def _sums(parses: list[Alternative]) -> list[tuple[float, Sums]]:
+    from arcspan.syntax.measures import sums
+
+    return [(weight, sums(c, d)) for weight, c, d in parses]
+
+
+def _row(name: str, number: int, sentences: list[list[tuple[float, Sums]]]) -> Row:
+    from arcspan.syntax.measures import measures, standard_errors, total
+
+    uncertain = any(len(parses) > 1 for parses in sentences)
+    errors = standard_errors(sentences) if uncertain else {}
+    return Row(name, number, measures({"sentences": 0, "words": 0} | total(sentences)), errors)
+
+
+def _shown(value: float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def _cell(row: Row, name: str) -> str:
+    if name not in row.measures:
+        return ""
+    return _shown(row.measures[name]) + (f" ±{_shown(row.errors[name])}" if row.errors else "")
+
+
+def _table(out: IO[str], rows: list[Row]) -> None:
+    """A line for each measure, a column for each text."""
+    names = list(dict.fromkeys(name for row in rows for name in row.measures))
+    heads = [f"{row.file}:{row.sentence}" if row.sentence else row.file for row in rows]
+    columns = [[_cell(row, name) for name in names] for row in rows]
+    left = max(map(len, names), default=0)
+    widths = [max(map(len, [head, *column])) for head, column in zip(heads, columns, strict=True)]
+    for name, *values in zip(
+        ["", *names], *([h, *c] for h, c in zip(heads, columns, strict=True)), strict=True
+    ):
+        cells = "  ".join(f"{value:>{width}}" for value, width in zip(values, widths, strict=True))
+        out.write(f"{name:{left}}  {cells}".rstrip() + "\n")
+
+
+def _csv(out: IO[str], rows: list[Row]) -> None:
+    names = list(dict.fromkeys(name for row in rows for name in row.measures))
+    uncertain = [f"{name}_error" for name in names] if any(row.errors for row in rows) else []
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["file", "sentence", *names, *uncertain])
+    for row in rows:
+        values = [_shown(row.measures[name]) if name in row.measures else "" for name in names]
+        errors = [_shown(row.errors.get(name.removesuffix("_error"), 0.0)) for name in uncertain]
+        table.writerow([row.file, row.sentence or "", *values, *errors])
+
+
+def _json(out: IO[str], rows: list[Row]) -> None:
+    for row in rows:
+        data = {"file": row.file, "sentence": row.sentence or None, "measures": row.measures}
+        out.write(
+            json.dumps(data | ({"errors": row.errors} if row.errors else {}), ensure_ascii=False) + "\n"
+        )

@@ -1,0 +1,91 @@
+"""Measures of complexity: twenty sentences worked out by hand, and how sums become measures."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from arcspan.syntax.measures import MEASURES, measures, standard_errors, sums, total
+from arcspan.trees import ConstituencyTree, DependencyTree
+from tests.syntax.test_syntax import PAIRS
+
+# W VP C T DC CT CP CN; Yngve's and Frazier's depths summed over the words; summed distance and number of arcs.
+WORKED = {
+    "When it rained": (7, 2, 2, 1, 1, 1, 0, 0, 11, 11.5, 9, 6),
+    "The old men": (7, 1, 1, 1, 0, 0, 1, 1, 16, 4.5, 10, 6),
+    "She ate bread": (6, 1, 1, 1, 0, 0, 1, 0, 8, 7.5, 7, 5),
+    "They bought": (5, 1, 1, 1, 0, 0, 1, 0, 7, 4.5, 7, 4),
+    "The dog that": (8, 2, 2, 1, 1, 1, 0, 1, 13, 11.5, 13, 7),
+    "I know that": (5, 2, 2, 1, 1, 1, 0, 1, 4, 8.5, 7, 4),
+    "He wants to": (7, 2, 1, 1, 0, 0, 0, 1, 7, 8, 10, 6),
+    "Having finished": (7, 2, 1, 1, 0, 0, 0, 0, 13, 9, 10, 6),
+    "The letter was": (9, 1, 1, 1, 0, 0, 0, 1, 12, 7.5, 17, 8),
+    "You must not": (6, 1, 1, 1, 0, 0, 0, 0, 6, 5.5, 9, 5),
+    "The man standing": (9, 1, 1, 1, 0, 0, 0, 1, 14, 8.5, 18, 8),
+    "The fact that": (7, 2, 2, 1, 1, 1, 0, 1, 11, 9.5, 12, 6),
+    "It is clear": (7, 2, 2, 1, 1, 1, 0, 1, 7, 11.5, 13, 6),
+    "To learn": (6, 2, 1, 1, 0, 0, 0, 1, 8, 8, 8, 5),
+    "Close the": (4, 1, 1, 1, 0, 0, 0, 0, 5, 4.5, 6, 3),
+    "Where did": (6, 1, 1, 1, 0, 0, 0, 0, 6, 7, 9, 5),
+    "Tom , Dick": (6, 1, 1, 1, 0, 0, 1, 0, 11, 4.5, 10, 5),
+    "She is tall": (6, 1, 1, 1, 0, 0, 1, 0, 6, 6.5, 9, 5),
+    "He came": (6, 3, 3, 3, 0, 0, 0, 0, 9, 12, 9, 5),
+    "Mary cooked": (8, 2, 2, 2, 0, 0, 0, 0, 12, 10.5, 12, 7),
+}
+NAMES = ("W", "VP", "C", "T", "DC", "CT", "CP", "CN", "yngve_sum", "frazier_sum", "distance_sum", "arcs")
+
+
+@pytest.mark.parametrize("start", WORKED)
+def test_sums_are_those_worked_out_by_hand(start: str) -> None:
+    (trees,) = [pair for text, pair in PAIRS.items() if text.startswith(start)]
+    found = sums(*trees)
+    assert tuple(found[name] for name in NAMES) == WORKED[start]
+
+
+def test_depths_are_those_of_the_literature() -> None:
+    """Roark, Mitchell and Hollingshead (2007), figure 1."""
+    tree = ConstituencyTree.from_brackets(
+        "(S (NP (PRP she)) (VP (VBD was) (NP (NP (DT a) (NN cook)) "
+        "(PP (IN in) (NP (DT a) (NN school) (NN cafeteria))))))"
+    )
+    found = measures(sums(tree, None))
+    assert found["yngve"] == pytest.approx((1 + 1 + 2 + 1 + 1 + 2 + 1 + 0) / 8)
+    assert found["frazier"] == pytest.approx((2.5 + 1 + 2 + 0 + 1 + 1 + 0 + 0) / 8)
+    assert (found["left_branching"], found["right_branching"]) == (0, 4 / 6)
+
+
+def test_a_text_is_measured_by_its_sums() -> None:
+    she, mary = (
+        next(pair for text, pair in PAIRS.items() if text.startswith(s)) for s in ("She ate", "Mary")
+    )
+    found = measures(total([[(1, sums(*she))], [(1, sums(*mary))]]))
+    assert list(found) == list(MEASURES)
+    assert (found["MLS"], found["C/T"], found["T/S"]) == (7, 1, 1.5)
+    assert found["dependency_distance"] == 19 / 12
+    assert (found["clauses_main"], found["clauses_finite"], found["coordinations_S"]) == (4, 4, 1)
+    # the root is the second of six words, of eight words
+    each = [abs(math.log(7 / 5 / math.sqrt(2 * 6))), abs(math.log(12 / 7 / math.sqrt(2 * 8)))]
+    assert found["normalised_distance"] == pytest.approx(sum(each) / 2)
+    assert found["head_final"] == pytest.approx((2 + 4) / 12)
+    assert found["characters_per_word"] == pytest.approx((23 + 38) / 14)
+
+
+def test_uncertain_parses_make_errors() -> None:
+    one: dict[str, float] = {"words": 10, "W": 10, "S": 1, "C": 2}
+    other = {**one, "C": 4}
+    sure = [[(1.0, one)], [(1.0, other)]]
+    assert set(standard_errors(sure).values()) == {0}
+    errors = standard_errors([[(0.5, one), (0.5, other)]] * 4)
+    assert errors["C"] == pytest.approx(2)  # four sentences with a variance of 1 each
+    assert errors["C/S"] == pytest.approx(0.5) and errors["W"] == 0
+
+
+def test_one_tree_or_none_has_its_own_measures() -> None:
+    c, d = PAIRS["Running is healthy ."]
+    assert "MLT" not in measures(sums(None, d)) and "dependency_distance" not in measures(sums(c, None))
+    assert measures(sums(None, None)) == {"sentences": 1}
+    assert (
+        measures(sums(ConstituencyTree(["."], ["."], []), DependencyTree([0], ["root"], ["."], ["."])))["W"]
+        == 0
+    )
