@@ -17,9 +17,11 @@ from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Submission
 from arcspan.prediction.query import PLAIN, Options, Query
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
+from arcspan.prediction.tree_scores import LogProbability, score_trees
 from arcspan.runtime.bundle import MODELS, find_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.segmenting import BaseSegmenter, Sentence, segmenter_for
+from arcspan.trees import ConstituencyTree, DependencyTree
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,6 +32,7 @@ __all__ = [
     "Confidence",
     "Head",
     "Input",
+    "LogProbability",
     "Parse",
     "Parser",
     "Query",
@@ -182,6 +185,30 @@ class Parser:
         found = self._parses(sentence, query, predictions)
         _raise_errors(found)
         return found[0] if k is None else found
+
+    def score_trees(
+        self,
+        words: Words | Sentence,
+        constituency: ConstituencyTree | None = None,
+        dependencies: DependencyTree | None = None,
+        **options: Unpack[Options],
+    ) -> LogProbability:
+        """The log-probability of trees over these words, labels and relations included: of one layer, or of the pair.
+
+        It is a number; of a pair it also has `constituency` and `dependencies`, each layer alone, and
+        `constituency_given_dependencies` and `dependencies_given_constituency`. All binarizations are summed over, and
+        for one layer all trees of the other. Relations that are "" or "_" do not count, heads of -1 are summed over,
+        and what the model cannot predict, pairs that do not fit each other included, has -inf. The temperatures are
+        those of `confidence`. `options` are those of `Query`: under constraints, it is the probability given them.
+        """
+        found = tuple(words.words if isinstance(words, Sentence) else _checked(words))
+        if constituency is None and dependencies is None:
+            raise ArcspanError("score_trees needs a constituency tree, a dependency tree, or both")
+        if not all(found):
+            raise ArcspanError("a word of the sentence is empty")
+        if not found:
+            raise ArcspanError("an empty sentence has no trees to score")
+        return score_trees(self.predictor.scores(found, self.query(**options)), constituency, dependencies)
 
     def _parses(self, sentence: Sentence, query: Query, predictions: Sequence[Prediction]) -> list[Parse]:
         """The parses of one sentence, which share its scores if their confidence is asked for later."""

@@ -10,6 +10,7 @@ import pytest
 
 from arcspan.errors import ConfigError, FileError
 from arcspan.evaluation import evaluate
+from arcspan.neural.losses import IGNORE
 from arcspan.training.config import DataSettings, Source
 from arcspan.training.instances import (
     Indexer,
@@ -71,6 +72,27 @@ def test_incompatible_trees_have_a_reason_and_no_heads() -> None:
     assert sentence.nodes is not None
     assert not sentence.nodes[:, 2].any()
     assert make_sentence("x", Pair(constituency, dependencies), incompatible="hidden")[0].nodes is None
+
+
+def test_what_a_partial_tree_does_not_say_is_hidden() -> None:
+    words, tags = ("the", "dog", "barks", "here"), ("DT", "NN", "VBZ", "RB")
+    spans = ConstituencyTree(words, tags, [(0, 4, "S"), (0, 2, "NP")])
+    heads = DependencyTree.loose([2, -1, 0, -1], ["det", "", "_", ""], words)
+    sentence, why = make_sentence("x", Pair(spans, heads))
+    assert why is None and sentence.joint and sentence.hidden and sentence.projective
+    assert sentence.nodes is None and sentence.chains is not None and len(sentence.chains) == 6
+    assert sentence.heads is not None and sentence.heads.tolist() == [2, -1, 0, -1]
+    some, _ = make_sentence("x", Pair(spans, heads), some_spans=True)
+    assert some.chains == {(0, 4): ("S",), (0, 2): ("NP",)} and some.some_spans
+    inventories = take_inventories([sentence])
+    assert inventories.relations == ("det",), "an arc without a relation teaches none"
+    assert Indexer(inventories)(sentence)["relations"].tolist() == [0, IGNORE, IGNORE, IGNORE]
+    # Both words of the noun phrase have their heads outside it.
+    outside = DependencyTree.loose([3, 4, 0, -1], [""] * 4, words)
+    sentence, why = make_sentence("x", Pair(spans, outside), incompatible="separate")
+    assert (why, sentence.joint, sentence.hidden, sentence.projective) == ("partial", False, True, False)
+    crossing = DependencyTree.loose([3, 4, -1, 0], [""] * 4, words)
+    assert not make_sentence("x", Pair(NOTHING, crossing))[0].projective
 
 
 def test_a_source_is_taken_in_part_and_repeated(tmp_path: Path) -> None:

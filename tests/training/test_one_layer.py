@@ -15,7 +15,7 @@ from arcspan.training import predict_pairs, read_config, train
 from arcspan.training.export import export
 from arcspan.training.run import read_data
 from arcspan.treebanks import Pair, read_pairs
-from arcspan.trees import ConstituencyTree
+from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.toy import toy_pairs, write_toy
 from tests.training.test_training import configure
 
@@ -31,6 +31,35 @@ def learn(folder: Path, train_on: list[dict[str, Any]], dev: list[dict[str, Any]
     """The result of a small run on these sources."""
     config = read_config(configure(folder, toy_pairs(4), data__train=train_on, data__dev=dev, **changes))
     return train(config, say=lambda line: None, bars=False)
+
+
+def test_some_heads_relations_and_constituents_teach_whole_trees(
+    tmp_path: Path,
+) -> None:
+    full, partial = toy_pairs(24), []
+    for number, (c, d) in enumerate(full):
+        heads = [h if (m + number) % 2 else -1 for m, h in enumerate(d.heads)]
+        relations = [r if (m + number) % 4 == 1 or m % 3 == 0 else "_" for m, r in enumerate(d.relations)]
+        spans = [span for span in c.spans if span[:2] == (0, len(c.words)) or sum(span[:2]) % 2 == number % 2]
+        partial.append(
+            Pair(
+                ConstituencyTree(c.words, c.tags, spans),
+                DependencyTree.loose(heads, relations, d.words, d.tags, d.upos),
+            )
+        )
+    source = write_toy(tmp_path, "partial", partial)
+    assert "\t_\t_\t_\t_\n" in Path(source["conll"]).read_text(encoding="utf-8")
+    dev = write_toy(tmp_path, "dev", full[:12])
+    few = write_toy(
+        tmp_path, "few", toy_pairs(4, seed=7)
+    )  # complete: from these it learns what is no constituent
+    with pytest.raises(ArcspanError, match="the HEAD"):
+        learn(tmp_path, [source], [dev])
+    alone = learn(tmp_path, [few], [dev], training__epochs=20)["dev"]
+    (tmp_path / "more").mkdir()
+    both = learn(tmp_path / "more", [few, {**source, "partial": "both"}], [dev], training__epochs=20)["dev"]
+    assert both["las"] > max(80, alone["las"] + 5)
+    assert both["f1"] > max(80, alone["f1"] + 5)
 
 
 @pytest.mark.parametrize("system", ["joint2o", "sep"])

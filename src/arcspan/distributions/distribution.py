@@ -112,9 +112,12 @@ class TreeDistribution:
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Trees:
         """K trees of every sentence, [k, B], drawn independently, each with its exact probability."""
         check_count(k, "k")
-        span, arc, headed = self._scores
-        heads, spans = batched.sample(span, arc, self.lengths, k, headed, generator=generator)
-        return self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)
+        if self._sums.on_device:
+            heads, spans = batched.sample(*self._scores[:2], self.lengths, k, self._scores[2], generator=generator)
+            return self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)  # type: ignore[arg-type]
+        span, arc, headed = self._sums.arrays()
+        seed = int(torch.randint(2**63 - 1, (), generator=generator))
+        return self._several(decoding.sample(span, arc, self._host, headed, k=k, random=seed), k)
 
     def topk(self, k: int) -> Trees:
         """The k best trees of every sentence, [k, B], best first; scores are -inf where a sentence has fewer."""
@@ -131,18 +134,7 @@ class TreeDistribution:
         elif span is None:
             # Trees that differ in their spans alone count once.
             span, visible = np.zeros_like(arc), np.zeros(arc.shape, bool)
-        found = decoding.kbest(span, arc, self._host, k, headed, visible=visible)
-        count, size = len(self), arc.shape[1]
-        heads = np.zeros((k * count, size), np.int64)
-        spans = [np.zeros((0, 3), np.int64)] * (k * count)
-        there = np.zeros(k * count, bool)
-        for b, own in enumerate(found):
-            assert own.heads is not None and own.spans is not None
-            rows = slice(b, b + len(own.heads) * count, count)
-            heads[rows], spans[rows], there[rows] = own.heads, own.spans, True
-        trees = self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)
-        kept = torch.from_numpy(there).view(k, count).to(trees.scores.device)
-        return trees._replace(scores=trees.scores.where(kept, -torch.inf))
+        return self._several(decoding.kbest(span, arc, self._host, k, headed, visible=visible), k)
 
     def mbr(self) -> Trees:
         """The trees with the greatest expected number of right spans and arcs (minimum Bayes risk)."""
@@ -253,6 +245,23 @@ class TreeDistribution:
             spans = stacked.view(*lead, count, -1, columns)
         with torch.no_grad():
             return Trees(heads, spans, score(self._scores, self.lengths, heads, spans))
+
+    def _several(self, found: list[decoding.Decoded], k: int) -> Trees:
+        """Up to k trees of each sentence."""
+        count, size = self._scores.some.shape[:2]
+        heads = np.zeros((k * count, size), np.int64)
+        spans = [np.zeros((0, 3), np.int64)] * (k * count)
+        there = np.zeros(k * count, bool)
+        for b, own in enumerate(found):
+            rows = slice(b, b + len(own.scores) * count, count)
+            there[rows] = True
+            if own.heads is not None:
+                heads[rows] = own.heads
+            if own.spans is not None:
+                spans[rows] = own.spans
+        trees = self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)
+        kept = torch.from_numpy(there).view(k, count).to(trees.scores.device)
+        return trees._replace(scores=trees.scores.where(kept, -torch.inf))
 
 
 class ConstituencyTrees(TreeDistribution):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,21 @@ class Calibration:
         return asdict(self)
 
 
+class Alternatives(NamedTuple):
+    """What the parse does not say and has a probability of at least 1%, the likeliest first.
+
+    heads      for each word: (head, probability) of other heads
+    relations  for each word: (relation, probability) of other relations, if the head is right
+    spans      for each constituent (i, j): (i, j, probability) of constituents that cross it
+    labels     for each constituent (i, j): (chain of labels, probability) of others, if it is a constituent
+    """
+
+    heads: tuple[tuple[tuple[int, float], ...], ...] = ()
+    relations: tuple[tuple[tuple[str, float], ...], ...] = ()
+    spans: Mapping[tuple[int, int], tuple[tuple[int, int, float], ...]] = {}
+    labels: Mapping[tuple[int, int], tuple[tuple[tuple[str, ...], float], ...]] = {}
+
+
 @dataclass(frozen=True)
 class Confidence:
     """Probabilities of the parts of one parse.
@@ -64,6 +79,8 @@ class Confidence:
     sentence   that all of it is right: both trees with all labels and relations
     constituency   that the whole constituency tree is right, with its labels; 1 where there is none
     dependency     that the whole dependency tree is right, with its relations; 1 where there is none
+    alternatives   other heads, relations, constituents and labels, with their probabilities
+    entropies  for each word: how uncertain its head is, in nats
 
     Where constraints were given, all are probabilities under these constraints.
     """
@@ -75,6 +92,8 @@ class Confidence:
     sentence: float
     constituency: float = 1.0
     dependency: float = 1.0
+    alternatives: Alternatives = Alternatives()
+    entropies: tuple[float, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: spans as [i, j, probability, probability of the label]."""

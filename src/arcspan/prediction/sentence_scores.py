@@ -18,6 +18,7 @@ import numpy as np
 from arcspan import decoding
 from arcspan.decoding.batch import pack_headed
 from arcspan.errors import ArcspanError
+from arcspan.prediction.alternatives import find_alternatives, head_entropies
 from arcspan.prediction.batch_scores import BatchScores
 from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
@@ -63,6 +64,11 @@ class SentenceScores:
         if self._visible is None:
             self._visible = self.batch.visible(self.b)
         return self._visible
+
+    @property
+    def parts(self) -> list[Scores]:
+        """What each of the models says of the sentence."""
+        return self._scores
 
     def _check_length(self, needed: int) -> None:
         limit = self.predictor.budget.memory
@@ -155,7 +161,18 @@ class SentenceScores:
                 relations = _probabilities(np.exp(chances))
                 whole[[0, 2]] += chances.sum()
         whole[0] += self.structure(prediction, temperature)
-        return Confidence(sure, names, heads, relations, *_probabilities(np.exp(whole)))
+        pair, constituency, dependency = _probabilities(np.exp(whole))
+        return Confidence(
+            sure,
+            names,
+            heads,
+            relations,
+            pair,
+            constituency,
+            dependency,
+            alternatives=find_alternatives(self, prediction, calibration),
+            entropies=() if marginal.arcs is None else head_entropies(marginal.arcs),
+        )
 
     def structure(self, prediction: Prediction, temperature: float) -> float:
         """The log-probability of all trees that look like the parse: its arcs, its constituents and no others.

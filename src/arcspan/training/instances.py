@@ -220,7 +220,8 @@ def read_training(data: DataSettings) -> tuple[list[Sentence], Intake]:
 
 def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator[Sentence]:
     taken = 0
-    for place, pair in read_source(source, data.mismatch, intake):
+    heads = "partial" if source.partial in ("heads", "both") else "tree"
+    for place, pair in read_source(source, data.mismatch, intake, heads=heads):
         if (data.limit and intake.sentences >= data.limit) or (source.limit and taken >= source.limit):
             return
         if place < source.first or (place - source.first) % (data.every * source.every):
