@@ -113,7 +113,9 @@ class TreeDistribution:
         """K trees of every sentence, [k, B], drawn independently, each with its exact probability."""
         check_count(k, "k")
         if self._sums.on_device:
-            heads, spans = batched.sample(*self._scores[:2], self.lengths, k, self._scores[2], generator=generator)
+            heads, spans = batched.sample(
+                *self._scores[:2], self.lengths, k, self._scores[2], generator=generator
+            )
             return self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)  # type: ignore[arg-type]
         span, arc, headed = self._sums.arrays()
         seed = int(torch.randint(2**63 - 1, (), generator=generator))
