@@ -13,9 +13,10 @@ pytest.importorskip("spacy", reason="spaCy is not installed (arcspan[spacy])")
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
+from spacy.training import Example
 
 from arcspan.errors import ArcspanError
-from arcspan.integrations.spacy import ArcspanComponent
+from arcspan.integrations.spacy import ArcspanComponent, to_doc
 from arcspan.parse import Parse
 from arcspan.parser import Parser
 from arcspan.runtime.bundle import read_bundle, update_bundle
@@ -155,6 +156,67 @@ def test_a_token_knows_the_smallest_constituent_around_it(nlp: Language) -> None
         around = [c for c in every if c.start <= token.i < c.end]
         assert len(token._.constituent) == min(map(len, around))
         assert token._.constituent.label_ == around[-1].label_
+
+
+def test_constituents_have_labels_parents_and_children_as_in_benepar(nlp: Language) -> None:
+    sent = next(nlp(" Ada sees the old tree here.").sents)
+    seen = []
+
+    def walk(span: Any) -> None:
+        seen.append((span.start, span.end))
+        below = span._.children
+        assert [token.i for child in below for token in child] == (
+            [] if len(span) == 1 else [t.i for t in span]
+        )
+        for child in below:
+            assert (child._.parent.start, child._.parent.end) == (span.start, span.end)
+            assert child._.labels == (child.label_,) * bool(child.label_) or child._.labels[0] == child.label_
+            walk(child)
+
+    words = sent[1:]
+    assert words._.parent is None and words._.labels == (words._.constituents[0].label_,)
+    walk(words)
+    assert {(c.start, c.end) for c in sent._.constituents} | {(t.i, t.i + 1) for t in words} == set(seen)
+    token = sent[5]
+    assert token._.parent.end == token.i + 1 and token._.labels == () and token._.children == []
+    chain = Parse.from_brackets("(TOP (S (VP (VB Go))))")
+    (go,) = to_doc(nlp.vocab, [chain])
+    assert go._.labels == ("S", "VP") and go._.parse_string == "(TOP (S (VP (VB Go))))"
+    with pytest.raises(ArcspanError, match="'sees the' is not a constituent"):
+        _ = sent[2:4]._.labels
+
+
+def test_spacy_evaluates_constituents(nlp: Language, parser: Parser) -> None:
+    pairs = toy_pairs(12)
+    gold = [Parse.from_trees(pair.constituency, pair.dependencies) for pair in pairs]
+    docs = [to_doc(nlp.vocab, gold[:6]), to_doc(nlp.vocab, gold[6:])]
+    assert [sent._.parse_string for sent in docs[0].sents] == [parse.brackets() for parse in gold[:6]]
+    bin_ = DocBin(docs=docs, store_user_data=True).to_bytes()
+    docs = list(DocBin().from_bytes(bin_).get_docs(nlp.vocab))
+
+    def examples() -> list[Any]:
+        made = []
+        for doc in docs:
+            blank = Doc(nlp.vocab, words=[t.text for t in doc], sent_starts=[t.is_sent_start for t in doc])
+            made.append(Example(blank, doc))
+        return made
+
+    scores = nlp.evaluate(examples())
+    assert scores["constituents_f"] == scores["dep_las"] == scores["tag_acc"] == scores["sents_f"] == 1.0
+    wrong = examples()
+    for example in wrong:
+        for sent in example.reference.sents:
+            data = sent[0]._.arcspan_tree
+            sent[0]._.arcspan_tree = {**data, "spans": data["spans"][:1]}
+    scores = nlp.evaluate(wrong)
+    assert scores["constituents_r"] == 1.0 and 0 < scores["constituents_p"] < 1
+    weights = Language.get_factory_meta("arcspan").default_score_weights
+    assert sum(weights.values()) == pytest.approx(1) and set(weights) <= {
+        *scores,
+        "lemma_acc",
+        "pos_acc",
+        "morph_acc",
+    }
 
 
 def test_two_processes_give_the_same_200_sentences_with_compatible_trees(nlp: Language) -> None:

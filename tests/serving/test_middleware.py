@@ -9,6 +9,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
+import pytest
+
 from arcspan.parser import Parser, Sentence
 from tests.serving.conftest import HeldParser, Running, Start
 
@@ -137,6 +140,21 @@ def test_clients_that_leave_do_not_each_leave_a_thread_behind(start: Start, toy_
     assert not begun.acquire(blocking=False)
     go.set()
     assert server.parse(text="Logic plays.").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 199_990 + "x", "a\n" + " " * 199_990 + "b", "(" * 200_000, ". " * 100_000]
+)
+def test_health_is_answered_while_a_hostile_text_is_split(start: Start, text: str) -> None:
+    """One request of spaces stopped everything: a quadratic pattern keeps the lock of the interpreter."""
+    server = start()
+    answers: list[int] = []
+    splitting = threading.Thread(target=lambda: answers.append(server.parse(text=text).status_code))
+    splitting.start()
+    with httpx.Client(base_url=server.url, timeout=20) as other:
+        while splitting.is_alive():
+            assert other.get("/health").status_code == 200
+    assert answers and answers[0] in (200, 413, 503)
 
 
 def test_more_requests_at_once_than_allowed_are_429(start: Start, held: HeldParser) -> None:

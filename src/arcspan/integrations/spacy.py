@@ -1,11 +1,12 @@
 """The spaCy component `arcspan`: both trees on a Doc, over the Doc's own tokens.
 
 Heads and relations, tags, lemmas, features and sentence starts go where spaCy keeps them. spaCy has no place for
-constituents, so they are extensions: `sent._.constituents`, `sent._.parse_string`, `token._.constituent`. What they
-read is kept in the Doc's user data, as plain lists beside the first token of each sentence, in positions relative to
-it: so it survives `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other processes.
+constituents, so they are extensions: `sent._.constituents`, `sent._.parse_string`, `token._.constituent`, and those of
+benepar: `_.labels`, `_.parent`, `_.children`. They read the Doc's user data, plain lists beside the first token of each
+sentence with positions relative to it, which survive `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other
+processes.
 
-White space that spaCy keeps as tokens is no word to a parser. Such a token is left out of the sentence and
+White space that spaCy keeps as tokens is not a word for the parser. Such a token is left out of the sentence and
 attached to the word before it.
 
 >>> import spacy
@@ -20,13 +21,13 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from arcspan.errors import MissingExtraError
+from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.integrations.noun_chunks import noun_chunks
 from arcspan.parser import Parse, Parser
 from arcspan.trees import ConstituencyTree
@@ -35,8 +36,11 @@ try:
     from spacy.language import Language
     from spacy.parts_of_speech import IDS as UPOS
     from spacy.pipeline import Pipe
+    from spacy.scorer import Scorer
     from spacy.tokens import Doc, Span, Token
+    from spacy.training import Example
     from spacy.util import minibatch
+    from spacy.vocab import Vocab
 except ImportError:
     raise MissingExtraError("arcspan.integrations.spacy", "spacy") from None
 
@@ -57,8 +61,12 @@ CHUNK = 64  # sentences that the parser reads ahead
         "token.is_sent_start",
         "doc.sents",
         "token._.constituent",
+        *(
+            f"{kind}._.{name}"
+            for kind in ("span", "token")
+            for name in ("labels", "parent", "children", "parse_string")
+        ),
         "span._.constituents",
-        "span._.parse_string",
     ],
     default_config={
         "model": None,
@@ -68,6 +76,15 @@ CHUNK = 64  # sentences that the parser reads ahead
         "sentences": True,
         "constituents": True,
         "threads": None,
+    },
+    default_score_weights={
+        "dep_las": 0.4,
+        "constituents_f": 0.4,
+        "tag_acc": 0.1,
+        "sents_f": 0.1,
+        **dict.fromkeys(
+            ("dep_uas", "pos_acc", "morph_acc", "lemma_acc", "constituents_p", "constituents_r"), 0.0
+        ),
     },
 )
 def make_component(
@@ -202,6 +219,29 @@ class ArcspanComponent(Pipe):
         parsed = self.dependencies and any("dependency" in parse.layers for parse in parses)
         columns.write(dependencies=parsed, tags=self.tags, sentences=self.sentences and not parsed)
 
+    def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
+        """SpaCy's own measures of all that the component sets, and those of labelled constituents.
+
+        `constituents_p`, `_r`, `_f` and `_per_type` are about the Docs that have gold constituents, such as `to_doc`
+        gives; a measure leaves out Docs without its annotation.
+        """
+        examples = list(examples)
+        found: dict[str, Any] = Scorer.score_spans(
+            examples,
+            "constituents",
+            getter=lambda doc, _: doc[:]._.constituents,
+            has_annotation=lambda doc: any(token._.get(TREE) is not None for token in doc),
+            allow_overlap=True,
+        )
+        for attribute in ("tag", "pos", "lemma"):
+            found |= Scorer.score_token_attr(examples, attribute)
+        found |= Scorer.score_token_attr(examples, "morph", getter=lambda token, _: token.morph.key)
+        found |= Scorer.score_deps(
+            examples, "dep", getter=lambda token, _: token.dep_.lower(), ignore_labels=("p", "punct")
+        )
+        starts = {"has_annotation": lambda doc: doc.has_annotation("SENT_START")}
+        return found | Scorer.score_spans(examples, "sents", **starts)
+
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
         """Save the model bundle, so that the saved pipeline does not depend on where it was."""
         target = Path(path) / "model"
@@ -226,6 +266,20 @@ class ArcspanComponent(Pipe):
 
 def _restore(name: str, settings: dict[str, Any]) -> ArcspanComponent:
     return ArcspanComponent(name, **settings)
+
+
+def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
+    """A Doc whose sentences are parses; for `spacy evaluate`, the gold trees of a treebank (`Parse.from_trees`).
+
+    It has the annotation that the component writes, over the words of the parses.
+    """
+    words = [word for parse in parses for word in parse.words]
+    spaces = [space for parse in parses for space in parse._spaces_after()]
+    doc = Doc(vocab, words=words, spaces=spaces)
+    ends = np.cumsum([len(parse) for parse in parses]).tolist()
+    bounds = [(end - len(parse), end) for end, parse in zip(ends, parses, strict=True) if len(parse)]
+    ArcspanComponent()._write(doc, bounds, [parse for parse in parses if len(parse)])
+    return doc
 
 
 def _is_word(token: Token) -> bool:
@@ -309,6 +363,14 @@ def set_extensions() -> None:
     Token.set_extension("constituent", getter=smallest_constituent, force=True)
     Span.set_extension("constituents", getter=constituents, force=True)
     Span.set_extension("parse_string", getter=parse_string, force=True)
+    for name, getter in {"labels": labels, "parent": parent, "children": children}.items():
+        Span.set_extension(name, getter=getter, force=True)
+        Token.set_extension(name, getter=_of_token(getter), force=True)
+    Token.set_extension("parse_string", getter=_of_token(parse_string), force=True)
+
+
+def _of_token(getter: Callable[[Span], Any]) -> Callable[[Token], Any]:
+    return lambda token: getter(token.doc[token.i : token.i + 1])
 
 
 def _trees(doc: Doc, start: int, end: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -333,6 +395,58 @@ def constituents(span: Span) -> list[Span]:
             begin, end = start + words[i], start + words[j - 1] + 1
             if span.start <= begin and end <= span.end:
                 found.append(Span(span.doc, begin, end, label=label))
+    return found
+
+
+class _Place:
+    """A span among the constituents of its sentence; a single word counts as one, without labels."""
+
+    def __init__(self, span: Span) -> None:
+        self._doc = span.doc
+        for start, tree in _trees(span.doc, span.start, span.end):
+            self._tokens = [start + word for word in tree["words"]]
+            inside = [k for k, token in enumerate(self._tokens) if span.start <= token < span.end]
+            if inside:
+                self.chains: dict[tuple[int, int], tuple[str, ...]] = {}
+                for i, j, label in tree["spans"]:
+                    self.chains[i, j] = (*self.chains.get((i, j), ()), label)
+                self.i, self.j = inside[0], inside[-1] + 1
+                if self.j - self.i == 1 or (self.i, self.j) in self.chains:
+                    return
+        raise ArcspanError(
+            f"{span.text!r} is not a constituent: _.constituents lists those inside a span, and the labels, parent and "
+            "children of a sentence, a constituent or a token are known"
+        )
+
+    def span(self, i: int, j: int) -> Span:
+        """The words i+1..j of the sentence, with their outermost label."""
+        label = self.chains.get((i, j), ("",))[0]
+        return Span(self._doc, self._tokens[i], self._tokens[j - 1] + 1, label=label)
+
+
+def labels(span: Span) -> tuple[str, ...]:
+    """The labels of a constituent, several in a unary chain, () of a word that is none: `span._.labels`."""
+    place = _Place(span)
+    return place.chains.get((place.i, place.j), ())
+
+
+def parent(span: Span) -> Span | None:
+    """The constituent right above a constituent or a word; None above the whole sentence: `span._.parent`."""
+    place = _Place(span)
+    above = [(j - i, i, j) for i, j in place.chains if i <= place.i and place.j <= j]
+    larger = [one for one in above if one[0] > place.j - place.i]
+    return place.span(*min(larger)[1:]) if larger else None
+
+
+def children(span: Span) -> list[Span]:
+    """The constituents and words right below a constituent, [] below a word: `span._.children`."""
+    place = _Place(span)
+    found, at = [], place.i
+    while at < place.j and place.j - place.i > 1:
+        inside = [j for i, j in place.chains if i == at and j <= place.j and j - i < place.j - place.i]
+        end = max(inside, default=at + 1)
+        found.append(place.span(at, end))
+        at = end
     return found
 
 
