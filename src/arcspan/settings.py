@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from arcspan.errors import ConfigError
+from arcspan.parts import names
 
 T = TypeVar("T")
 _LIMITS = {"least": operator.ge, "above": operator.gt, "most": operator.le}
@@ -34,6 +35,7 @@ def described(
     wanted: str = "",
     shortest: int = 0,
     others: bool = False,
+    part: str = "",
 ) -> Any:
     """A field with one line of documentation and what it may be; without a default it must be given.
 
@@ -41,9 +43,10 @@ def described(
     matches, wanted               a regular expression for a string, and what that is in words
     shortest                      least length of a list
     others                        whether a table may have fields that the data class does not know
+    part                          the kind of parts of other packages (`arcspan.parts`) that may be named, too
     """
     rules: dict[str, Any] = {"choices": choices, "least": least, "most": most, "above": above}
-    rules |= {"matches": matches, "wanted": wanted, "shortest": shortest, "others": others}
+    rules |= {"matches": matches, "wanted": wanted, "shortest": shortest, "others": others, "part": part}
     metadata = {"doc": text, **{name: rule for name, rule in rules.items() if rule not in (None, "", ())}}
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
@@ -158,7 +161,7 @@ def _plain(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
     if not _fits(kind, value, rules):
         wanted = _NAMES[kind]
         if "choices" in rules:
-            wanted = f"one of {', '.join(rules['choices'])}"
+            wanted = f"one of {', '.join(rules['choices'])}" + (", or a part" if "part" in rules else "")
         for name in [one for one in _LIMITS if one in rules and kind in (int, float)]:
             wanted += f", {name if name == 'above' else 'at ' + name} {rules[name]:g}"
         _refuse(place, value, rules.get("wanted", wanted))
@@ -168,7 +171,11 @@ def _plain(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
 def _fits(kind: Any, value: Any, rules: Mapping[str, Any]) -> bool:
     if kind in (int, float):
         return type(value) in (int, kind) and _is_in_range(value, rules)
-    if type(value) is not kind or value not in rules.get("choices", (value,)):
+    if type(value) is not kind:
+        return False
+    if "part" in rules and (":" in value or value in names(rules["part"])):
+        return True
+    if value not in rules.get("choices", (value,)):
         return False
     return "matches" not in rules or re.fullmatch(rules["matches"], value) is not None
 

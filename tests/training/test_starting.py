@@ -140,6 +140,7 @@ def test_the_english_model_can_be_started_from() -> None:
     start = load_start("en")
     assert start.inventories.labels[0] == ()
     assert start.models["both"].encoder.size == 384
+    assert start.inventories.seen_lemmas["NNS"]["1960's"]
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from arcspan.training import read_config
 from arcspan.training.run import read_data
 from arcspan.training.trainer import Trainer, _weights
 from tests.toy import toy_pairs
+from tests.training.test_pretrained import small_bert
 from tests.training.test_training import configure
 
 
@@ -51,6 +53,42 @@ def test_every_process_gets_as_many_batches_of_an_update(
     updates = trainer._updates(0)
     assert {len(batches) for batches in updates} == {3}
     assert set(chain.from_iterable(chain.from_iterable(updates))) == whole
+
+
+@pytest.mark.parametrize("words", [0, 40])
+def test_processes_divide_a_batch_of_pieces_or_words(
+    trainer: Trainer, monkeypatch: pytest.MonkeyPatch, words: int
+) -> None:
+    """Two processes made half as many updates as one, of twice the size."""
+    monkeypatch.setattr(trainer, "settings", replace(trainer.settings, batch_words=words))
+    if words:
+        monkeypatch.setattr(trainer, "costs", [len(one.sentence.words) for one in trainer.examples])
+    for processes in (1, 2):
+        monkeypatch.setattr(trainer, "accelerator", SimpleNamespace(num_processes=processes))
+        updates = trainer._updates(0)
+        budget = (words or trainer.settings.batch_pieces) // processes
+        for batch in chain.from_iterable(updates):
+            costs = [trainer.costs[place] for place in batch]
+            assert len(batch) == 1 or (sum(costs) if words else max(costs) * len(costs)) <= budget
+        assert {len(batches) for batches in updates} == {processes}
+
+
+def test_the_mix_of_layers_learns_at_the_encoders_rate(tmp_path: Path) -> None:
+    """As in the authors' code; it had the rate of the scorers, fifty times as high."""
+    changes = {
+        "encoder__path": str(small_bert(tmp_path / "bert")),
+        "encoder__layers": 2,
+        "encoder__shapes": True,
+    }
+    config = read_config(
+        configure(tmp_path, toy_pairs(2), encoder__kind="pretrained", encoder__overlap=6, **changes)
+    )
+    data = read_data(config, lambda line: None)
+    made = Trainer(config, "both", data, tmp_path, Accelerator(), lambda line: None, False)
+    slow, quick = ({id(one) for one in group["params"]} for group in made.optimizer.param_groups)
+    names = {id(value): name for name, value in made.model.named_parameters()}
+    assert {names[one].split(".")[1] for one in slow} == {"pretrained", "mix"}
+    assert not any(names[one].startswith(("encoder.pretrained", "encoder.mix")) for one in quick)
 
 
 def test_rates_rise_over_the_warm_up_and_then_fall_to_nothing(

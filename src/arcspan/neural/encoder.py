@@ -14,6 +14,20 @@ from torch import Tensor, nn
 
 from arcspan.neural.settings import EncoderSettings
 
+
+class Encoder(nn.Module):
+    """What a model asks of any encoder.
+
+    size          D, of the words' vectors
+    input_names   the arrays that `forward` takes, in its order: of `PieceInputs.batch` or `WordInputs.batch`
+
+    `forward` gives hidden[B, n+2, D].
+    """
+
+    size: int
+    input_names: tuple[str, ...]
+
+
 SHAPE_CLASSES = 9
 
 
@@ -34,7 +48,7 @@ class ScalarMix(nn.Module):
         return mixed * self.scale
 
 
-class PretrainedEncoder(nn.Module):
+class PretrainedEncoder(Encoder):
     """Any Hugging Face encoder: last layers mixed, pieces pooled to words."""
 
     input_names = ("pieces", "mask", "shapes", "index", "weight")
@@ -91,7 +105,7 @@ class PretrainedEncoder(nn.Module):
         return self.dropout((flat[index] * weight.unsqueeze(-1)).sum(2))
 
 
-class LstmEncoder(nn.Module):
+class LstmEncoder(Encoder):
     """Word and character embeddings under a bidirectional LSTM.
 
     Each direction is a stack of its own; the right-to-left one reads the sentence turned round by `reverse`,

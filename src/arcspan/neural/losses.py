@@ -104,7 +104,8 @@ class Nodes(NamedTuple):
 class StructureLoss:
     """The loss over trees of one of the four systems; `seconds` adds up what search and bookkeeping took."""
 
-    def __init__(self, system: str, loss: str) -> None:
+    def __init__(self, system: str, loss: str, cost: str = "both") -> None:
+        self.cost = cost
         self.joint = system.startswith("joint")
         self.crf = loss == "crf"
         self.seconds = 0.0
@@ -199,6 +200,8 @@ class StructureLoss:
             right = trees.score(agreed) if agreeing is None else agreeing.log_partition
             value = trees.log_partition - right
         else:
+            if self.cost == "arcs" and wrong_arc is not None:
+                wrong_span, wrong_arc = None, wrong_arc & (np.arange(size) > 0)
             value = _margin(trees, part, own, agreed, wrong_span, wrong_arc)
         return (value * torch.as_tensor(own.weights, device=value.device)).sum(), nodes
 

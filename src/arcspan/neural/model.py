@@ -19,12 +19,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
+from arcspan.neural.encoder import Encoder
 from arcspan.neural.scorers import LABELLERS, MLP, HeadedScorer, PairScorer, fenceposts, pairs
 from arcspan.neural.settings import ModelSettings
+from arcspan.parts import find_part
 from arcspan.prediction.inputs import Arrays
 from arcspan.prediction.outputs import LAYERS, OUTPUTS, WORD_OUTPUTS, Inventories
 from arcspan.prediction.scores import Places, Scores, on_host
+
+WORDS = frozenset(output.name for output in WORD_OUTPUTS)
 
 
 class Hidden(NamedTuple):
@@ -44,7 +47,7 @@ class Model(nn.Module):
     def __init__(
         self,
         settings: ModelSettings,
-        encoder: PretrainedEncoder | LstmEncoder,
+        encoder: Encoder,
         inventories: Inventories,
         part: str = "both",
     ) -> None:
@@ -76,22 +79,22 @@ class Model(nn.Module):
     def _make_scorer(self, name: str, names: int) -> nn.Module | None:
         """The module that scores an output, of so many names; None where the settings do without it."""
         settings, size, dropout = self.settings, self.encoder.size, self.settings.mlp_dropout
-        if name == "span":
-            return PairScorer(size, settings.span_size, dropout)
-        if name == "arc":
-            return PairScorer(size, settings.arc_size, dropout)
+        if name == "headed" and settings.system != "joint2o":
+            return None
+        if name in WORDS and not (
+            names and (settings.rows if name in ("lemma", "feature") else settings.tags)
+        ):
+            return None
+        if name in settings.scorers:
+            made: nn.Module = find_part("scorers", settings.scorers[name])(settings, size, names)
+            return made
+        if name in ("span", "arc"):
+            return PairScorer(size, settings.span_size if name == "span" else settings.arc_size, dropout)
         if name == "headed":
-            second = settings.system == "joint2o"
-            return (
-                HeadedScorer(size, settings.headed_size, dropout, settings.separate_hooked)
-                if second
-                else None
-            )
+            return HeadedScorer(size, settings.headed_size, dropout, settings.separate_hooked)
         if name in ("label", "relation"):
             own = settings.label_size if name == "label" else settings.relation_size
             return LABELLERS[settings.labeller](size, own, names, dropout)
-        if not names or not (settings.rows if name in ("lemma", "feature") else settings.tags):
-            return None
         return nn.Sequential(MLP(size, settings.tag_size, dropout), nn.Linear(settings.tag_size, names))
 
     @property

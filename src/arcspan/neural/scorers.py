@@ -25,7 +25,8 @@ def pairs(n: int, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
 
 def product(x: Tensor, y: Tensor) -> Tensor:
     """Multiply in single precision, also under autocast: scores of parts are added up by the hundred."""
-    if not torch.is_autocast_enabled(x.device.type):
+    kind = x.device.type
+    if not torch.amp.autocast_mode.is_autocast_available(kind) or not torch.is_autocast_enabled(kind):
         return x @ y
     with torch.autocast(x.device.type, enabled=False):
         return x.float() @ y.float()

@@ -18,8 +18,9 @@ class EncoderSettings:
 
     kind: str = described(
         "pretrained",
-        "pretrained (a Hugging Face encoder) or lstm (trained from scratch)",
+        "pretrained (a Hugging Face encoder), lstm (trained from scratch), or one's own: package.module:Class",
         choices=("pretrained", "lstm"),
+        part="encoders",
     )
     path: str = described("", "folder or hub name of the pretrained encoder")
     layers: int = described(4, "how many of the last layers are mixed by learned scalars", least=1)
@@ -53,7 +54,15 @@ class ModelSettings:
     )
     system: str = described("joint2o", "sep, mtl, joint1o or joint2o", choices=SYSTEMS)
     loss: str = described(
-        "crf", "crf (likelihood) or margin (max-margin with Hamming cost)", choices=("crf", "margin")
+        "crf",
+        "crf (likelihood), margin (max-margin with Hamming cost), or one's own: package.module:Class",
+        choices=("crf", "margin"),
+        part="losses",
+    )
+    cost: str = described(
+        "both",
+        "margin: cost of wrong spans and arcs (both), or of arcs but the root's (arcs: the authors' code)",
+        choices=("both", "arcs"),
     )
     span_size: int = described(500, "size of the span MLPs", least=1)
     arc_size: int = described(500, "size of the arc MLPs", least=1)
@@ -75,4 +84,8 @@ class ModelSettings:
     mlp_dropout: float = described(0.33, "dropout of every MLP", least=0, most=0.95)
     tags: bool = described(True, "predict part-of-speech tags")
     rows: bool = described(True, "predict lemmas and features, where the treebank has them")
+    scorers: dict[str, str] = described(
+        {}, 'scorers of one\'s own, by output: { arc = "package.module:Class" }'
+    )
+    decoder: str = described("", "a search of one's own: package.module:function; empty: the exact ones")
     gold_tags: bool = described(False, "read part-of-speech tags as input, added to the words' vectors")

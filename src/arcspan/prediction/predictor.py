@@ -13,7 +13,7 @@ import contextlib
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from string import whitespace
@@ -68,6 +68,7 @@ class Predictor:
 
     guidelines  whether relations obey those of Universal Dependencies, if that is what they are
     apart      search spans and arcs each alone, though one model scores both
+    decoder    a search of one's own: scores of a batch and the sentences' lengths to `Decoded`
     styles     conventions that can be asked for by name; the first is the default
     """
 
@@ -81,12 +82,13 @@ class Predictor:
         calibration: Calibration | None = None,
         guidelines: bool = True,
         apart: bool = False,
+        decoder: Callable[[Scores, np.ndarray], Decoded] | None = None,
         styles: Mapping[str, Style] | None = None,
     ) -> None:
         self.scorers, self.inputs, self.inventories = list(scorers), inputs, inventories
         self.budget = budget or Budget()
         self.threads = self.budget.threads or available_threads()
-        self.apart = apart
+        self.apart, self.decoder = apart, decoder
         self.guidelines = (
             Guidelines(inventories) if guidelines and are_universal(inventories.relations) else None
         )
@@ -292,6 +294,8 @@ class Predictor:
 
     def search(self, scores: Scores, lengths: np.ndarray) -> Decoded:
         """The best structures of a batch."""
+        if self.decoder is not None:
+            return self.decoder(scores, lengths)
         return search(scores, lengths, apart=self.apart)
 
     def _pool(self) -> ThreadPoolExecutor:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import BundleError, ConfigError
+from arcspan.parts import find_part
 from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories, Style, words_to_edits
@@ -55,6 +56,7 @@ def load_predictor(
         budget,
         calibration=Calibration.from_config(config),
         guidelines=bool(config.get("guidelines", True)) if guidelines is None else guidelines,
+        decoder=find_part("decoders", config["decoder"], installed=True) if config.get("decoder") else None,
         styles=styles,
     )
     return predictor, config

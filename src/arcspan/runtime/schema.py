@@ -110,6 +110,7 @@ class Bundle:
     styles: dict[str, tuple[int, int]] = _count({})
     calibration: Temperatures = described(None, others=True)
     seen_lemmas: str = _file(LEMMAS)
+    decoder: str = ""
     guidelines: bool = True
 
 

@@ -24,9 +24,10 @@ from safetensors.torch import load_file, save_file
 from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.files import atomic_write, dump
-from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
+from arcspan.neural.encoder import Encoder, LstmEncoder, PretrainedEncoder
 from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.parts import find_part
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories
 from arcspan.runtime.bundle import checksum
@@ -154,8 +155,10 @@ def build(
     """The network that a description asks for; its weights random, or the encoder's from a folder or hub name."""
     settings = ModelSettings(**description["model"])
     encoder_settings = EncoderSettings(**description["encoder"])
-    encoder: PretrainedEncoder | LstmEncoder
-    if encoder_settings.kind == "lstm":
+    encoder: Encoder
+    if encoder_settings.kind not in ("lstm", "pretrained"):
+        encoder = find_part("encoders", encoder_settings.kind)(encoder_settings, inputs)
+    elif encoder_settings.kind == "lstm":
         assert isinstance(inputs, WordInputs)
         special = WordInputs.special
         encoder = LstmEncoder(encoder_settings, len(inputs.words) + special, len(inputs.characters) + special)

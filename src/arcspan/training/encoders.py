@@ -14,7 +14,7 @@ from arcspan.training.instances import Sentence
 
 def make_inputs(settings: EncoderSettings, sentences: Sequence[Sentence]) -> PieceInputs | WordInputs:
     """What turns words into the encoder's arrays: its own tokenizer, or vocabularies of the training data."""
-    if settings.kind == "lstm":
+    if settings.kind == "lstm" or not settings.path:
         unique = {id(sentence): sentence.words for sentence in sentences}
         return WordInputs.count(unique.values(), least=settings.least_count)
     tokenizer = _tokenizer(settings.path)
@@ -81,9 +81,11 @@ def _steps(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def pretrained_architecture(settings: EncoderSettings) -> dict[str, Any] | None:
-    """The encoder's own configuration; None for the one trained from scratch."""
-    if settings.kind == "lstm":
-        return None
+    """The configuration of a pretrained encoder; None for any other."""
+    return _architecture(settings) if settings.kind == "pretrained" else None
+
+
+def _architecture(settings: EncoderSettings) -> dict[str, Any]:
     import transformers
 
     try:
@@ -97,7 +99,7 @@ def pretrained_architecture(settings: EncoderSettings) -> dict[str, Any] | None:
 
 def _window(settings: EncoderSettings) -> int:
     """The most pieces that the encoder takes; absolute positions may start after the padding index."""
-    architecture = pretrained_architecture(settings) or {}
+    architecture = _architecture(settings)
     most = int(architecture.get("max_position_embeddings") or 512)
     if architecture.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         most -= 2

@@ -169,6 +169,7 @@ def export(
             "training": _training_summary(run_config),
             "scores": {part: values[3]["dev"] for part, values in parts.items()},
             **_calibration(run),
+            **_decoder(run_config["model"].get("decoder", ""), say),
             **(extra or {}),
         }
         for line in _inherited(run, config):
@@ -180,6 +181,16 @@ def export(
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def _decoder(name: str, say: Say) -> dict[str, Any]:
+    """A bundle names a decoder only by an entry point: reading one must not import whatever it names."""
+    if ":" in name:
+        say(
+            f"decoder: {name} is not an entry point of an installed package, so the bundle uses the exact search"
+        )
+        return {}
+    return {"decoder": name} if name else {}
 
 
 def _calibration(run: Path) -> dict[str, Any]:

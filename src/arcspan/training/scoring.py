@@ -8,6 +8,7 @@ from typing import Any, cast
 from arcspan.errors import ArcspanError
 from arcspan.evaluation import evaluate
 from arcspan.neural.model import Model
+from arcspan.parts import find_part
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.prediction.prediction import to_pair
 from arcspan.prediction.predictor import Budget, Predictor
@@ -30,7 +31,11 @@ def predict_gold(
     """What models, one or the two of SEP, say of the words of gold pairs: the code that ships, with torch below."""
     inventories = models[0].inventories
     training = [model.training for model in models]
-    predictor = Predictor([model.eval() for model in models], inputs, inventories, BUDGET, apart=apart)
+    own = models[0].settings.decoder
+    decoder = find_part("decoders", own) if own else None
+    predictor = Predictor(
+        [model.eval() for model in models], inputs, inventories, BUDGET, apart=apart, decoder=decoder
+    )
     sentences = [one.pair.words for one in gold]
     queries = []
     for one in gold:

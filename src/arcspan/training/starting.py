@@ -225,6 +225,9 @@ def _from_bundle(folder: Path) -> Start:
             f"model.start: {folder} does not say which weights its graphs have: export it anew, or name the folder of "
             "its training run (the only way where the encoder was trained from scratch)"
         )
+    if "seen_lemmas" in config:
+        text = (folder / config["seen_lemmas"]).read_text(encoding="utf-8")
+        config["inventories"]["seen_lemmas"] = json.loads(text)
     encoder = _settings(EncoderSettings, config["training"]["encoder"])
     inputs = inputs_from_json(config["inputs"], (folder / "tokenizer.json").read_text(encoding="utf-8"))
     models = {}

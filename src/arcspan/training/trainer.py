@@ -26,6 +26,7 @@ from tqdm import tqdm
 from arcspan.errors import ArcspanError
 from arcspan.neural.losses import Gold, StructureLoss, losses
 from arcspan.neural.model import Model
+from arcspan.parts import find_part
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.prediction.outputs import Inventories
 from arcspan.training import meter
@@ -63,7 +64,12 @@ class _Step(nn.Module):
     def __init__(self, model: Model, settings: TrainingSettings) -> None:
         super().__init__()
         self.model = model
-        self.structure = StructureLoss(model.settings.system, model.settings.loss)
+        own = model.settings
+        self.structure = (
+            StructureLoss(own.system, own.loss, own.cost)
+            if own.loss in ("crf", "margin")
+            else find_part("losses", own.loss)(own)
+        )
         self.weights = {"structure": 1.0, "tag": settings.tag_weight, "upos": settings.tag_weight}
         self.weights |= dict.fromkeys(("label", "relation"), settings.label_weight)
         self.weights |= dict.fromkeys(("lemma", "feature"), settings.row_weight)
