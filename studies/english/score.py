@@ -152,7 +152,7 @@ def figures(part: Part, gold: Sequence[Pair], parses: Sequence[Any]) -> dict[str
         counted = evaluate(gold, predicted, punctuation="none", subtypes=False, tags="gold")
         found |= rounded(counted.figures(), {"las": "las", "uas": "uas"})
         found["las_subtypes"] = round(evaluate(gold, predicted, punctuation="none", tags="gold").las, 2)
-    without = evaluate(gold, predicted, subtypes=False, tags="gold").figures()
+    without = evaluate(gold, predicted, punctuation="ptb", subtypes=False, tags="gold").figures()
     if "d" in part.layers:
         found |= rounded(without, {"las_words": "las", "uas_words": "uas"})
     names = ("tag_accuracy", "upos_accuracy", "lemma_accuracy", "feature_accuracy")

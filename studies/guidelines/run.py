@@ -68,7 +68,7 @@ def study(predictor: Predictor, gold: Sequence[Pair]) -> dict[str, Any]:
             Pair(None, to_pair(own, one, predictor.inventories)[1])
             for own, one in zip(words, predictions, strict=True)
         ]
-        reports[name] = evaluate([Pair(None, pair.dependencies) for pair in gold], pairs)
+        reports[name] = evaluate([Pair(None, pair.dependencies) for pair in gold], pairs, punctuation="ptb")
         errors = violations([pair.dependencies for pair in pairs])
         repaired = sum(number for error, number in errors.items() if error.startswith(REPAIRED))
         found[name] = {

@@ -60,6 +60,13 @@ def test_options_of_ray_need_ray(parse: Parse, option: str) -> None:
     assert code == 2 and "need --engine ray" in error
 
 
+def test_brackets_in_forms_are_parsed_as_such_and_written_as_they_were(parse: Parse, tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text("1\tAda\t_\t_\t_\t_\t_\t_\t_\t_\n2\t-LRB-\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
+    assert "2\t-LRB-\t" in parse(path, "-f", "conllu")[1]
+    assert json.loads(parse(path, "-f", "json")[1])["words"] == ["Ada", "("]
+
+
 def test_one_conllu_file_holds_both_trees(parse: Parse, tmp_path: Path) -> None:
     out = tmp_path / "both.conllu"
     assert parse("Ada sees the dog.", "-o", str(out), "--constituency", "--offsets")[0] == 0

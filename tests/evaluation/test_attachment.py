@@ -7,12 +7,14 @@ from importlib.resources import files
 import pytest
 
 from arcspan.errors import ArcspanError
+from arcspan.evaluation import evaluate
 from arcspan.evaluation.attachment import (
     is_punctuation,
     main_relation,
     score_attachment,
     words_that_count,
 )
+from arcspan.trees import DependencyTree
 from tests.evaluation.samples import CATS, WRONG_CATS
 
 WORDS = ["``", "No", "%", "...", "''", "U.S.", "-LRB-", "$"]
@@ -49,7 +51,7 @@ def test_a_rule_without_its_tags_lets_every_word_count_and_says_so() -> None:
 
 
 def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(ArcspanError, match="one of ptb, ctb, unicode, upos, none, not 'penn'"):
+    with pytest.raises(ArcspanError, match="one of auto, ptb, ctb, unicode, upos, none, not 'penn'"):
         words_that_count("penn", ["a"], ["NN"], [""])  # type: ignore[arg-type]
 
 
@@ -74,3 +76,14 @@ def test_subtypes_may_be_ignored() -> None:
     assert [arc.right for arc in score_attachment(*trees, counts)] == [True, False, True]
     assert all(arc.right for arc in score_attachment(*trees, counts, subtypes=False))
     assert main_relation("acl:relcl") == "acl"
+
+
+def test_without_a_rule_universal_tags_decide_where_gold_trees_have_them() -> None:
+    words, tags = ["(", "50", "%"], ["-LRB-", "CD", "NN"]
+    tagged = DependencyTree([2, 0, 2], ["punct", "root", "x"], words, tags, ["PUNCT", "NUM", "SYM"])
+    bare = DependencyTree(tagged.heads, tagged.relations, words, tags)
+    for tree, rule, arcs in ((tagged, "upos", 2), (bare, "ptb", 3)):
+        report = evaluate([(None, tree)] * 2, [(None, tree)] * 2)
+        assert (report.punctuation, report.totals["arcs"]) == (rule, 2 * arcs)
+    # One rule holds for all sentences, also for those without such tags.
+    assert evaluate([(None, bare), (None, tagged)], [(None, bare)] * 2).punctuation == "upos"

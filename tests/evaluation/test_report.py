@@ -117,7 +117,7 @@ def test_relations_and_labels_have_their_own_precision_and_recall() -> None:
 def test_relations_are_scored_with_and_without_subtypes_side_by_side() -> None:
     report = evaluate(GOLD, PREDICTED)
     assert report.main_relations["nsubj"] == Tally(gold=2, predicted=2, found=2, right=2)
-    assert report.signature("las_main").startswith("las_main|punctuation:ptb|subtypes:ignored|")
+    assert report.signature("las_main").startswith("las_main|punctuation:upos|subtypes:ignored|")
     lines = [
         line.split() for line in tally_table("relation", report.relations, report.main_relations).splitlines()
     ]
@@ -197,7 +197,7 @@ def test_the_table_for_people_shows_every_block_with_its_signature() -> None:
     text = str(evaluate(GOLD, PREDICTED))
     for line in (
         "2 sentences",
-        "Dependencies  [punctuation:ptb|subtypes:kept|arcspan:",
+        "Dependencies  [punctuation:upos|subtypes:kept|arcspan:",
         "Constituents (as EVALB)  [rules:COLLINS|",
     ):
         assert line in text

@@ -29,14 +29,14 @@ def test_the_table_and_json_show_each_run() -> None:
     assert "[rules:COLLINS|" in str(runs)
     read = json.loads(runs.to_json())
     assert (read["las"], len(read["runs"])) == (pytest.approx(250 / 3), 2)
-    assert read["signatures"]["las"].startswith("las|punctuation:ptb")
+    assert read["signatures"]["las"].startswith("las|punctuation:upos")
     assert repr(runs).startswith("<2 runs: LAS 83.33±23.57, UAS")
 
 
 def test_runs_that_cannot_be_compared_are_refused() -> None:
     with pytest.raises(ArcspanError, match="run 1 has 2 sentences, run 2 has 1"):
         Runs.of([evaluate(GOLD, GOLD), evaluate([DOGS], [DOGS])])
-    with pytest.raises(ArcspanError, match=r"punctuation:ptb.*, run 2 has .*punctuation:none"):
+    with pytest.raises(ArcspanError, match=r"punctuation:upos.*, run 2 has .*punctuation:none"):
         Runs.of([evaluate(GOLD, GOLD), evaluate(GOLD, GOLD, punctuation="none")])
     with pytest.raises(ArcspanError, match="no run"):
         Runs.of([])

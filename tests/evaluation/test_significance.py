@@ -109,7 +109,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         compare(one, evaluate([DOGS], [DOGS]))
     with pytest.raises(ArcspanError, match="no sentences"):
         compare(evaluate([], []), evaluate([], []))
-    with pytest.raises(ArcspanError, match=r"system A has uas\|punctuation:ptb"):
+    with pytest.raises(ArcspanError, match=r"system A has uas\|punctuation:upos"):
         compare(one, evaluate(GOLD, GOLD, punctuation="none"))
     with pytest.raises(ArcspanError, match="must be positive, not 0"):
         compare(one, one, samples=0)

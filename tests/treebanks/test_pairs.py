@@ -280,6 +280,13 @@ class TestHeadsThatAreNotATree:
         assert self.read(tmp_path, 2, 1, 0, kind="any").heads == (2, 1, 0)
 
 
+def test_brackets_in_forms_are_read_alike_with_and_without_a_bracket_file(tmp_path: Path) -> None:
+    trees, rows = tmp_path / "a.ptb", tmp_path / "a.conllu"
+    trees.write_text("(X (-LRB- -LRB-) (LS a))\n")
+    rows.write_text("1\t-LRB-\t_\t_\t_\t_\t2\tx\t_\t_\n2\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
+    assert [next(read_pairs(path, rows)).dependencies.words for path in (trees, None)] == [("(", "a")] * 2
+
+
 def test_columns_of_conllu_plus_become_those_of_conllu(tmp_path: Path) -> None:
     path = tmp_path / "a.conllup"
     path.write_text("# global.columns = ID FORM UPOS HEAD DEPREL OWN:NER\n1\tGo\tVERB\t0\troot\tO\n\n")

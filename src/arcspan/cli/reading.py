@@ -114,10 +114,11 @@ def _words(lines: Iterator[str], path: str) -> Iterator[Item]:
 def _conllu(lines: Iterator[str], path: str) -> Iterator[Item]:
     from arcspan.treebanks import ConlluSentence
     from arcspan.treebanks.conll import cut_blocks
+    from arcspan.trees.words import unescape_brackets
 
     for number, block in cut_blocks(line.rstrip("\r") for line in lines):
         sentence = ConlluSentence(block, line=number, path=name_of(path))
-        yield Item([word.form for word in sentence.words], sentence.lines)
+        yield Item([unescape_brackets(word.form) for word in sentence.words], sentence.lines)
 
 
 def _trees(lines: Iterator[str], path: str) -> Iterator[Item]:

@@ -26,11 +26,12 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False)),
         click.option(
             "--punctuation",
-            type=click.Choice(["ptb", "ctb", "unicode", "upos", "none"]),
-            default="ptb",
+            type=click.Choice(["auto", "ptb", "ctb", "unicode", "upos", "none"]),
+            default="auto",
             show_default=True,
             help="Which words do not count for UAS and LAS: those with a Penn or Chinese Treebank punctuation tag, of "
-            "Unicode punctuation only, with the universal tag PUNCT, or none.",
+            "Unicode punctuation only, with the universal tag PUNCT, or none. auto: upos where gold trees have "
+            "universal tags, otherwise ptb.",
         ),
         click.option(
             "--prm",

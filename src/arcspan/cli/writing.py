@@ -263,8 +263,8 @@ def _with_given_lines(given: tuple[str, ...], text: str) -> str:
         if "-" in token.id:
             found.append(line)
         elif token.is_word:
-            row = next(rows)
-            found.append(row if token.space_after else row.rpartition("\t")[0] + "\tSpaceAfter=No")
+            name, _, *row, misc = next(rows).split("\t")
+            found.append("\t".join([name, token.form, *row, misc if token.space_after else "SpaceAfter=No"]))
     return "\n".join(found) + "\n\n"
 
 

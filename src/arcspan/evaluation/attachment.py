@@ -7,6 +7,8 @@
 | unicode | those made of characters of the Unicode categories P* only: % & # go out, `` (category S*) stays |
 | upos | those whose gold universal tag is PUNCT |
 | none | none |
+
+Where a caller does not choose (`auto`), the data decide: upos where gold trees have universal tags, otherwise ptb.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from typing import Literal, NamedTuple
 from arcspan.errors import ArcspanError
 from arcspan.trees import DependencyTree
 
-Punctuation = Literal["ptb", "ctb", "unicode", "upos", "none"]
-PUNCTUATION_RULES: tuple[Punctuation, ...] = ("ptb", "ctb", "unicode", "upos", "none")
+Punctuation = Literal["auto", "ptb", "ctb", "unicode", "upos", "none"]
+PUNCTUATION_RULES: tuple[Punctuation, ...] = ("auto", "ptb", "ctb", "unicode", "upos", "none")
 
 PTB_TAGS = frozenset({"``", "''", ":", ",", "."})
 
@@ -82,6 +84,8 @@ def words_that_count(
     >>> words_that_count("ptb", ["Yes", ","], ["UH", ","], ["", ""])
     WordsThatCount(counts=[True, False], known=True)
     """
+    if rule == "auto":
+        rule = "upos" if any(upos) else "ptb"
     if rule not in _COUNTS:
         raise ArcspanError(f"punctuation is one of {', '.join(PUNCTUATION_RULES)}, not {rule!r}")
     source, counts = _COUNTS[rule]

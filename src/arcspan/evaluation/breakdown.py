@@ -105,7 +105,7 @@ def breakdown(
     >>> found.value("las_by_distance", "root")
     100.0
     """
-    scoring = scoring or Scoring()
+    scoring, gold = (scoring or Scoring()).settled(gold)
     sorter = _Sorter(_binner(lengths), _binner(widths), _binner(distances))
     report = make_report(map(sorter.see, score_all(gold, predicted, scoring)), scoring)
     order = {

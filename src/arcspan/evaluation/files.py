@@ -34,9 +34,9 @@ def read_files(files: TreeFiles) -> Iterator[Pair]:
 
 def evaluate_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Report:
     """Score files; a difference between them is a FileError that names the prediction and the first place."""
-    scoring = scoring or Scoring()
     with _named(predicted):
-        return make_report(score_all(read_files(gold), read_files(predicted), scoring), scoring)
+        scoring, trees = (scoring or Scoring()).settled(read_files(gold))
+        return make_report(score_all(trees, read_files(predicted), scoring), scoring)
 
 
 def breakdown_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Breakdown:

@@ -118,7 +118,7 @@ def evaluate(
     gold: Iterable[AnyPair],
     predicted: Iterable[AnyPair],
     *,
-    punctuation: Punctuation = "ptb",
+    punctuation: Punctuation = "auto",
     rules: BracketRules | str | os.PathLike[str] | None = None,
     subtypes: bool = True,
     tags: Literal["predicted", "gold"] = "predicted",
@@ -127,7 +127,8 @@ def evaluate(
 
     gold, predicted: pairs (constituency, dependencies), as `read_pairs` gives them, or parses; one tree of a pair
         may be None.
-    punctuation: which words do not count for attachment: "ptb", "ctb", "unicode", "upos" or "none".
+    punctuation: which words do not count for attachment: "ptb", "ctb", "unicode", "upos" or "none"; "auto" is "upos"
+        where gold trees have universal tags, otherwise "ptb".
     rules: how brackets are counted: None for COLLINS.prm, the path of a .prm file, or a BracketRules.
     subtypes: False compares relations up to their subtype (nsubj:pass = nsubj).
     tags: "predicted" deletes punctuation from predicted trees by their own tags, as EVALB does; a sentence
@@ -146,7 +147,7 @@ def evaluate(
     """
     if tags not in ("predicted", "gold"):
         raise ArcspanError(f"tags is 'predicted' or 'gold', not {tags!r}")
-    scoring = Scoring(punctuation, as_rules(rules), subtypes, tags)
+    scoring, gold = Scoring(punctuation, as_rules(rules), subtypes, tags).settled(gold)
     return make_report(score_all(gold, predicted, scoring), scoring)
 
 

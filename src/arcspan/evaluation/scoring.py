@@ -7,8 +7,8 @@ listed in `count`, the figures made of these counts in `metrics`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice, zip_longest
 from typing import Literal, NamedTuple, Protocol
 
 from arcspan.errors import ArcspanError
@@ -58,10 +58,20 @@ class Scored(NamedTuple):
 class Scoring:
     """How sentences are scored; see `evaluate`."""
 
-    punctuation: Punctuation = "ptb"
+    punctuation: Punctuation = "auto"
     rules: BracketRules = field(default_factory=lambda: as_rules(None))
     subtypes: bool = True
     tags: Literal["predicted", "gold"] = "predicted"
+
+    def settled(self, gold: Iterable[AnyPair]) -> tuple[Scoring, Iterator[AnyPair]]:
+        """The scoring whose punctuation rule, where it is left open, fits the first gold trees; and all gold trees."""
+        gold = iter(gold)
+        if self.punctuation != "auto":
+            return self, gold
+        first = list(islice(gold, 100))
+        trees = [tree for tree in (as_pair(pair).dependencies for pair in first) if tree is not None]
+        rule: Punctuation = "upos" if any(any(tree.upos) for tree in trees) else "ptb"
+        return replace(self, punctuation=rule), chain(first, gold)
 
     def score(self, gold: AnyPair, predicted: AnyPair, number: int) -> Scored:
         """Score one sentence; `number` is for messages."""

@@ -23,7 +23,7 @@ from arcspan.treebanks.files import named_kind
 from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.conllu import constituency_comment, format_conllu
-from arcspan.trees.words import escape, unescape
+from arcspan.trees.words import escape, unescape, unescape_brackets
 
 # What treebanks write for one character. The Penn Treebank turns " into `` and '', and some of its heirs turn
 # typographic quotes into these or into plain ones.
@@ -237,8 +237,11 @@ def _conll_place(block: Block, name: str, heads: Heads, options: dict[str, Any])
     if found is not None:
         return _align(*found, block, (name, name), heads)
     dependencies, problems = _dependencies(block, name, heads)
-    pair = None if dependencies is None else Pair(_NOTHING, dependencies)
-    return Place(None, block, pair, problems)
+    if dependencies is None:
+        return Place(None, block, None, problems)
+    if any("B-" in word for word in dependencies.words):
+        dependencies = dependencies.with_words(map(unescape_brackets, dependencies.words))
+    return Place(None, block, Pair(_NOTHING, dependencies), ())
 
 
 def parse_pair(sentence: ConlluSentence, heads: Heads = "tree") -> Pair:

@@ -15,6 +15,7 @@ _BRACKETS = {
 
 _BREAKS = re.compile(r"\s+", re.ASCII)
 _ESCAPED = re.compile(r"(-[LR][RSC]B-)|\\([/*])")
+_BRACKET = re.compile("-[LR][RSC]B-")
 _UNSAFE = re.compile(r"[\s()]|\\(?=[/*])", re.ASCII)
 _SAFE = {"(": "-LRB-", ")": "-RRB-", "\\": "\\\\"}
 
@@ -43,6 +44,15 @@ def escape(word: str) -> str:
     if _UNSAFE.search(word) is None:
         return word
     return _UNSAFE.sub(lambda match: _SAFE.get(match[0], "\u00a0"), one_line(word))
+
+
+def unescape_brackets(word: str) -> str:
+    """A word of a CoNLL file with -LRB- and its family as the brackets that they stand for.
+
+    >>> unescape_brackets("-LRB-"), unescape_brackets("1-800")
+    ('(', '1-800')
+    """
+    return _BRACKET.sub(lambda match: _BRACKETS[match[0]], word) if "B-" in word else word
 
 
 def unescape(word: str) -> str:
