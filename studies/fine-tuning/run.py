@@ -113,7 +113,7 @@ def figures(parser: arcspan.Parser, gold: Sequence[Pair], style: str | None) -> 
     """What a parser scores in a style."""
     parses = parser.pipe((pair.words for pair in gold), style=style)
     predicted = [Pair(one.constituency, one.dependencies) for one in parses]
-    report = evaluate(gold, predicted, tags="gold").figures()
+    report = evaluate(gold, predicted, punctuation="ptb", tags="gold").figures()
     return {name: round(report[name], 2) for name in FIGURES if name in report}
 
 
