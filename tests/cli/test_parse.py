@@ -54,10 +54,9 @@ def test_a_text_is_drawn(parse: Parse) -> None:
     assert "\x1b[" not in out
 
 
-@pytest.mark.parametrize("option", ["--workers", "--column"])
-def test_options_of_ray_need_ray(parse: Parse, option: str) -> None:
-    code, _, error = parse("Logic plays.", option, "2")
-    assert code == 2 and "need --engine ray" in error
+def test_workers_are_those_of_ray(parse: Parse) -> None:
+    code, _, error = parse("Logic plays.", "--workers", "2")
+    assert code == 2 and "needs --engine ray" in error
 
 
 def test_brackets_in_forms_are_parsed_as_such_and_written_as_they_were(parse: Parse, tmp_path: Path) -> None:
@@ -217,14 +216,15 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on(
     assert code == 1
     assert "5 sentences are kept" in error and "--resume" in error
     assert not out.exists()
-    part = Path(f"{out}.part")
+    part = tmp_path / ".arcspan" / "out.ptb.part"
     assert part.read_text() == "".join(wanted.splitlines(keepends=True)[:5])
     with part.open("a") as file:  # a kill may leave more than was noted
         file.write("(TOP (S half")
     code, _, error = parse(lines, "--words", "-o", out, "--resume")
     assert code == 0 and "continuing after 5 sentences" in error
     assert out.read_text() == wanted
-    assert sorted(os.listdir(tmp_path)) == ["in.txt", "out.ptb", "out.ptb.done.json"]
+    assert sorted(os.listdir(tmp_path)) == [".arcspan", "in.txt", "out.ptb"]
+    assert os.listdir(tmp_path / ".arcspan") == ["out.ptb.json"]
     code, _, error = parse(lines, "--words", "-o", out, "--resume")
     assert code == 0 and "complete" in error
     assert parse(lines, "--words", "-o", out)[0] == 0
@@ -269,14 +269,14 @@ def test_a_run_does_not_continue_with_a_shorter_input(
     """Issue 15, 4: the sentences that were covered were written, though they were no longer in the input."""
     lines.write_text("".join(lines.read_text().splitlines(keepends=True)[:2]))
     code, _, error = interrupted()
-    assert code == 2 and "made from a longer input (3 items, now 2)" in error
+    assert code == 2 and "made from a longer input (3 sentences, now 2)" in error
     assert not (tmp_path / "out.txt").exists()
 
 
 def test_a_run_does_not_continue_with_an_output_that_somebody_changed(
     interrupted: Parse, tmp_path: Path
 ) -> None:
-    part = tmp_path / "out.txt.part"
+    part = tmp_path / ".arcspan" / "out.txt.part"
     part.write_text(part.read_text().replace("(NNP Ada)", "(NNP Eva)"))
     code, _, error = interrupted()
     assert code == 2 and "changed since" in error
@@ -304,25 +304,65 @@ def test_an_output_is_complete_only_for_the_input_and_settings_that_made_it(
     out.write_text("something else")
     code, _, error = parse(lines, *call)
     assert code == 2 and "changed since" in error
-    (tmp_path / "out.ptb.done.json").unlink()
+    (tmp_path / ".arcspan" / "out.ptb.json").unlink()
     code, _, error = parse(lines, *call)
-    assert code == 2 and "out.ptb.done.json does not" in error
+    assert code == 2 and "no note in .arcspan" in error and out.read_text() == "something else"
 
 
-def test_an_input_called_part_is_not_destroyed(parse: Parse, tmp_path: Path) -> None:
-    """Issue 15, 5: OUT.part was overwritten, though it was the input."""
-    for suffix in (".part", ".part.json", ".done.json"):
-        source = tmp_path / f"out.ptb{suffix}"
-        source.write_text("Ada sees Kurt .\n")
-        code, _, error = parse(source, "--words", "-o", tmp_path / "out.ptb")
-        assert code == 2 and "is also the input" in error
-        assert source.read_text() == "Ada sees Kurt .\n"
+def test_files_of_the_user_beside_the_output_are_not_touched(
+    parse: Parse, lines: Path, tmp_path: Path
+) -> None:
+    """OUT.part, OUT.part.json and OUT.done.json were overwritten or deleted, whoever had made them."""
+    names = [f"out.ptb{suffix}" for suffix in (".part", ".part.json", ".done.json")]
+    for name in names:
+        (tmp_path / name).write_text("Ada sees Kurt .\n")
+    assert parse(tmp_path / names[0], "--words", "-o", tmp_path / "out.ptb")[0] == 0
+    assert parse(lines, "--words", "-o", tmp_path / "other.ptb", "--resume")[0] == 0
+    assert [(tmp_path / name).read_text() for name in names] == ["Ada sees Kurt .\n"] * 3
 
 
-@pytest.mark.parametrize("name", ["out.ptb", "out.ptb.part"])
-def test_a_file_on_standard_input_is_not_destroyed(toy_bundle: Path, tmp_path: Path, name: str) -> None:
-    """Issue 15, 5: `arcspan parse - -o OUT < OUT.part` lost the input."""
-    source = tmp_path / name
+@pytest.mark.parametrize("link", ["symbolic", "hard", "folder", "file"])
+def test_an_unfinished_output_that_leads_elsewhere_is_refused(
+    parse: Parse, lines: Path, tmp_path: Path, link: str
+) -> None:
+    precious, folder = tmp_path / "precious", tmp_path / ".arcspan"
+    precious.write_text("precious")
+    if link == "file":
+        folder.write_text("precious")
+    elif link == "folder":
+        (tmp_path / "elsewhere").mkdir()
+        folder.symlink_to(tmp_path / "elsewhere")
+    else:
+        folder.mkdir()
+        part = folder / "out.ptb.part"
+        part.symlink_to(precious) if link == "symbolic" else os.link(precious, part)
+    for options in ((), ("--resume",)):
+        code, _, error = parse(lines, "--words", "-o", tmp_path / "out.ptb", *options)
+        assert code == 2 and ".arcspan" in error and ("link" in error or "not a folder" in error)
+    assert precious.read_text() == "precious" and not (tmp_path / "out.ptb").exists()
+    assert not (tmp_path / "elsewhere").exists() or not os.listdir(tmp_path / "elsewhere")
+
+
+def test_pictures_do_not_replace_their_input(parse: Parse, tmp_path: Path) -> None:
+    """`parse q-1.svg -o q.svg` numbered its pictures q-1.svg, q-2.svg."""
+    source = tmp_path / "q-2.svg"
+    source.write_text("Ada sees Kurt .\nKurt sees Ada .\n")
+    code, _, error = parse(source, "--words", "-o", tmp_path / "q.svg")
+    assert code == 2 and "is also the input" in error
+    assert source.read_text().startswith("Ada")
+
+
+@pytest.mark.parametrize("name", ["out.ptb", "out.ptb.gz", "out.svg", "out.html"])
+def test_links_that_form_a_loop_are_not_replaced(parse: Parse, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / name)
+    code, _, error = parse("Ada sees Kurt .", "-o", tmp_path / name)
+    assert code == 2 and name in error and "symbolic links" in error
+    assert (tmp_path / name).is_symlink()
+
+
+def test_a_file_on_standard_input_is_not_destroyed(toy_bundle: Path, tmp_path: Path) -> None:
+    source = tmp_path / "out.ptb"
     source.write_text("Ada sees Kurt .\n")
     command = [sys.executable, "-m", "arcspan", "parse", "-", "-m", str(toy_bundle), "--words"]
     with source.open() as file:
@@ -335,28 +375,33 @@ def test_a_file_on_standard_input_is_not_destroyed(toy_bundle: Path, tmp_path: P
 
 def test_a_second_run_to_the_same_output_is_refused(parse: Parse, lines: Path, tmp_path: Path) -> None:
     """Issue 15, 5: two runs shared OUT.part, and the wrong one won."""
-    from arcspan.cli.resuming import Resumable
+    from arcspan.cli.resuming import ResumableOutput
 
     out = tmp_path / "out.ptb"
-    with Resumable(str(out), {}, resume=False) as first:
-        for options in ((), ("--resume",)):
-            code, _, error = parse(lines, "--words", "-o", out, *options)
-            assert code == 2 and "another run is writing to" in error
-        first._ahead.append("")
-        first.write("the first run's\n", 1)
+    first = ResumableOutput(str(out), {}, resume=False)
+    for options in ((), ("--resume",)):
+        code, _, error = parse(lines, "--words", "-o", out, *options)
+        assert code == 2 and "another run is writing to" in error
+    first._ahead.append("")
+    first.write("the first run's\n")
+    first.finish()
     assert out.read_text() == "the first run's\n"
     assert parse(lines, "--words", "-o", out)[0] == 0
 
 
-def test_without_resume_a_run_begins_anew(
+def test_what_an_interrupted_run_has_left_is_not_thrown_away_where_resume_is_forgotten(
     parse: Parse, lines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out.ptb"
     with monkeypatch.context() as patch:
         Interrupted(patch, after=3)
         parse(lines, "--words", "-o", out)
+    code, _, error = parse(lines, "--words", "-o", out)
+    assert code == 2 and "has left 3 sentences: continue it with --resume, or delete" in error
+    (tmp_path / ".arcspan" / "out.ptb.json").unlink()
     assert parse(lines, "--words", "-o", out)[0] == 0
     assert len(out.read_text().splitlines()) == 8
+    assert sorted(os.listdir(tmp_path)) == ["in.txt", "out.ptb"]
 
 
 @pytest.mark.parametrize(
@@ -390,7 +435,12 @@ def test_what_stands_before_a_bad_line_is_parsed(parse: Parse, tmp_path: Path) -
     ("args", "reason"),
     [
         (["nowhere.txt"], "no such file"),
-        (["."], "is a folder"),
+        (["Ada", "-o", "."], "Ada: no file to parse there"),
+        (["Ada", "sees"], "Ada: no file to parse there"),
+        (["Ada", "--memory", "0"], "'--memory': charts need some memory"),
+        (["Ada", "-f", "parquet"], "is written to a folder"),
+        (["Ada", "--table", "constituents"], "--table needs"),
+        (["Ada", "--constituency"], "--constituency and --offsets need"),
         (["Ada", "--resume"], "--resume"),
         (["Ada", "--memory", "much"], "is not a size"),
         (["Ada", "--threads", "0"], "--threads"),
@@ -483,9 +533,9 @@ def test_another_model_of_the_same_name_does_not_go_on(
         patch.setattr("arcspan.parser.Parse.brackets", stop)
         code, _, err = parse(text, "-o", output)
     assert code != 0 and "--resume continues" in err
-    noted = json.loads(Path(f"{output}.part.json").read_text(encoding="utf-8"))
+    noted = json.loads((tmp_path / ".arcspan" / "out.ptb.json").read_text(encoding="utf-8"))
     noted["settings"]["model"][1] = "another"
-    Path(f"{output}.part.json").write_text(json.dumps(noted), encoding="utf-8")
+    (tmp_path / ".arcspan" / "out.ptb.json").write_text(json.dumps(noted), encoding="utf-8")
     code, _, err = parse(text, "-o", output, "--resume")
     assert code == 2 and "other settings (model)" in err
 

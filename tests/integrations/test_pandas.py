@@ -15,7 +15,7 @@ from arcspan.trees import ConstituencyTree
 TEXT = "Ada sees the tree. Kurt plays here."
 
 
-def test_a_row_a_word(parser: Parser) -> None:
+def test_one_row_per_word(parser: Parser) -> None:
     parses = parser(TEXT)
     frame = to_dataframe(parses)
     assert list(frame["word"]) == [word for parse in parses for word in parse.words]
@@ -27,7 +27,7 @@ def test_a_row_a_word(parser: Parser) -> None:
     assert root["head_word"] == ""
 
 
-def test_a_row_a_constituent_from_which_the_tree_can_be_made_again(parser: Parser) -> None:
+def test_one_row_per_constituent_from_which_the_tree_can_be_made_again(parser: Parser) -> None:
     parses = parser(TEXT)
     frame = to_dataframe(parses, "constituents")
     for number, parse in enumerate(parses):
@@ -71,3 +71,23 @@ def test_lemmas_and_features_have_columns(whole_rows: Parse) -> None:
     frame = to_dataframe(whole_rows)
     assert list(frame["lemma"]) == ["Ada", "see", "tree"]
     assert list(frame["features"]) == ["Number=Sing", "", "Case=Acc|Number=Plur"]
+
+
+def test_the_parses_of_several_texts_are_told_apart(parser: Parser) -> None:
+    texts = [TEXT, "", "Kurt sees Ada."]
+    frame = to_dataframe(parser.stream(texts))
+    assert set(frame["document"]) == {0, 2} and list(frame.columns[:2]) == ["document", "sentence"]
+    assert [texts[row.document][row.start : row.end] for row in frame.itertuples()] == list(frame["word"])
+    spans = to_dataframe(parser.stream(texts), "constituents")
+    for row in spans.itertuples():
+        assert texts[row.document][row.start_char : row.end_char].split()[0].startswith(row.text.split()[0])
+
+
+def test_a_parse_of_one_layer_has_rows_of_that_layer() -> None:
+    only_arcs = Parse.from_conllu("1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n")
+    only_spans = Parse.from_brackets("(TOP (S (VP (VB Go))))")
+    assert to_dataframe(only_arcs).loc[0, ["head", "relation"]].tolist() == [0, "root"]
+    assert to_dataframe(only_arcs, "constituents").empty
+    assert to_dataframe(only_spans)["head"].isna().all()
+    assert list(to_dataframe(only_spans, "constituents")["label"]) == ["S", "VP"]
+    assert to_dataframe(only_spans, "constituents")["head"].isna().all()

@@ -92,3 +92,12 @@ def test_lemmas_and_features_have_columns(whole_rows: Parse) -> None:
     (row,) = to_table([[whole_rows]]).to_pylist()
     assert row["lemmas"] == ["Ada", "see", "tree"]
     assert row["features"] == ["Number=Sing", "", "Case=Acc|Number=Plur"]
+
+
+def test_what_a_parse_of_one_layer_does_not_have_is_null() -> None:
+    only_arcs = Parse.from_conllu("1\tGo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n")
+    only_spans = Parse.from_brackets("(TOP (S (VP (VB Go))))")
+    table = to_table([[only_arcs, only_spans]])
+    assert table.column("heads").to_pylist() == [[0], None]
+    assert table.column("brackets").to_pylist() == [None, "(TOP (S (VP (VB Go))))"]
+    assert [len(spans or ()) for spans in table.column("constituents").to_pylist()] == [0, 2]

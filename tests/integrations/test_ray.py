@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,10 @@ import pyarrow.parquet as pq
 import ray
 
 from arcspan.cli import run
-from arcspan.cli.reading import Item, items_of
-from arcspan.cli.writing import write_items
+from arcspan.cli.documents import Document, Outcome, Task, find_documents
 from arcspan.integrations.parquet import parse_column
-from arcspan.integrations.ray import ParseBatches, run_shards
-from arcspan.integrations.shards import Done, Shard, find_shards, sweep
+from arcspan.integrations.ray import ParseBatches, run_tasks
 from arcspan.parser import Parser
-from arcspan.treebanks.streams import read_text
 from tests.toy import toy_pairs
 
 SENTENCES = [" ".join(pair.constituency.words[:-1]).capitalize() + "." for pair in toy_pairs(60)]
@@ -55,20 +51,18 @@ def test_two_workers_write_what_one_process_writes_and_go_on_where_a_run_stopped
     call = ["parse", "--engine", "ray", "--workers", "2", "-m", str(bundle), "-f", "json", "-o", str(out)]
     (corpus / "part-9.txt").write_bytes(b"Ada plays.\n\xff\n")
     assert run([*call, str(corpus)]) == 2
-    assert "part-9.txt:2: byte 0xff is not UTF-8" in capsys.readouterr().err
+    assert "part-9.txt:2: byte 0xff (byte 1 of the line) is not UTF-8" in capsys.readouterr().err
     written = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix == ".jsonl"}
-    plain = {}
-    for path in sorted(corpus.glob("part-[0-8].txt")):
-        one = tmp_path / f"{path.stem}.jsonl"
-        assert run(["parse", "-m", str(bundle), str(path), "-o", str(one)]) == 0
-        plain[one.name] = one.read_bytes()
-    assert written == plain
+    local = tmp_path / "local"
+    assert run(["parse", "-m", str(bundle), str(corpus), "-f", "json", "-o", str(local)]) == 2
+    plain = {path.name: path.read_bytes() for path in local.iterdir() if path.suffix == ".jsonl"}
+    assert written == plain and len(plain) == 4
 
     (corpus / "part-9.txt").write_bytes(b"Ada plays.\n")
     (out / "part-2.jsonl").unlink()
     kept = (out / "part-1.jsonl").stat()
     assert run([*call, str(corpus)]) == 0
-    assert "3 of 5 shards are done already" in capsys.readouterr().err
+    assert "3 of 5 files are done already" in capsys.readouterr().err
     assert (out / "part-1.jsonl").stat() == kept
     assert (out / "part-2.jsonl").read_bytes() == plain["part-2.jsonl"]
     assert (out / "part-9.jsonl").read_bytes().count(b"\n") == 1
@@ -92,43 +86,44 @@ def test_a_folder_that_is_no_model_is_told_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def killed_after(items: Iterator[Item], count: int) -> Iterator[Item]:
-    for number, item in enumerate(items):
-        if number == count:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield item
+class DiesOnce:
+    """Parses a document; the worker that gets the victim first is killed in the middle of it."""
 
+    def __init__(self, task: Task, victim: str, mark: Path) -> None:
+        self.task, self.victim, self.mark = task, victim, mark
 
-def dies_once(parser: Parser, shard: Shard, *, victim: str, mark: Path) -> Done:
-    """Parse a shard; the worker that gets the victim first is killed when it has written some of it."""
-    items = items_of(read_text(shard.source), "text", lambda: parser.segmenter)
-    if os.path.basename(shard.source) == victim and not mark.exists():
-        mark.touch()
-        items = killed_after(items, 700)
-    return Done(shard, *write_items(parser, items, "conllu", shard.target))
+    def __call__(self, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
+        if document["name"] == self.victim and not self.mark.exists():
+            stream = parser.stream
+
+            def killed(*args: Any, **options: Any) -> Iterator[Any]:
+                for number, parses in enumerate(stream(*args, **options)):
+                    if number == 700:
+                        self.mark.touch()
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    yield parses
+
+            parser.stream = killed  # type: ignore[method-assign, assignment]
+        (ended,) = self.task.run(parser, [Document(**document)])
+        return Outcome.of(ended)._asdict()
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing(
     corpus: Path, bundle: Path, parser: Parser, tmp_path: Path
 ) -> None:
     (corpus / "part-1.txt").write_text("\n\n".join(SENTENCES[k % 60] for k in range(720)), encoding="utf-8")
-    out = tmp_path / "out"
-    out.mkdir()
-    shards = find_shards(str(corpus), out, ".conllu")
-    work = partial(dies_once, victim="part-1.txt", mark=tmp_path / "killed")
-    done = list(run_shards(work, shards, workers=2, path=str(bundle)))
-    assert (tmp_path / "killed").exists()
-    left = list(out.glob(".part-1.conllu.*.part"))
-    assert len(left) == 1 and left[0].stat().st_size > 0
-    sweep(shards)
-    assert sorted(path.name for path in out.iterdir()) == [f"part-{k}.conllu" for k in range(4)]
-    assert {one.shard: one.sentences for one in done} == dict(zip(shards, [15, 720, 15, 15], strict=True))
-    for shard in shards:
-        again = tmp_path / "again.conllu"
-        write_items(
-            parser, items_of(read_text(shard.source), "text", lambda: parser.segmenter), "conllu", str(again)
-        )
-        assert again.read_bytes() == Path(shard.target).read_bytes()
+    documents = find_documents([str(corpus)])
+    ours, theirs = (
+        Task("conllu", None, "text", str(tmp_path / name), {}, replaced=True) for name in ("one", "out")
+    )
+    work = DiesOnce(theirs, "part-1", tmp_path / "killed")
+    tasks = [document._asdict() for document in documents]
+    done = list(run_tasks(work, tasks, workers=2, path=str(bundle)))
+    assert (tmp_path / "killed").exists() and not any(one["error"] for one in done)
+    assert all(ended.error is None for ended in ours.run(parser, documents))
+    for document in documents:
+        assert Path(ours.output(document)).read_bytes() == Path(theirs.output(document)).read_bytes()
+    assert not list((tmp_path / "out").rglob("*.part"))
 
 
 def test_parquet_goes_in_and_out_byte_for_byte(bundle: Path, parser: Parser, tmp_path: Path) -> None:
@@ -162,10 +157,9 @@ def test_a_dataset_of_ones_own_is_mapped_by_batches(bundle: Path, parser: Parser
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        (["-", "-o", "out"], "reads files"),
-        (["in"], "give a folder"),
-        (["in", "-o", "out", "-f", "svg"], "not svg"),
-        (["in", "-o", "out", "--resume"], "always continues"),
+        (["-", "-o", "out"], "standard input"),
+        (["tests/toy.py"], "give a folder"),
+        (["tests/toy.py", "-o", "out", "-f", "svg"], "not svg"),
         (["nowhere", "-o", "out"], "no file"),
     ],
 )

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from arcspan.cli.reading import Item
+    from arcspan.cli.resuming import ResumableOutput
+    from arcspan.cli.writing import Writing
     from arcspan.parser import Parser
 
 INPUTS = ("text", "lines", "words", "conllu", "brackets")
@@ -26,17 +29,19 @@ FORMATS = {
     "brackets": (".ptb", ".mrg", ".brackets"),
     "conllu": (".conllu", ".conll"),
     "json": (".json", ".jsonl"),
+    "csv": (".csv",),
+    "tsv": (".tsv",),
     "svg": (".svg",),
     "tikz": (".tex", ".tikz"),
     "png": (".png",),
     "pdf": (".pdf",),
     "html": (".html", ".htm"),
+    "parquet": (".parquet",),
 }
-_STREAMED = ("pretty", "brackets", "conllu", "json")
+STREAMED = ("pretty", "brackets", "conllu", "json", "csv", "tsv")  # written sentence by sentence
+_WITHOUT_CONFIDENCE = ("brackets", "conllu", "tikz", "csv", "tsv", "parquet")
 _SUFFIXES = [suffix[1:] for suffixes in FORMATS.values() for suffix in suffixes]
-_NAME = re.compile(
-    rf"[^\s]*\.({'|'.join(_SUFFIXES)}|text|md|tok|words|csv|tsv|gz|xz|bz2|zip|docx?|parquet)", re.IGNORECASE
-)
+_NAME = re.compile(rf"[^\s]*\.({'|'.join(_SUFFIXES)}|text|md|tok|words|gz|xz|bz2|zip|docx?)", re.IGNORECASE)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 
 
@@ -44,7 +49,10 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     found = _SIZE.fullmatch(value.strip())
     if found is None:
         raise click.BadParameter(f"{value!r} is not a size such as 2GB or 500MB")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    size = int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    if size < 1:
+        raise click.BadParameter("charts need some memory: give a size such as 500MB")
+    return size
 
 
 _PARTS = "'span,2,6' (words 3 to 6), 'span,2,6,NP', 'arc,HEAD,WORD', 'head,2,6,WORD' or 'root,WORD'"
@@ -63,7 +71,7 @@ def _constraints(
 
 
 @click.command("parse")
-@click.argument("source", metavar="[TEXT | FILE | -]", required=False)
+@click.argument("sources", metavar="[TEXT | FILES... | FOLDER | -]", nargs=-1)
 @click.option(
     "-i",
     "--input",
@@ -81,8 +89,21 @@ def _constraints(
     "-f",
     "--format",
     "form",
-    type=click.Choice((*FORMATS, "parquet")),
-    help="What to write. Default: by the suffix of OUT, otherwise pretty; parquet needs --engine ray.",
+    type=click.Choice(tuple(FORMATS)),
+    help="What to write. Default: by the suffix of OUT, conllu for a folder, otherwise pretty.",
+)
+@click.option(
+    "--table",
+    type=click.Choice(("words", "constituents")),
+    default="words",
+    show_default=True,
+    help="What the rows of csv and tsv are.",
+)
+@click.option("--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment.")
+@click.option(
+    "--offsets",
+    is_flag=True,
+    help="conllu: also where each token stands in the text, TokenRange=start:end in MISC.",
 )
 @click.option(
     "-m",
@@ -111,12 +132,6 @@ def _constraints(
     is_flag=True,
     help="Also the probability of every constituent and arc (json, html, svg, png, pdf) or of the whole (pretty).",
 )
-@click.option("--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment.")
-@click.option(
-    "--offsets",
-    is_flag=True,
-    help="conllu: also where each token stands in the text, TokenRange=start:end in MISC.",
-)
 @click.option(
     "--layout",
     type=click.Choice(("auto", "wide", "tall", "indented")),
@@ -130,9 +145,14 @@ def _constraints(
     type=click.Path(),
     metavar="OUT",
     help="Write to this file, which appears when it is complete. Pictures (svg, tikz, png, pdf) of several sentences "
-    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ...",
+    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... Of several files or a folder: one output for each, if OUT "
+    "is a folder (out/), otherwise all in one.",
 )
-@click.option("--resume", is_flag=True, help="Continue an interrupted run that wrote to OUT.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Continue an interrupted run that wrote to the file OUT. To a folder, every run continues.",
+)
 @click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor.")
 @click.option(
     "--memory",
@@ -146,96 +166,217 @@ def _constraints(
     type=click.Choice(("local", "ray")),
     default="local",
     show_default=True,
-    help="ray: several processes or machines parse a folder of text or Parquet files into the folder OUT.",
+    help="ray: several processes or machines parse many files into the folder OUT.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1),
     help="Number of workers, with --engine ray. Default: one per processor.",
 )
-@click.option("--column", help="The column of Parquet files to parse, with --engine ray. Default: text.")
-def command(
-    source: str | None,
-    kind: str | None,
-    words: bool,
-    is_text: bool,
-    form: str | None,
-    model: str | None,
-    threads: int | None,
-    memory: int,
-    output: str | None,
-    resume: bool,
-    engine: str,
-    workers: int | None,
-    column: str | None,
-    **asked: Any,
-) -> int:
-    """Parse text, a file, or standard input (-) into both trees.
+@click.option("--column", default="text", show_default=True, help="The column of Parquet files to parse.")
+def command(sources: tuple[str, ...], words: bool, is_text: bool, **given: Any) -> int:
+    """Parse text, files, the files of a folder, or standard input (-) into both trees.
 
     Text is split into sentences and words; a blank line ends a sentence. Formats: pretty (both trees drawn),
-    brackets (one tree per line; with -k a blank line after each sentence), conllu, json (one object per line), svg,
-    tikz, png, pdf, html. Files may be compressed (.gz, .xz).
+    brackets (one tree per line; with -k a blank line after each sentence), conllu, json (one object per line), csv,
+    tsv, svg, tikz, png, pdf, html, parquet (to a folder). Files may be compressed (.gz, .xz).
     """
-    if words and kind not in (None, "words"):
-        raise click.UsageError(f"--words and --input {kind} contradict each other")
-    kind = "words" if words else kind
-    if engine == "ray":
-        from arcspan.cli.shards import parse_shards
+    if words and given["kind"] not in (None, "words"):
+        raise click.UsageError(f"--words and --input {given['kind']} contradict each other")
+    given["kind"] = "words" if words else given["kind"]
+    call = Call(
+        **{name: given.pop(name) for name in Call.__dataclass_fields__ if name in given}, options=given
+    )
+    to_folder = call.engine == "ray" or os.path.isdir(call.output or "-")
+    if len(sources) < 2 and not os.path.isdir(sources[0] if sources else "-") and not to_folder:
+        return call.parse_one(sources[0] if sources else None, is_text)
+    if is_text:
+        raise click.UsageError("--text takes one text: put it in quotes")
+    return call.parse_many(sources)
 
-        if resume or is_text or threads:
-            raise click.UsageError(
-                "--engine ray does not take --text, --threads (use --workers) or --resume (it always continues)"
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the command: how to read, what to write, and with which model; `options` are those of `Writing`."""
+
+    kind: str | None
+    form: str | None
+    model: str | None
+    threads: int | None
+    memory: int
+    output: str | None
+    resume: bool
+    engine: str
+    workers: int | None
+    column: str
+    options: dict[str, Any]
+
+    def load(self) -> Parser:
+        """The parser, checked against what is asked of it."""
+        from arcspan.parser import load
+
+        parser = load(self.model, threads=self.threads, memory_limit=self.memory)
+        if self.options["k"] and not parser.predictor.joint:
+            raise ArcspanError(
+                "-k needs a model that finds both trees at once: this one finds each by itself"
             )
-        if unfit := [name for name, value in asked.items() if value and name != "layout"]:
-            option = "-k" if unfit[0] == "k" else f"--{unfit[0]}"
-            raise click.UsageError(f"--engine ray does not take {option}")
-        return parse_shards(
-            source,
-            output,
-            form=form,
-            kind=kind,
-            column=column or "text",
-            workers=workers,
-            model=model,
-            memory=memory,
-        )
-    if workers or column is not None:
-        raise click.UsageError("--workers and --column need --engine ray")
-    output = output or "-"
-    packed = output.endswith((".gz", ".xz"))
-    form = form or _form_of(output[:-3] if packed else output)
-    _check(form, output, packed, resume, asked["confidence"])
-    if form != "conllu" and (asked["constituency"] or asked["offsets"]):
-        raise click.UsageError("--constituency and --offsets need --format conllu")
-    path = _path_of(source, is_text)
-    from arcspan.cli.resuming import SUFFIXES, Resumable, identity
+        return parser
 
-    for suffix in ("", *SUFFIXES):
-        refuse_to_overwrite(output + suffix, path)
-    from arcspan.cli.writing import Writing
-    from arcspan.parser import load
+    def settings(self, parser: Parser, form: str, kind: str | None) -> dict[str, Any]:
+        """What must be the same in a run that continues."""
+        from arcspan.cli.resuming import identity
 
-    parser = load(model, threads=threads, memory_limit=memory)
-    if asked["k"] and not parser.predictor.joint:
-        raise ArcspanError("-k needs a model that finds both trees at once: this one finds each by itself")
-    kind, items = _items(parser, source or "", path, kind)
-    slow = path is not None and (path == "-" or not os.path.isfile(path))
-    writing = Writing(parser, form, slow=slow, **asked)
-    is_plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
-    if is_plain and not packed and form in _STREAMED:
         made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
-        settings = {**made, "memory": memory, **asked}
-        writing.write_resumable(items, Resumable(output, settings, resume=resume))
-    else:
-        writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        writing.write(items, output)
-    if not writing.sentences:
-        note("no sentence in the input")
-    if writing.approximate:
-        note(f"sentences parsed in pieces, since their charts need more than --memory: {writing.approximate}")
-    if writing.failures:
-        complain(f"{writing.failures} of {writing.sentences} sentences could not be parsed")
-    return 1 if writing.failures else 0
+        return {**made, "memory": self.memory, **self.options}
+
+    def parse_one(self, source: str | None, is_text: bool) -> int:
+        """Parse a text, a file or standard input; the exit code."""
+        if self.workers:
+            raise click.UsageError("--workers needs --engine ray")
+        path = _path_of(source, is_text)
+        output, form = self._target()
+        refuse_to_overwrite(output, path)
+        parser = self.load()
+        from arcspan.cli.reading import read_items
+        from arcspan.treebanks.streams import name_of
+
+        text = source if path is None else None
+        kind, items = read_items(path or "-", self.kind, lambda: parser.segmenter, text=text)
+        if self.kind is None and kind != "text":
+            note(
+                f"{name_of(path or '-')}: looks like {kind}: its words are parsed (--input text takes it as prose)"
+            )
+        slow = path is not None and not os.path.isfile(path)
+        return self._write(parser, items, output, form, kind, source=path, slow=slow)
+
+    def parse_many(self, sources: tuple[str, ...]) -> int:
+        """Parse several files, each into a file of its own or all into one; the exit code."""
+        from arcspan.cli import documents
+
+        if "-" in sources:
+            raise click.UsageError("standard input (-) does not go with other files")
+        found = documents.find_documents(sources)
+        folder = self._folder()
+        if folder is None:
+            if self.engine == "ray":
+                raise click.UsageError(
+                    "--engine ray writes one file for each that it reads: give a folder with -o"
+                )
+            output, form = self._target()
+            refuse_to_overwrite(output, *(document.source for document in found))
+            parser, errors = self.load(), list[str]()
+            items = documents.joined(found, self.kind, parser, errors)
+            code = self._write(parser, items, output, form, self.kind, source=None, slow=False)
+            return 2 if errors else code
+        has_columns = any(document.source.endswith(".parquet") for document in found)
+        form = self.form or ("parquet" if has_columns else "conllu")
+        if form not in documents.SUFFIXES:
+            raise click.UsageError(f"to a folder, {', '.join(documents.SUFFIXES)} are written, not {form}")
+        self._check(form, folder)
+        parser = self.load()  # a bad bundle is reported before anything is written
+        settings = {**self.settings(parser, form, self.kind), "column": self.column}
+        ray: dict[str, Any] = {}
+        if self.engine == "ray":
+            model = (
+                self.model and os.path.abspath(self.model) if os.path.exists(self.model or "") else self.model
+            )
+            ray = {"workers": self.workers, "path": model, "memory_limit": self.memory}
+        task = documents.Task(
+            form, self.kind, self.column, os.path.abspath(folder), settings, self.options, replaced=bool(ray)
+        )
+        return documents.parse_documents(parser, task, found, **ray)
+
+    def _folder(self) -> str | None:
+        """The folder that outputs are written to; None for one output."""
+        output = self.output
+        if output is None or output == "-":
+            return None
+        if output.endswith((os.sep, "/")) or os.path.isdir(output) or self.engine == "ray":
+            return output
+        return None if os.path.exists(output) or Path(output).suffix else output
+
+    def _target(self) -> tuple[str, str]:
+        """The one output and its format."""
+        output = self.output or "-"
+        packed = output.endswith((".gz", ".xz"))
+        form = self.form or _form_of(output[:-3] if packed else output)
+        self._check(form, output)
+        if form == "parquet":
+            raise click.UsageError(
+                "--format parquet is written to a folder: several files, or a folder, with -o OUT/"
+            )
+        if packed and form in ("png", "pdf"):
+            raise click.UsageError(f"{form} is compressed already: leave out {output[-3:]}")
+        if self.resume and (output == "-" or packed or form not in STREAMED):
+            names = ", ".join(STREAMED)
+            raise click.UsageError(f"--resume needs a plain file: -o OUT in {names}, not gz or xz")
+        if output != "-" and not Path(output).parent.is_dir():
+            raise ArcspanError(f"{Path(output).parent}: no such folder")
+        return output, form
+
+    def _check(self, form: str, output: str) -> None:
+        """UsageError for options that do not go with the format."""
+        if self.options["confidence"] and form in _WITHOUT_CONFIDENCE:
+            raise click.UsageError("--confidence needs --format json, html, svg, png, pdf or pretty")
+        if form != "conllu" and (self.options["constituency"] or self.options["offsets"]):
+            raise click.UsageError("--constituency and --offsets need --format conllu")
+        if self.options["table"] != "words" and form not in ("csv", "tsv"):
+            raise click.UsageError("--table needs --format csv or tsv")
+
+    def _write(
+        self,
+        parser: Parser,
+        items: Iterator[Item],
+        output: str,
+        form: str,
+        kind: str | None,
+        *,
+        source: str | None,
+        slow: bool,
+    ) -> int:
+        """Parse into one output; the exit code."""
+        from arcspan.cli.resuming import ResumableOutput, target
+        from arcspan.cli.writing import Writing
+
+        inputs = [] if source is None else [source]
+        writing = Writing(parser, form, slow=slow, inputs=inputs, **self.options)
+        plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
+        if plain:
+            target(output)
+        if plain and not output.endswith((".gz", ".xz")) and form in STREAMED:
+            settings = self.settings(parser, form, kind)
+            _write_resumable(writing, items, ResumableOutput(output, settings, resume=self.resume))
+        else:
+            writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            writing.write(items, output)
+        if not writing.sentences:
+            note("no sentence in the input")
+        if writing.approximate:
+            note(
+                f"sentences parsed in pieces, since their charts need more than --memory: {writing.approximate}"
+            )
+        if writing.failures:
+            complain(f"{writing.failures} of {writing.sentences} sentences could not be parsed")
+        return 1 if writing.failures else 0
+
+
+def _write_resumable(writing: Writing, items: Iterator[Item], output: ResumableOutput) -> None:
+    """Parse into a file what no earlier run has."""
+    from arcspan.cli.writing import Run
+
+    writing.sentences = output.items
+    if output.items and not output.complete:
+        note(f"continuing after {output.items} sentences")
+    try:
+        for run in writing.write_runs([Run(items, output)], bar=True):
+            if run.error is not None:
+                raise run.error
+    except BaseException:
+        if not output.complete and output.items:
+            note(f"{output.items} sentences are kept: --resume continues from there")
+        raise
+    if output.complete:
+        note(f"{output.path} is complete: nothing left to do")
 
 
 def _form_of(output: str) -> str:
@@ -248,44 +389,6 @@ def _form_of(output: str) -> str:
         known = " ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
         raise click.UsageError(f"{output}: no format is known by {suffix}: use --format, or one of {known}")
     return "pretty"
-
-
-def _check(form: str, output: str, packed: bool, resume: bool, confidence: bool) -> None:
-    """UsageError for an output that cannot be."""
-    if form == "parquet":
-        raise click.UsageError("--format parquet needs --engine ray")
-    if confidence and form in ("brackets", "conllu", "tikz"):
-        raise click.UsageError("--confidence needs --format json, html, svg, png, pdf or pretty")
-    if packed and form in ("png", "pdf"):
-        raise click.UsageError(f"{form} is compressed already: leave out {output[-3:]}")
-    if resume and (output == "-" or packed or form not in _STREAMED):
-        raise click.UsageError(f"--resume needs a plain file: -o OUT in {', '.join(_STREAMED)}, not gz or xz")
-    if output != "-" and not Path(output).parent.is_dir():
-        raise ArcspanError(f"{Path(output).parent}: no such folder")
-
-
-def _items(parser: Parser, text: str, path: str | None, kind: str | None) -> tuple[str, Iterator[Item]]:
-    """The kind of the input, as given or recognised, and the sentences in it."""
-    from arcspan.cli.reading import items_of, recognised
-    from arcspan.treebanks.streams import name_of, read_text
-
-    pieces = iter((text,)) if path is None else read_text(path)
-    if kind is None and path is not None:
-        kind, pieces = recognised(pieces)
-        kind = _named_kind(path) or kind
-        if kind != "text":
-            note(f"{name_of(path)}: looks like {kind}: its words are parsed (--input text takes it as prose)")
-    return kind or "text", items_of(pieces, kind or "text", lambda: parser.segmenter, path or "-")
-
-
-def _named_kind(path: str) -> str | None:
-    """The kind of treebank file that a name stands for: a damaged one must not be parsed as prose.
-
-    >>> _named_kind("a/dev.conllu.xz"), _named_kind("dev.ptb"), _named_kind("dev.txt")
-    ('conllu', 'brackets', None)
-    """
-    suffix = Path(path.removesuffix(".gz").removesuffix(".xz")).suffix.lower()
-    return next((kind for kind in ("conllu", "brackets") if suffix in FORMATS[kind]), None)
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:
@@ -302,11 +405,8 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
         return None
     if source == "-":
         return "-"
-    if "\x00" not in source:
-        if os.path.isdir(source):
-            raise ArcspanError(f"{source}: is a folder, not a file")
-        if os.path.exists(source):
-            return source
+    if "\x00" not in source and os.path.exists(source):
+        return source
     if _NAME.fullmatch(source) or (
         os.sep in source and not re.search(r"\s", source) and source.count(os.sep) > 1
     ):

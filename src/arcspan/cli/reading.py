@@ -8,32 +8,75 @@ only once.
 from __future__ import annotations
 
 import itertools
+import os
 import queue
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from arcspan.errors import FileError
-from arcspan.treebanks.streams import name_of, split_lines
+from arcspan.treebanks.streams import Source, name_of, read_text, split_lines
 
 if TYPE_CHECKING:
     from arcspan.segmenting import BaseSegmenter, Sentence
 
+BRACKETS, CONLLU = (".ptb", ".mrg", ".brackets"), (".conllu", ".conll")
 _LOOK_AHEAD = 1 << 20  # characters in which the kind of input must show
 _WORD_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}")
 _Thing = TypeVar("_Thing")
 
 
 class Item(NamedTuple):
-    """A sentence to parse: as the segmenter found it, or its words; and the lines of CoNLL-U that it stands in."""
+    """A sentence to parse, as the segmenter found it or as words; `number` is its place in its document, from 1."""
 
     content: Sentence | list[str]
-    lines: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()  # of CoNLL-U, that it stands in
+    document: str | None = None
+    number: int = 1
+
+
+def read_items(
+    source: Source,
+    kind: str | None,
+    segmenter: Callable[[], BaseSegmenter],
+    *,
+    text: str | None = None,
+    document: str | None = None,
+) -> tuple[str, Iterator[Item]]:
+    """The kind of an input, as given or recognised, and the sentences in it; a `text` stands for itself."""
+    pieces: Iterator[str] = read_text(source) if text is None else iter((text,))
+    if kind is None and text is None:
+        kind, pieces = recognised(pieces)
+        kind = named_kind(source) or kind
+    kind = kind or "text"
+    found = items_of(pieces, kind, segmenter, source)
+    return kind, (item._replace(document=document, number=number) for number, item in enumerate(found, 1))
+
+
+def document_name(path: Source) -> str:
+    """What a document is called in CoNLL-U and tables: its file without folder and suffixes, and without blanks.
+
+    >>> document_name("corpus/01 prose.txt.gz")
+    '01_prose'
+    """
+    name = Path(os.fspath(path).removesuffix(".gz").removesuffix(".xz")).stem
+    return re.sub(r"\s+", "_", name)
+
+
+def named_kind(path: Source) -> str | None:
+    """The kind of treebank file that a name stands for: a damaged one must not be parsed as prose.
+
+    >>> named_kind("a/dev.conllu.xz"), named_kind("dev.ptb"), named_kind("dev.txt")
+    ('conllu', 'brackets', None)
+    """
+    suffix = Path(os.fspath(path).removesuffix(".gz").removesuffix(".xz")).suffix.lower()
+    return {**dict.fromkeys(CONLLU, "conllu"), **dict.fromkeys(BRACKETS, "brackets")}.get(suffix)
 
 
 def items_of(
-    pieces: Iterable[str], kind: str, segmenter: Callable[[], BaseSegmenter], path: str = "-"
+    pieces: Iterable[str], kind: str, segmenter: Callable[[], BaseSegmenter], path: Source = "-"
 ) -> Iterator[Item]:
     r"""The sentences of a text that comes in pieces, by the kind of input; `path` is named in errors.
 
@@ -104,24 +147,24 @@ def _lines(lines: Iterator[str], segmenter: BaseSegmenter) -> Iterator[Item]:
         start += len(line) + 1
 
 
-def _words(lines: Iterator[str], path: str) -> Iterator[Item]:
+def _words(lines: Iterator[str], path: Source) -> Iterator[Item]:
     for line in lines:
         # Other white space than blanks and tabs may be part of a word.
         if words := [word for word in re.split(r"[ \t]+", line.rstrip("\r")) if word]:
             yield Item(words)
 
 
-def _conllu(lines: Iterator[str], path: str) -> Iterator[Item]:
+def _conllu(lines: Iterator[str], path: Source) -> Iterator[Item]:
     from arcspan.treebanks import ConlluSentence
     from arcspan.treebanks.conll import cut_blocks
     from arcspan.trees.words import unescape_brackets
 
-    for number, block in cut_blocks(line.rstrip("\r") for line in lines):
+    for number, block in cut_blocks((line.rstrip("\r") for line in lines), path):
         sentence = ConlluSentence(block, line=number, path=name_of(path))
         yield Item([unescape_brackets(word.form) for word in sentence.words], sentence.lines)
 
 
-def _trees(lines: Iterator[str], path: str) -> Iterator[Item]:
+def _trees(lines: Iterator[str], path: Source) -> Iterator[Item]:
     from arcspan.treebanks.brackets import parse_lines
 
     numbered = ((number, line.rstrip("\r")) for number, line in enumerate(lines, 1))

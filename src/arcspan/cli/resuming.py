@@ -1,22 +1,24 @@
 """A file that is written over hours: what is done survives an interruption, and a later run continues.
 
-While it grows, the output is in `OUT.part`, which is locked, and `OUT.part.json` says what it covers: the settings,
-and checksums of the input and of the output so far. The note is written after the output has reached the disk, so
-whatever happens, the output up to the noted length is good. `OUT` itself appears when all is done; of a run with
-`resume` the note then stays, as `OUT.done.json`, so that a further run can tell whether it would make the same.
+While it grows, the output is in the folder `.arcspan` beside OUT, as `NAME.part`, which is locked; `NAME.json` there
+says what it covers: the settings, and checksums of the input and of the output so far. The note is written after the
+output has reached the disk, so whatever happens, the output up to the noted length is good. OUT itself appears when
+all is done. The note stays where a later run has to know what OUT was made of: after `--resume`, and of every file of
+a folder of outputs. Nobody's own files stand in that folder, so none is lost.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
-import shutil
+import stat
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
 from arcspan.cli.reading import Item
@@ -26,89 +28,128 @@ from arcspan.files import atomic_write, lock
 if TYPE_CHECKING:
     from arcspan.parser import Parser
 
-SUFFIXES = (".part", ".part.json", ".done.json")  # of the files beside OUT
+FOLDER = ".arcspan"
+STARTS = 3  # of runs that were killed before they got any further
 _SECONDS = 2.0  # between notes
 
 
-class Resumable:
+class Progress(NamedTuple):
+    """How much is done: items of the input and bytes of the output, with checksums of both so far."""
+
+    items: int = 0
+    length: int = 0
+    input: str = ""
+    output: str = ""
+
+
+class Note(NamedTuple):
+    """What is known of an output: the settings and the source that make it, and how far it is."""
+
+    settings: dict[str, Any]
+    source: list[int] | None  # its size and its time
+    done: bool = False
+    starts: int = 0  # since the last progress
+    progress: Progress = Progress()
+
+
+class ResumableOutput:
     """Output to `path`, item after item; `settings` must be the same in a run that continues.
 
-    Use it as a context manager. `remaining` passes on the items that no earlier run has covered; each of them
-    is then to be written, in order, by one call of `write`. A file that is `complete` already is not written: all that
-    is left to do is to see that the items are those that it was made of.
+    resume  continue a run that was interrupted; otherwise one that has got somewhere is refused
+    keep    leave the note behind, so that `is_done` knows the file
+    source  the file that the output is made of, where it is one
+
+    `remaining` passes on the items that no earlier run has covered; each of them is then to be written, in order, by
+    one call of `write`. A file that is `complete` already is not written: all that is left to do is to see that the
+    items are those that it was made of. `finish` puts the file into its place, `close` leaves it for a later run.
     """
 
-    def __init__(self, path: str, settings: dict[str, Any], *, resume: bool) -> None:
-        self.path, self.settings, self._resume = Path(path), settings, resume
-        self.part, self._note, self._done = (Path(path + suffix) for suffix in SUFFIXES)
-        if self.path.is_dir():
-            raise ArcspanError(f"{self.path}: is a folder")
-        self._covered, self._output = _Covered(), hashlib.sha256()
-        self.complete = resume and self.path.is_file() and not self.part.exists()
-        note = self._done if self.complete else self._note if resume and self.part.exists() else None
-        self._file = open(self.path if self.complete else self.part, "rb" if self.complete else "a+b")  # noqa: SIM115
-        try:
-            self._begin(note)
-        except BaseException:
-            self._file.close()
-            raise
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        settings: dict[str, Any],
+        *,
+        resume: bool,
+        keep: bool = False,
+        source: str | None = None,
+    ) -> None:
+        self.path = target(path)
+        self._keep = keep or resume
+        self._note = Note(settings, _stamp(source))
+        self.part, self._notes = _places(self.path)
+        self._output = hashlib.sha256()
         self._ahead: deque[str] = deque()  # checksums of the input up to each item that is under way
         self._saved = time.monotonic()
+        before = read_note(self.path) if resume else None
+        self.complete = before is not None and before.done and not self.part.exists()
+        self.file: IO[bytes] = open(self.path, "rb") if self.complete else _open_part(self.part)  # noqa: SIM115
+        try:
+            self._begin(resume)
+        except BaseException:
+            self.file.close()
+            raise
 
-    def _begin(self, note: Path | None) -> None:
-        """Lock the output and cut off what no note covers."""
-        if not self.complete and not self._is_ours():
-            raise ArcspanError(f"{self.part}: another run is writing to {self.path}")
-        if note is not None and note.is_file():
-            self._covered = self._read_note(note)
-        elif self.complete:
+    def _begin(self, resume: bool) -> None:
+        """Lock the output, take over what an earlier run has left, and cut off what no note covers."""
+        if not self.complete and not self._is_locked():
+            raise ArcspanError(f"{self.path}: another run is writing to it")
+        before = read_note(self.path)
+        if before is not None and resume:
+            _compare(before.settings, self._note.settings, self.path)
+            self._read_output(before.progress)
+            self._note = self._note._replace(progress=before.progress, starts=before.starts)
+        elif before is not None and not before.done and before.progress.items:
             raise ArcspanError(
-                f"{self.path}: exists, but {self._done.name} does not, which would tell what it was made of: "
+                f"{self.path}: an interrupted run has left {before.progress.items} sentences: "
+                f"continue it with --resume, or delete {self.part}"
+            )
+        elif resume and self.path.is_file():
+            self._remove()
+            raise ArcspanError(
+                f"{self.path}: exists, but no note in {FOLDER} says what it was made of: "
                 "delete it, or choose another output"
             )
         if not self.complete:
-            self._file.truncate(self._covered.length)
-            if note is None:
-                self._note.unlink(missing_ok=True)
+            self.file.truncate(self._note.progress.length)
+            self.file.seek(self._note.progress.length)
 
-    def _is_ours(self) -> bool:
-        try:  # a run that has just ended moves the file that it locked
-            return lock(self._file) and os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.part))
+    def count_start(self) -> None:
+        """Note that a run has begun; ArcspanError where `STARTS` of them were killed without getting any further."""
+        if self._note.starts >= STARTS:
+            raise ArcspanError(
+                f"{self.path}: {STARTS} runs were killed at the same place; given up: delete {self._notes} to try again"
+            )
+        self._save(starts=self._note.starts + 1)
+
+    def _is_locked(self) -> bool:
+        """Whether this run has the file now; one that has just ended moves the file that it locked."""
+        try:
+            return lock(self.file) and os.path.samestat(os.fstat(self.file.fileno()), os.stat(self.part))
         except FileNotFoundError:
             return False
 
     @property
-    def sentences(self) -> int:
-        """How many sentences are in the output."""
-        return self._covered.sentences
+    def items(self) -> int:
+        """How many items are in the output."""
+        return self._note.progress.items
 
-    def _read_note(self, note: Path) -> _Covered:
-        try:
-            noted = json.loads(note.read_text(encoding="utf-8"))
-            then, covered = noted["settings"], _Covered(**noted["covered"])
-            self._file.seek(0)
-            left = covered.length
-            while left and (block := self._file.read(min(left, 1 << 20))):
-                self._output.update(block)
-                left -= len(block)
-        except (ValueError, KeyError, TypeError) as error:
-            raise ArcspanError(f"{note}: damaged ({error}): delete it and start again") from None
-        if self._output.hexdigest() != covered.output or (self.complete and self._file.read(1)):
-            raise ArcspanError(f"{self._file.name}: changed since it was written: delete it and start again")
-        changed = [key for key in {**self.settings, **then} if then.get(key) != self.settings.get(key)]
-        if changed:
-            raise ArcspanError(
-                f"{self._file.name}: made with other settings ({', '.join(changed)}): delete it, or use them again"
-            )
-        return covered
+    def _read_output(self, progress: Progress) -> None:
+        left = progress.length
+        while left and (block := self.file.read(min(left, 1 << 20))):
+            self._output.update(block)
+            left -= len(block)
+        if (progress.length and self._output.hexdigest() != progress.output) or (
+            self.complete and self.file.read(1)
+        ):
+            raise ArcspanError(f"{self.file.name}: changed since it was written: delete it and start again")
 
     def remaining(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items that are still to be written; ArcspanError where the others are not what they were."""
-        seen, number, before = hashlib.sha256(), 0, self._covered
+        seen, number, before = hashlib.sha256(), 0, self._note.progress
         for number, item in enumerate(items, 1):
             seen.update(repr(item).encode("utf-8", "surrogatepass"))
             if number == before.items and seen.hexdigest() != before.input:
-                raise ArcspanError(f"{self._file.name}: made from another input: delete it and start again")
+                raise ArcspanError(f"{self.file.name}: made from another input: delete it and start again")
             if number > before.items:
                 if self.complete:
                     raise ArcspanError(f"{self.path}: made from a shorter input: delete it and start again")
@@ -116,63 +157,146 @@ class Resumable:
                 yield item
         if number < before.items:
             raise ArcspanError(
-                f"{self._file.name}: made from a longer input ({before.items} items, now {number}): "
+                f"{self.file.name}: made from a longer input ({before.items} sentences, now {number}): "
                 "delete it and start again"
             )
 
-    def write(self, text: str, sentences: int) -> None:
+    def write(self, text: str) -> None:
         """Add what was made of the next item."""
         data = text.encode("utf-8", "replace")
-        self._file.write(data)
+        self.file.write(data)
         self._output.update(data)
-        before = self._covered
-        self._covered = before._replace(
-            items=before.items + 1,
-            sentences=before.sentences + sentences,
-            length=before.length + len(data),
-            input=self._ahead.popleft(),
+        before = self._note.progress
+        done = before._replace(
+            items=before.items + 1, length=before.length + len(data), input=self._ahead.popleft()
         )
+        self._note = self._note._replace(progress=done, starts=0)
         if time.monotonic() - self._saved > _SECONDS:
-            self._save(self._note)
+            self._save()
 
-    def _save(self, note: Path) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        covered = self._covered._replace(output=self._output.hexdigest())
-        with atomic_write(note) as file:
-            json.dump({"settings": self.settings, "covered": covered._asdict()}, cast(IO[str], file))
+    def _save(self, **changes: Any) -> None:
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        progress = self._note.progress._replace(output=self._output.hexdigest())
+        self._note = self._note._replace(progress=progress, **changes)
+        with atomic_write(self._notes) as file:
+            json.dump({**self._note._asdict(), "progress": progress._asdict()}, cast(IO[str], file))
         self._saved = time.monotonic()
 
-    def __enter__(self) -> Resumable:
-        return self
+    def close(self) -> None:
+        """Leave the output as it is, for a run that continues it."""
+        with self.file:
+            if not self.complete and self.items:
+                self._save(starts=0)
+            elif not self.complete:
+                self._remove()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with self._file:
+    def _remove(self) -> None:
+        """Take away an output that has nothing in it."""
+        self.part.unlink(missing_ok=True)
+        self._notes.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.part.parent.rmdir()
+
+    def finish(self) -> None:
+        """Put the output into its place."""
+        with self.file:
             if self.complete:
                 return
-            self._save(self._done if kind is None and self._resume else self._note)
-            if kind is None:
-                if os.name == "nt":  # where an open file cannot be moved
-                    self._file.close()
-                shutil.move(self.part, os.path.realpath(self.path))  # a link stays one
-                self._note.unlink(missing_ok=True)
-                if not self._resume:
-                    self._done.unlink(missing_ok=True)
+            self._save(done=True)
+            if os.name == "nt":  # where an open file cannot be moved
+                self.file.close()
+            os.replace(self.part, self.path)
+        if not self._keep:
+            self._notes.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # notes of others are there
+            self._notes.parent.rmdir()
+
+
+def is_done(path: str, settings: dict[str, Any], source: str) -> bool:
+    """Whether an output of a folder was made of the source as it is now; ArcspanError where it was made otherwise."""
+    note = read_note(target(path))
+    if note is None:
+        if os.path.lexists(path):
+            raise ArcspanError(
+                f"{path}: exists, but no note in {FOLDER} says what it was made of: "
+                "delete it, or choose another folder"
+            )
+        return False
+    _compare(note.settings, settings, path)
+    return note.done and os.path.isfile(path) and note.source == _stamp(source)
+
+
+def target(path: str | os.PathLike[str]) -> Path:
+    """The file that is to be written: that behind a link, which stays one. ArcspanError where there can be none."""
+    try:
+        if stat.S_ISDIR(os.stat(path).st_mode):
+            raise ArcspanError(f"{path}: is a folder")
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ArcspanError(f"{path}: {error.strerror}") from None
+    return Path(os.path.realpath(path))
+
+
+def read_note(path: Path) -> Note | None:
+    """What is known of an output; None where nothing is."""
+    place = _places(path)[1]
+    try:
+        noted = json.loads(place.read_text(encoding="utf-8"))
+        return Note(**{**noted, "progress": Progress(**noted["progress"])})
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise ArcspanError(f"{place}: damaged ({error}): delete it and start again") from None
+
+
+def _places(path: Path) -> tuple[Path, Path]:
+    """The unfinished output and the note."""
+    folder = path.parent / FOLDER
+    return folder / f"{path.name}.part", folder / f"{path.name}.json"
+
+
+def _open_part(path: Path) -> IO[bytes]:
+    """An unfinished output to write, in a folder of our own; never one that is a link to something else."""
+    for _ in range(3):  # another run may remove the empty folder
+        try:
+            with contextlib.suppress(FileExistsError):
+                path.parent.mkdir()
+            if path.parent.is_symlink():
+                raise ArcspanError(f"{path.parent}: is a link: delete it")
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            file: IO[bytes] = open(path, "r+b", opener=lambda name, _: os.open(name, flags, 0o666))  # noqa: SIM115, B023
+        except FileNotFoundError:
+            continue
+        except NotADirectoryError:
+            raise ArcspanError(f"{path.parent}: is not a folder, which unfinished outputs need") from None
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise ArcspanError(f"{path}: is a link: delete it") from None
+            raise
+        if os.fstat(file.fileno()).st_nlink > 1:
+            file.close()
+            raise ArcspanError(f"{path}: is a link to another file: delete it")
+        return file
+    raise ArcspanError(f"{path.parent.parent}: no such folder")
+
+
+def _compare(then: dict[str, Any], now: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    if changed := [key for key in {**now, **then} if then.get(key) != now.get(key)]:
+        raise ArcspanError(
+            f"{path}: made with other settings ({', '.join(changed)}): delete it, or use them again"
+        )
+
+
+def _stamp(source: str | None) -> list[int] | None:
+    if source is None or not os.path.isfile(source):
+        return None
+    found = os.stat(source)
+    return [found.st_size, found.st_mtime_ns]
 
 
 def identity(parser: Parser) -> list[str]:
     """What distinguishes a model from all others: its name, and a checksum over those of its files."""
     sums = (parser.path / "checksums.json").read_bytes()
     return [str(parser.config.get("name")), hashlib.sha256(sums).hexdigest()]
-
-
-class _Covered(NamedTuple):
-    """How much is done: items of the input, sentences, bytes of the output; checksums of both so far."""
-
-    items: int = 0
-    sentences: int = 0
-    length: int = 0
-    input: str = ""
-    output: str = ""

@@ -1,33 +1,55 @@
-"""What `arcspan parse` writes: texts of every format, pictures, pages."""
+"""What `arcspan parse` writes: texts of every format, tables, pictures, pages."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import itertools
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import as_they_come
 from arcspan.errors import ArcspanError
+from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
     from arcspan.cli.reading import Item
-    from arcspan.cli.resuming import Resumable
+    from arcspan.cli.resuming import ResumableOutput
     from arcspan.parser import Parse, Parser
 
 PICTURES = ("svg", "tikz", "png", "pdf")  # one file per sentence
-READ_AHEAD = 256  # items
-# Comments that an earlier parse has made.
-_OF_A_PARSE = re.compile(r"#\s*(rank|score|approximate|error|constituency)\s*=")
+READ_AHEAD = 256  # sentences
+_OF_A_PARSE = re.compile(
+    r"#\s*(rank|score|approximate|error|constituency)\s*="
+)  # comments of an earlier parse
+
+
+class Run:
+    """The sentences of one input on their way to one output; `error` says why there are no more."""
+
+    def __init__(self, items: Iterator[Item], output: ResumableOutput | None, source: str = "") -> None:
+        self.items, self.output, self.source = items, output, source
+        self.error: Exception | None = None
+        self.failures = 0
 
 
 class Writing:
-    """One call of the command: items in, files out."""
+    """One call of the command: sentences in, files out.
+
+    slow          parse what has arrived, without waiting for more
+    table         of csv and tsv: "words" or "constituents"
+    constituency  whether CoNLL-U has the constituency tree too, as a comment
+    offsets       whether CoNLL-U says where each token stands in the text
+    inputs        files that no picture may replace
+    query         options of `parser.stream`
+    """
 
     def __init__(
         self,
@@ -35,70 +57,97 @@ class Writing:
         form: str,
         *,
         slow: bool = False,
-        k: int | None = None,
-        style: str | None = None,
-        confidence: bool = False,
         layout: str = "auto",
-        require: Iterable[Any] = (),
-        forbid: Iterable[Any] = (),
+        table: str = "words",
         constituency: bool = False,
         offsets: bool = False,
+        inputs: Sequence[str] = (),
+        **query: Any,
     ) -> None:
-        self.parser, self.form, self.slow, self.k, self.confidence = parser, form, slow, k, confidence
+        self.parser, self.form, self.slow, self.inputs = parser, form, slow, inputs
         self.layout: Any = layout
-        self.asked: dict[str, Any] = {"k": k, "style": style}
-        self.require, self.forbid = list(require), list(forbid)
-        self.columns = {"constituency": constituency, "offsets": offsets}
+        self.table, self.columns = table, {"constituency": constituency, "offsets": offsets}
+        self._options, self.query = query, parser.query(**query)
         self.colour = False
         self.sentences = self.failures = self.approximate = 0
 
     def write(self, items: Iterator[Item], output: str) -> None:
         """Parse everything into a file, whole or not at all; "-" is standard output."""
         if self.form == "html":
-            self._write_page(items, output)
+            self._put(self.page(items, bar=output != "-"), output)
         elif self.form in PICTURES:
             self._write_pictures(items, output)
         else:
             from arcspan.treebanks.streams import open_output
 
             with open_output(output) as file:
-                for text, _ in self._texts(items, bar=output != "-"):
-                    file.write(text)
+                file.write(self._header())
+                for item, parses in self._parses(items, bar=output != "-"):
+                    file.write(self._text(item, parses))
                     if output == "-":
                         file.flush()
 
-    def write_resumable(self, items: Iterator[Item], out: Resumable) -> None:
-        """Parse into a file what no earlier run has."""
-        self.sentences = out.sentences
-        try:
-            with out:
-                if out.sentences and not out.complete:
-                    note(f"continuing after {out.sentences} sentences")
-                for text, count in self._texts(out.remaining(items), bar=True):
-                    out.write(text, count)
-        except BaseException:
-            if not out.complete:
-                note(f"{out.sentences} sentences are kept in {out.part}: --resume continues from there")
-            raise
-        if out.complete:
-            note(f"{out.path} is complete: nothing left to do")
+    def write_runs(self, runs: Iterable[Run], *, bar: bool = False) -> Iterator[Run]:
+        """Parse the sentences of several inputs in one stream, each into its own output; yields runs that ended.
 
-    def _write_page(self, items: Iterator[Item], output: str) -> None:
+        An input that cannot be read ends its own run alone.
+        """
+        opened: deque[Run] = deque()
+        owners: deque[Run] = deque()  # of the sentences under way
+
+        def items() -> Iterator[Item]:
+            for run in runs:
+                opened.append(run)
+                if run.output is None:
+                    continue
+                try:
+                    for item in run.output.remaining(run.items):
+                        owners.append(run)
+                        yield item
+                except (ArcspanError, OSError) as error:
+                    run.error = error
+
+        try:
+            for item, parses in self._parses(items(), bar):
+                run = owners.popleft()
+                while opened[0] is not run:
+                    yield self._end(opened.popleft())
+                assert run.output is not None
+                run.failures += parses[0].error is not None
+                head = "" if run.output.items else self._header()
+                run.output.write(head + self._text(item, parses))
+            while opened:
+                yield self._end(opened.popleft())
+        finally:
+            for run in opened:
+                if run.output is not None:
+                    run.output.close()
+
+    def _end(self, run: Run) -> Run:
+        if run.output is not None and run.error is not None:
+            run.output.close()
+        elif run.output is not None:
+            if not run.output.items:
+                run.output.file.write(self._header().encode())
+            run.output.finish()
+        return run
+
+    def page(self, items: Iterator[Item], bar: bool = False) -> str:
+        """A page with all parses."""
         from arcspan.rendering import to_html
 
-        parses = [parse for _, found in self._parses(items, bar=output != "-") for parse in found]
-        page = to_html(
+        parses = [parse for _, found in self._parses(items, bar) for parse in found]
+        return to_html(
             [parse.trees for parse in parses],
             texts=[parse.text for parse in parses],
             notes=[self._title(parse) for parse in parses],
-            confidence=[parse.confidence if self.confidence else None for parse in parses],
+            confidence=[parse.confidence if self.query.confidence else None for parse in parses],
             layout=self.layout,
         )
-        _put(page, output)
 
     def _write_pictures(self, items: Iterator[Item], output: str) -> None:
         """One picture per file: OUT for a single sentence, OUT-1, OUT-2 ... for several, OUT-1-2 with -k."""
-        found = (one for _, parses in self._parses(items, bar=output != "-") for one in _by_sentence(parses))
+        found = (parses for _, parses in self._parses(items, bar=output != "-"))
         numbered = ((number, parse) for number, parses in enumerate(found, 1) for parse in parses)
         ahead = list(itertools.islice(numbered, 2))
         if output == "-" and len(ahead) > 1 and self.form in ("png", "pdf"):
@@ -110,128 +159,145 @@ class Writing:
             name = output
             if output != "-" and len(ahead) > 1:
                 name = _numbered(output, f"{number}" if parse.rank is None else f"{number}-{parse.rank}")
-            _put(self._picture(parse), name)
+                refuse_to_overwrite(name, *self.inputs)
+            self._put(self._picture(parse), name)
             names.append(name)
         if output != "-" and len(ahead) > 1:
-            note(
-                f"{len(names)} pictures, one per {'parse' if self.k else 'sentence'}: {names[0]} to {names[-1]}"
-            )
+            what = "parse" if self.query.k else "sentence"
+            note(f"{len(names)} pictures, one per {what}: {names[0]} to {names[-1]}")
 
     def _picture(self, parse: Parse) -> str | bytes:
         from arcspan import rendering
 
         if self.form == "tikz":
             return rendering.to_tikz(*parse.trees)
-        sure = parse.confidence if self.confidence else None
+        sure = parse.confidence if self.query.confidence else None
         picture = rendering.to_svg(*parse.trees, layout=self.layout, confidence=sure)
         if self.form == "png":
             return rendering.to_png(picture)
         return rendering.to_pdf(picture) if self.form == "pdf" else picture
 
-    def _texts(self, items: Iterator[Item], bar: bool = False) -> Iterator[tuple[str, int]]:
-        """What is to be written for each item, and how many sentences that is."""
-        write = {"brackets": self._brackets, "conllu": self._conllu, "json": self._json}.get(
-            self.form, self._drawn
-        )
-        mark = "\n" if self.k and self.form == "brackets" else ""  # after the trees of a sentence
-        for item, parses in self._parses(items, bar):
-            found = list(_by_sentence(parses))
-            texts = []
-            for number, own in enumerate(found, self.sentences - len(found) + 1):
-                written = [write(item, parse) for parse in own]
-                if self.form == "conllu":
-                    head = "" if item.lines else "# newdoc\n" * (number == 1) + f"# sent_id = {number}\n"
-                    written = [_ranked(head + text, rank) for rank, text in enumerate(written, 1)]
-                texts += [*written, mark]
-            yield "".join(texts), len(found)
-
     def _parses(self, items: Iterator[Item], bar: bool = False) -> Iterator[tuple[Item, list[Parse]]]:
+        """The sentences with their parses: one, or the k best."""
         shown: Any = progress(unit="sentence") if bar else contextlib.nullcontext()
         with shown as display:
             # Another thread waits for the parser, so that this one can be interrupted at any moment.
             for item, parses in itertools.chain.from_iterable(as_they_come(self._stream(items), READ_AHEAD)):
-                for best, *_ in _by_sentence(parses):
-                    self.sentences += 1
-                    self.approximate += best.approximate
-                    if best.error is not None:
-                        self.failures += 1
-                        complain(f"sentence {self.sentences}: {best.error}")
-                    if bar:
-                        display.update()
+                self.sentences += 1
+                self.approximate += parses[0].approximate
+                if parses[0].error is not None:
+                    self.failures += 1
+                    where = "" if item.document is None else f"{item.document}: "
+                    complain(f"{where}sentence {item.number}: {parses[0].error}")
+                if bar:
+                    display.update()
                 yield item, parses
 
     def _stream(self, items: Iterator[Item]) -> Iterator[tuple[Item, list[Parse]]]:
-        if self.require or self.forbid:
-            yield self._constrained(list(items))
-            return
-        if self.slow:  # parse what is there
+        if self.query.constrained:
+            items = iter(self._single(items))
+        if self.slow:
             for arrived in as_they_come(items, READ_AHEAD):
-                found = self.parser.stream([item.content for item in arrived], READ_AHEAD, **self.asked)
+                found = self.parser.stream([item.content for item in arrived], READ_AHEAD, **self._options)
                 yield from zip(arrived, found, strict=True)
             return
-        under_way: list[Item] = []
+        under_way: deque[Item] = deque()
 
         def contents() -> Iterator[Any]:
             for item in items:
                 under_way.append(item)
                 yield item.content
 
-        for parses in self.parser.stream(contents(), READ_AHEAD, **self.asked):
-            yield under_way.pop(0), parses
+        for parses in self.parser.stream(contents(), READ_AHEAD, **self._options):
+            if self.query.constrained and parses[0].error is not None:
+                raise ArcspanError(parses[0].error)
+            yield under_way.popleft(), parses
 
-    def _constrained(self, items: list[Item]) -> tuple[Item, list[Parse]]:
-        if len(items) != 1:
-            raise ArcspanError(f"--require and --forbid are about one sentence, but here are {len(items)}")
-        (item,) = items
-        (parses,) = self.parser.stream([item.content], require=self.require, forbid=self.forbid, **self.asked)
-        if parses[0].error is not None:
-            raise ArcspanError(parses[0].error)
-        return item, parses
+    def _single(self, items: Iterator[Item]) -> list[Item]:
+        found = list(items)
+        if len(found) != 1:
+            raise ArcspanError(f"--require and --forbid are about one sentence, but here are {len(found)}")
+        return found
 
     def _title(self, parse: Parse) -> str:
         """The rank and the probability of a parse, where they were asked for."""
         rank = "" if parse.rank is None else f"{parse.rank}. score {parse.score:.4f}"
-        if not self.confidence:
+        if not self.query.confidence:
             return rank
         sure = parse.confidence
         return f"{rank} probability {'unknown' if sure is None else f'{sure.sentence:.1%}'}".strip()
+
+    def _header(self) -> str:
+        """What stands before everything else: the names of columns."""
+        if self.form not in _DELIMITERS:
+            return ""
+        from arcspan.integrations.rows import rows_of
+
+        rank = ("rank",) if self.query.k else ()
+        return self._csv([("document", "sentence", *rank, *rows_of(self.table)[0])])
+
+    def _text(self, item: Item, parses: list[Parse]) -> str:
+        """What is to be written for a sentence."""
+        if self.form == "brackets":
+            return "".join(parse.brackets() + "\n" for parse in parses) + "\n" * bool(self.query.k)
+        if self.form in _DELIMITERS:
+            return self._csv(self._rows(item, parses))
+        write = {"conllu": self._conllu, "json": self._json}.get(self.form, self._drawn)
+        return "".join(write(item, parse) for parse in parses)
 
     def _drawn(self, item: Item, parse: Parse) -> str:
         title = self._title(parse)
         return (title and f"{title}\n") + parse.draw(colour=self.colour, layout=self.layout) + "\n\n"
 
-    def _brackets(self, item: Item, parse: Parse) -> str:
-        return parse.brackets() + "\n"
-
     def _conllu(self, item: Item, parse: Parse) -> str:
         text = parse.conllu(**self.columns)
-        return _with_given_lines(item.lines, text) if item.lines else text
+        if item.lines:
+            text = _with_given_lines(item.lines, text)
+        else:
+            first = "" if item.document is None else f" id = {item.document}"
+            place = f"{item.number}" if item.document is None else f"{item.document}-{item.number}"
+            text = (f"# newdoc{first}\n" if item.number == 1 else "") + f"# sent_id = {place}\n" + text
+        return _ranked(text, parse.rank or 1)
 
     def _json(self, item: Item, parse: Parse) -> str:
         found = parse.to_dict()
-        if self.confidence:
+        if self.query.confidence:
             sure = parse.confidence
             found["confidence"] = None if sure is None else sure.to_dict()
+        if item.document is not None:
+            found["document"] = item.document
         return json.dumps(found, ensure_ascii=False) + "\n"
 
+    def _rows(self, item: Item, parses: list[Parse]) -> Iterator[tuple[Any, ...]]:
+        from arcspan.integrations.rows import rows_of
 
-def write_items(parser: Parser, items: Iterator[Item], form: str, output: str) -> tuple[int, int]:
-    """Parse items into a file, whole or not at all; returns how many sentences, and how many of them failed."""
-    writing = Writing(parser, form)
-    writing.write(items, output)
-    return writing.sentences, writing.failures
+        for parse in parses:
+            rank = () if parse.rank is None else (parse.rank,)
+            for row in rows_of(self.table)[1](parse):
+                yield item.document or "", item.number, *rank, *row
+
+    def _csv(self, rows: Iterable[tuple[Any, ...]]) -> str:
+        file = io.StringIO()
+        csv.writer(file, delimiter=_DELIMITERS[self.form], lineterminator="\n").writerows(rows)
+        return file.getvalue()
+
+    def _put(self, content: str | bytes, output: str) -> None:
+        if isinstance(content, bytes):
+            from arcspan.files import atomic_write
+
+            if output == "-":
+                sys.stdout.buffer.write(content)
+            else:
+                with atomic_write(output, "wb") as file:
+                    file.write(content)
+            return
+        from arcspan.treebanks.streams import open_output
+
+        with open_output(output) as text:
+            text.write(content + "\n" * (output == "-"))
 
 
-def _by_sentence(parses: Iterable[Parse]) -> Iterator[list[Parse]]:
-    """The parses of each sentence: one, or its k best."""
-    found: list[Parse] = []
-    for parse in parses:
-        if found and parse.rank in (None, 1):
-            yield found
-            found = []
-        found.append(parse)
-    if found:
-        yield found
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def _ranked(text: str, rank: int) -> str:
@@ -266,22 +332,6 @@ def _with_given_lines(given: tuple[str, ...], text: str) -> str:
             name, _, *row, misc = next(rows).split("\t")
             found.append("\t".join([name, token.form, *row, misc if token.space_after else "SpaceAfter=No"]))
     return "\n".join(found) + "\n\n"
-
-
-def _put(content: str | bytes, output: str) -> None:
-    if isinstance(content, bytes):
-        from arcspan.files import atomic_write
-
-        if output == "-":
-            sys.stdout.buffer.write(content)
-        else:
-            with atomic_write(output, "wb") as file:
-                file.write(content)
-        return
-    from arcspan.treebanks.streams import open_output
-
-    with open_output(output) as text:
-        text.write(content + "\n" * (output == "-"))
 
 
 def _numbered(output: str, number: str) -> str:

@@ -1,11 +1,12 @@
-"""Parses as pandas tables: a row a word, or a row a constituent."""
+"""Parses as pandas tables: one row per word, or one row per constituent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 from arcspan.errors import ArcspanError
+from arcspan.integrations.rows import rows_of
 from arcspan.parser import Parse
 
 try:
@@ -13,56 +14,33 @@ try:
 except ImportError:
     raise ArcspanError("arcspan.integrations.pandas needs pandas: pip install pandas") from None
 
-WORDS = (
-    *("sentence", "position", "word", "lemma", "tag", "upos", "features"),
-    *("head", "head_word", "relation", "start", "end"),
-)
-CONSTITUENTS = ("sentence", "start", "end", "label", "depth", "parent", "head", "head_word", "text")
+_WHOLE_NUMBERS = ("head", "start", "end", "start_char", "end_char")  # that may be missing
 
 
 def to_dataframe(
-    parses: Parse | Iterable[Parse], table: Literal["words", "constituents"] = "words"
+    parses: Parse | Iterable[Parse | Iterable[Parse]], table: Literal["words", "constituents"] = "words"
 ) -> pd.DataFrame:
-    """One parse, or several, as a `pandas.DataFrame`. Sentences are counted from 0.
+    """One parse, several, or those of several texts (`parser.stream`), as a `pandas.DataFrame`.
+
+    Every row has `document`, the number of its text, and `sentence`, the number of its parse in it, both from 0.
 
     words         position (1..n), word, lemma, tag, upos, features, head (0 for the root), head_word, relation, and
                   the characters start..end of the text where the parse was made of text
     constituents  start and end (words start+1..end), label, depth and parent (the row of the constituent around
-                  it within the sentence; -1 at the top), head (the position of its head word), head_word, text;
-                  top-down, left to right, without the wrapper TOP
+                  it within the sentence; -1 at the top), head (the position of its head word), head_word, text, and
+                  the characters start_char..end_char; top-down, left to right, without the wrapper TOP
+
+    What a model of one layer does not predict is missing.
 
     >>> to_dataframe(parser("Logic plays a role."))[["word", "head_word", "relation"]]  # doctest: +SKIP
     """
-    if isinstance(parses, Parse):
-        parses = [parses]
-    if table == "words":
-        rows = [row for number, parse in enumerate(parses) for row in _words(number, parse)]
-        frame = pd.DataFrame(rows, columns=list(WORDS))
-        return frame.astype(dict.fromkeys(("start", "end"), "Int64"))
-    if table == "constituents":
-        rows = [row for number, parse in enumerate(parses) for row in _constituents(number, parse)]
-        return pd.DataFrame(rows, columns=list(CONSTITUENTS))
-    raise ArcspanError(f'table is "words" or "constituents", not {table!r}')
-
-
-def _words(number: int, parse: Parse) -> Iterable[tuple[Any, ...]]:
-    tree = parse.dependencies
-    offsets = parse.offsets or [(None, None)] * len(parse.words)
-    said = zip(parse.words, parse.lemmas, parse.tags, parse.upos, parse.features, strict=True)
-    attached = zip(tree.heads, tree.relations, offsets, strict=True)
-    for m, (own, (head, relation, place)) in enumerate(zip(said, attached, strict=True), 1):
-        yield number, m, *own, head, parse.words[head - 1] if head else "", relation, *place
-
-
-def _constituents(number: int, parse: Parse) -> Iterable[tuple[Any, ...]]:
-    heads = parse.dependencies.heads
-    around: list[tuple[int, int]] = []  # (row, end) of the constituents around the one at hand
-    for row, (i, j, label) in enumerate(parse.constituency.spans[1:]):
-        while around and around[-1][1] <= i:
-            around.pop()
-        # The one word whose head lies outside; of a SEP parser there may be several, then the first.
-        head = next(m for m in range(i + 1, j + 1) if not i < heads[m - 1] <= j)
-        parent = around[-1][0] if around else -1
-        words = parse.words[i:j]
-        yield number, i, j, label, len(around), parent, head, parse.words[head - 1], " ".join(words)
-        around.append((row, j))
+    columns, rows = rows_of(table)
+    found, single = [], 0
+    for number, one in enumerate([parses] if isinstance(parses, Parse) else parses):
+        if isinstance(one, Parse):
+            found += [(0, single, *row) for row in rows(one)]
+            single += 1
+        else:
+            found += [(number, k, *row) for k, parse in enumerate(one) for row in rows(parse)]
+    frame = pd.DataFrame(found, columns=["document", "sentence", *columns])
+    return frame.astype({name: "Int64" for name in _WHOLE_NUMBERS if name in columns})

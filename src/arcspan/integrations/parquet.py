@@ -1,4 +1,4 @@
-"""Parses as Arrow tables, and Parquet files in and out: one row a sentence.
+"""Parses as Arrow tables, and Parquet files in and out: one row per sentence.
 
 | column | what it holds |
 |---|---|
@@ -9,7 +9,8 @@
 | `constituents` | (start, end, label), top-down, without the wrapper; words start+1..end |
 | `brackets` | the constituency tree on one line |
 
-Every other column of the input is kept, its value repeated for each sentence of the row.
+What a model of one layer does not predict is null. Every other column of the input is kept, its value repeated for
+each sentence of the row.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
 from arcspan.errors import FileError, MissingExtraError
 from arcspan.files import atomic_write
@@ -52,6 +53,8 @@ SCHEMA = pa.schema(
         ("error", pa.string()),
     ]
 )
+Target = str | IO[bytes]
+"""A file's name, or an open file."""
 ROWS = 256  # of the input that are parsed together
 
 
@@ -69,14 +72,15 @@ def _record(parse: Parse) -> dict[str, Any]:
     found = parse.to_dict()
     offsets = found["offsets"]
     found["offsets"] = None if offsets is None else [{"start": start, "end": end} for start, end in offsets]
-    found["constituents"] = [
-        {"start": i, "end": j, "label": label} for i, j, label in parse.constituency.spans[1:]
-    ]
+    if found["constituents"] is not None:
+        found["constituents"] = [
+            {"start": i, "end": j, "label": label} for i, j, label in parse.constituency.spans[1:]
+        ]
     found.setdefault("error", None)
     return found
 
 
-def parse_column(parser: Parser, source: str, target: str, column: str = "text") -> tuple[int, int]:
+def parse_column(parser: Parser, source: str, target: Target, column: str = "text") -> tuple[int, int]:
     """Parse a column of a Parquet file, texts or lists of words, into another Parquet file.
 
     Returns how many sentences there are, and how many of them could not be parsed.
@@ -84,16 +88,17 @@ def parse_column(parser: Parser, source: str, target: str, column: str = "text")
     return _write(target, _parsed(parser, read_column(source, column)))
 
 
-def parse_contents(parser: Parser, contents: Iterable[Input], target: str) -> tuple[int, int]:
+def parse_contents(parser: Parser, contents: Iterable[Input], target: Target) -> tuple[int, int]:
     """Parse texts or lists of words into a Parquet file; each is a row. Returns what `parse_column` does."""
     source = iter(contents)
     chunks = iter(lambda: list(islice(source, ROWS)), [])
     return _write(target, _parsed(parser, ((chunk, None) for chunk in chunks)))
 
 
-def _write(target: str, tables: Iterable[Any]) -> tuple[int, int]:
+def _write(target: Target, tables: Iterable[Any]) -> tuple[int, int]:
     sentences = failures = 0
-    with atomic_write(target, "wb") as file, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(atomic_write(target, "wb")) if isinstance(target, str) else target
         writer = None
         for table in tables:
             writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))

@@ -1,8 +1,7 @@
-"""Corpora beyond one machine: Ray Data, one parser a worker, one shard a task.
+"""Corpora beyond one machine: Ray Data, one parser per worker, one file per task.
 
-A worker reads a shard, parses it and writes what it made, whole or not at all. When a worker dies, Ray starts
-another and gives it the same shard; since a parse does not depend on what is parsed beside it, the output is the
-same, byte for byte, as that of one process that reads the shards in turn.
+When a worker dies, Ray starts another and gives it the same task; since a parse does not depend on what is parsed
+beside it, the output is the same, byte for byte, as that of one process that works on the tasks in turn.
 
 `ParseBatches` is for pipelines of your own:
 
@@ -16,11 +15,10 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from arcspan.errors import ArcspanError, MissingExtraError
-from arcspan.integrations.shards import Done, Shard, Work, attempt
 from arcspan.parser import Parser
 
 try:
@@ -30,41 +28,40 @@ except ImportError:
     raise MissingExtraError("--engine ray", "ray") from None
 
 
+Work = Callable[[Parser, dict[str, Any]], dict[str, Any]]
+"""A parser and a task in, what came of it out; both are flat, for Arrow, in which no value may be None."""
+
+
 class _Worker:
-    """One parser, which works on the shards that it is given."""
+    """One parser, which works on the tasks that it is given."""
 
     def __init__(self, work: Work, options: dict[str, Any]) -> None:
         self.work = work
         self.parser = Parser(threads=1, **options)
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        done = attempt(self.work, self.parser, Shard(row["source"], row["target"]))
-        # An Arrow column of nothing but null has no type: "" is no error.
-        return {**row, "sentences": done.sentences, "failures": done.failures, "error": done.error or ""}
+    def __call__(self, task: dict[str, Any]) -> dict[str, Any]:
+        return self.work(self.parser, task)
 
 
-def run_shards(
-    work: Work, shards: Sequence[Shard], *, workers: int | None = None, **options: Any
-) -> Iterator[Done]:
-    """Have `work(parser, shard)` done for every shard, by `workers` processes with one thread each.
+def run_tasks(
+    work: Work, tasks: Sequence[dict[str, Any]], *, workers: int | None = None, **options: Any
+) -> Iterator[dict[str, Any]]:
+    """Have `work(parser, task)` done for every task, by `workers` processes with one thread each.
 
-    Results come as shards are finished, in no order. `options` are those of `Parser`. Ray connects to the
-    cluster that RAY_ADDRESS names, or starts one on this machine; `workers` is one a processor unless told.
+    Results come as tasks are finished, in no order. `options` are those of `Parser`. Ray connects to the cluster that
+    RAY_ADDRESS names, or starts one on this machine; `workers` is one per processor by default.
     """
-    if not shards:
+    if not tasks:
         return
     with cluster(workers):
         count = workers or int(ray.cluster_resources().get("CPU", 1))
-        rows = [{"source": shard.source, "target": shard.target} for shard in shards]
-        dataset = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+        dataset = ray.data.from_items(list(tasks), override_num_blocks=len(tasks)).map(
             _Worker,
             fn_constructor_args=(work, options),
             num_cpus=1,
-            compute=ray.data.ActorPoolStrategy(size=min(count, len(rows))),
+            compute=ray.data.ActorPoolStrategy(size=min(count, len(tasks))),
         )
-        for row in dataset.iter_rows():
-            shard = Shard(row["source"], row["target"])
-            yield Done(shard, row["sentences"], row["failures"], row["error"] or None)
+        yield from dataset.iter_rows()
 
 
 @contextlib.contextmanager
@@ -93,7 +90,7 @@ def cluster(workers: int | None = None) -> Iterator[None]:
 
 
 class ParseBatches:
-    """For `ray.data.Dataset.map_batches`: rows with a text (or words) in, one row a sentence out.
+    """For `ray.data.Dataset.map_batches`: rows with a text (or words) in, one row per sentence out.
 
     column    the column to parse; the others are dropped
     options   those of `Parser`

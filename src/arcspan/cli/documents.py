@@ -1,0 +1,247 @@
+"""`arcspan parse` on many files: one output per input in a folder, by one process or by several with Ray.
+
+All inputs go through one stream, so small files fill batches together. Each output stands in its place when it is
+complete, with a note (`arcspan.cli.resuming`); the same command again parses what is not there yet, or has changed.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from arcspan.cli.parse import STREAMED
+from arcspan.cli.progress import complain, note, progress
+from arcspan.cli.reading import Item, document_name, read_items
+from arcspan.cli.resuming import ResumableOutput, is_done, read_note, target
+from arcspan.cli.writing import Run, Writing
+from arcspan.errors import ArcspanError
+
+if TYPE_CHECKING:
+    from arcspan.parser import Parser
+
+SUFFIXES = {
+    **{"pretty": ".txt", "brackets": ".ptb", "conllu": ".conllu", "json": ".jsonl", "csv": ".csv"},
+    **{"tsv": ".tsv", "html": ".html", "parquet": ".parquet"},
+}
+
+
+class Document(NamedTuple):
+    """A file to read and its name in the corpus, without suffixes."""
+
+    source: str
+    name: str
+
+
+def find_documents(sources: Iterable[str]) -> list[Document]:
+    """The files that are named, that stand in folders (at any depth), or that fit patterns such as "corpus/*.txt".
+
+    Names are relative to the folder, or to where the pattern begins. Files in folders whose names begin with a dot or
+    an underscore are left alone.
+
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("b.txt", "a.txt.gz", "_SUCCESS"):
+    ...     (folder / name).touch()
+    >>> [document.name for document in find_documents([str(folder)])]
+    ['a', 'b']
+    """
+    found: dict[str, Document] = {}
+    for source in sources:
+        root, paths = _files(source)
+        if not paths:
+            raise ArcspanError(f"{source}: no file to parse there")
+        for path in sorted(paths):
+            place = path.relative_to(root)
+            shown = (place.parent / document_name(path)).as_posix()
+            if shown in found and not os.path.samefile(path, found[shown].source):
+                raise ArcspanError(f"{path} and {found[shown].source} would both be called {shown}")
+            found[shown] = Document(os.path.abspath(path), shown)
+    return list(found.values())
+
+
+def _files(source: str) -> tuple[Path, list[Path]]:
+    """The folder that names are relative to, and the files."""
+    path = Path(source)
+    if path.is_dir():
+        root, found = path, list(path.rglob("*"))
+    elif path.exists() or not glob.has_magic(source):
+        return path.parent, [path] if path.exists() else []
+    else:
+        fixed = list(path.parts[:-1])
+        while fixed and any(map(glob.has_magic, fixed)):
+            fixed.pop()
+        root, found = Path(*fixed), [Path(name) for name in glob.glob(source, recursive=True)]
+    hidden = (".", "_")
+    return root, [
+        one
+        for one in found
+        if one.is_file() and not any(part.startswith(hidden) for part in one.relative_to(root).parts)
+    ]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be made of every document; it goes to the workers of Ray as it is."""
+
+    form: str
+    kind: str | None
+    column: str
+    folder: str
+    settings: dict[str, Any]
+    options: dict[str, Any] = field(default_factory=dict)
+    replaced: bool = (
+        False  # whether whoever is killed is replaced, and must not be killed by the same file for ever
+    )
+
+    def output(self, document: Document) -> str:
+        """The file that is written for a document."""
+        return os.path.join(self.folder, document.name + SUFFIXES[self.form])
+
+    def is_done(self, document: Document) -> bool:
+        """Whether it is there already, made of the document as it is now."""
+        return is_done(self.output(document), self.settings, document.source)
+
+    def run(self, parser: Parser, documents: Iterable[Document]) -> Iterator[Run]:
+        """Parse documents; yields each when it is done, or with the error that ended it."""
+        writing = Writing(parser, self.form, **self.options)
+        if self.form in STREAMED:
+            yield from writing.write_runs(self._open(parser, one) for one in documents)
+            return
+        for document in documents:
+            run = self._open(parser, document)
+            try:
+                if run.output is not None:
+                    self._write_whole(parser, writing, run)
+                    run.output.finish()
+            except (ArcspanError, OSError) as error:
+                run.error = error
+                if run.output is not None:
+                    run.output.close()
+            yield run
+
+    def _open(self, parser: Parser, document: Document) -> Run:
+        """The sentences of a document and the output for them; an error where either cannot be."""
+        try:
+            path = self.output(document)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            before = read_note(target(path))
+            again = before is not None and not before.done and self.form in STREAMED
+            output = ResumableOutput(path, self.settings, resume=again, keep=True, source=document.source)
+            try:
+                if self.replaced:
+                    output.count_start()
+                return Run(self._items(parser, document), output, document.source)
+            except BaseException:
+                output.file.close()
+                raise
+        except (ArcspanError, OSError) as error:
+            failed = Run(iter(()), None, document.source)
+            failed.error = error
+            return failed
+
+    def _items(self, parser: Parser, document: Document) -> Iterator[Item]:
+        if not document.source.endswith(".parquet"):
+            yield from read_items(
+                document.source, self.kind, lambda: parser.segmenter, document=document.name
+            )[1]
+            return
+        from arcspan.integrations.parquet import read_column
+
+        contents = (one for rows, _ in read_column(document.source, self.column) for one in rows)
+        found = (one for row in contents for one in (parser.split(row) if isinstance(row, str) else [row]))
+        for number, sentence in enumerate(found, 1):
+            yield Item(sentence, document=document.name, number=number)
+
+    def _write_whole(self, parser: Parser, writing: Writing, run: Run) -> None:
+        """Write an output that cannot grow sentence by sentence."""
+        assert run.output is not None
+        if self.form == "html":
+            run.output.file.write(writing.page(run.items).encode("utf-8", "replace"))
+            return
+        from arcspan.integrations.parquet import parse_column, parse_contents
+
+        if run.source.endswith(".parquet"):
+            found = parse_column(parser, run.source, run.output.file, self.column)
+        else:
+            found = parse_contents(parser, (item.content for item in run.items), run.output.file)
+        writing.sentences += found[0]
+        run.failures = found[1]
+
+
+class Outcome(NamedTuple):
+    """How a document went."""
+
+    source: str
+    failures: int
+    error: str = ""  # why it is not there
+
+    @classmethod
+    def of(cls, run: Run) -> Outcome:
+        """What is left of a run that ended."""
+        error = run.error
+        message = "" if error is None else str(error)
+        if isinstance(error, OSError):
+            message = f"{error.filename or run.source}: {error.strerror}"
+        return cls(run.source, run.failures, message)
+
+
+def parse_documents(parser: Parser, task: Task, documents: Sequence[Document], **ray: Any) -> int:
+    """Parse all documents that are not done yet, with the options of Ray where there are any; the exit code."""
+    if os.path.exists(task.folder) and not os.path.isdir(task.folder):
+        raise ArcspanError(f"{task.folder}: is a file; many files are written to a folder")
+    left = [document for document in documents if not task.is_done(document)]
+    os.makedirs(task.folder, exist_ok=True)
+    if len(left) < len(documents):
+        note(f"{len(documents) - len(left)} of {len(documents)} files are done already")
+    outcomes = _with_ray(task, left, ray) if ray else map(Outcome.of, task.run(parser, left))
+    failures = wrong = 0
+    with progress(len(left), unit="file") as bar:
+        for outcome in outcomes:
+            bar.update(1)
+            failures += outcome.failures
+            if outcome.error:
+                wrong += 1
+                complain(click.style("error: ", fg="red") + outcome.error)
+    note(f"files: {len(left) - wrong} parsed" + (f", {wrong} not" if wrong else ""))
+    if failures:
+        note(f"sentences that could not be parsed: {failures}")
+    return 2 if wrong else 1 if failures else 0
+
+
+def _with_ray(task: Task, documents: Sequence[Document], options: dict[str, Any]) -> Iterator[Outcome]:
+    from arcspan.integrations.ray import run_tasks
+
+    tasks = [document._asdict() for document in documents]
+    for found in run_tasks(_Work(task), tasks, **options):
+        yield Outcome(**found)
+
+
+class _Work:
+    """What a worker of Ray does with a document."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    def __call__(self, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
+        (run,) = self.task.run(parser, [Document(**document)])
+        return Outcome.of(run)._asdict()
+
+
+def joined(
+    documents: Sequence[Document], kind: str | None, parser: Parser, errors: list[str]
+) -> Iterator[Item]:
+    """The sentences of all documents, for one output; a document that cannot be read is added to the errors."""
+    for document in documents:
+        try:
+            yield from read_items(document.source, kind, lambda: parser.segmenter, document=document.name)[1]
+        except (ArcspanError, OSError) as error:
+            failed = Run(iter(()), None, document.source)
+            failed.error = error
+            errors.append(Outcome.of(failed).error)
+            complain(click.style("error: ", fg="red") + errors[-1])

@@ -1,0 +1,60 @@
+"""Parses as rows of tables, for spreadsheets, R and pandas: a row per word, or a row per constituent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from arcspan.errors import ArcspanError
+from arcspan.parser import Parse
+
+Row = tuple[Any, ...]
+
+WORDS = (
+    *("position", "word", "lemma", "tag", "upos", "features"),
+    *("head", "head_word", "relation", "start", "end"),
+)
+CONSTITUENTS = (
+    *("start", "end", "label", "depth", "parent", "head", "head_word", "text"),
+    *("start_char", "end_char"),
+)
+
+
+def word_rows(parse: Parse) -> Iterator[Row]:
+    """The `WORDS` of a parse; None where the model has no such layer, or the parse was not made of text."""
+    n = len(parse.words)
+    nothing = (None,) * n
+    has_arcs = "dependency" in parse.layers
+    heads, relations = (parse.heads, parse.relations) if has_arcs else (nothing, nothing)
+    head_words = [parse.words[head - 1] if head else None if head is None else "" for head in heads]
+    names = parse.words, parse.lemmas, parse.tags, parse.upos, parse.features
+    offsets = parse.offsets or [(None, None)] * n
+    for m, (*own, place) in enumerate(zip(*names, heads, head_words, relations, offsets, strict=True), 1):
+        yield m, *own, *place
+
+
+def constituent_rows(parse: Parse) -> Iterator[Row]:
+    """The `CONSTITUENTS` of a parse, top-down, without the wrapper TOP; none where the model has no such layer."""
+    if "constituency" not in parse.layers:
+        return
+    heads = parse.heads if "dependency" in parse.layers else None
+    around: list[tuple[int, int]] = []  # (row, end) of the constituents around the one at hand
+    for row, (i, j, label) in enumerate(parse.constituency.spans[1:]):
+        while around and around[-1][1] <= i:
+            around.pop()
+        # The one word whose head lies outside; of a SEP parser there may be several, then the first.
+        head = heads and next(m for m in range(i + 1, j + 1) if not i < heads[m - 1] <= j)
+        parent = around[-1][0] if around else -1
+        place = (parse.offsets[i][0], parse.offsets[j - 1][1]) if parse.offsets else (None, None)
+        text = " ".join(parse.words[i:j])
+        yield i, j, label, len(around), parent, head, head and parse.words[head - 1], text, *place
+        around.append((row, j))
+
+
+def rows_of(table: str) -> tuple[tuple[str, ...], Callable[[Parse], Iterator[Row]]]:
+    """The columns of a table, "words" or "constituents", and what makes its rows of a parse."""
+    if table == "words":
+        return WORDS, word_rows
+    if table == "constituents":
+        return CONSTITUENTS, constituent_rows
+    raise ArcspanError(f'table is "words" or "constituents", not {table!r}')

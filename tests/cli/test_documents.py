@@ -1,0 +1,213 @@
+"""Many files at once: one output for each, or all in one; what is done is not done again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import arcspan
+from arcspan.cli import run
+from arcspan.cli.documents import find_documents
+from arcspan.cli.resuming import STARTS, ResumableOutput
+from arcspan.errors import ArcspanError
+from arcspan.parser import Parser
+from arcspan.treebanks import read_conllu, read_pairs
+
+Parse = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def parse(toy_bundle: Path, capsys: pytest.CaptureFixture[str]) -> Parse:
+    def call(*args: object) -> tuple[int, str, str]:
+        code = run(["parse", "--model", str(toy_bundle), *map(str, args)])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "01_prose.txt").write_text("Ada sees Kurt. Every dog plays.\n\nKurt plays.\n")
+    (folder / "02 bad.txt").write_bytes(b"Ada plays.\n\n\xff\n")
+    (folder / "03_empty.txt").write_text("\n")
+    (folder / "deep" / "04.txt").write_text("Ada plays.\n")
+    (folder / "_notes.txt").write_text("Kurt.\n")
+    return folder
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+
+
+def names(*sources: Path | str) -> list[str]:
+    return [document.name for document in find_documents(map(str, sources))]
+
+
+def test_files_folders_and_patterns_name_the_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(
+        tmp_path, "b.txt", "a.b.txt.gz", "deep/er/c d.txt", "deep/d.md", "_SUCCESS", ".hidden", "_tmp/e.txt"
+    )
+    assert names(tmp_path) == ["a.b", "b", "deep/d", "deep/er/c_d"]
+    assert names(tmp_path / "b.txt", tmp_path / "deep" / "d.md", tmp_path / "b.txt") == ["b", "d"]
+    assert names(f"{tmp_path}/**/*.txt") == ["b", "deep/er/c_d"]
+    monkeypatch.chdir(tmp_path)
+    assert names("*.txt") == ["b"]
+    for source in ("none.txt", "*.none", "_tmp/none"):
+        with pytest.raises(ArcspanError, match="no file"):
+            names(source)
+    touch(tmp_path, "deep/b.txt")
+    with pytest.raises(ArcspanError, match="both be called b"):
+        names("b.txt", "deep/b.txt")
+
+
+def test_each_file_gets_its_output_and_a_bad_one_is_named_while_the_rest_goes_on(
+    parse: Parse, corpus: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    code, _, error = parse(corpus, "-o", out, "-f", "conllu")
+    assert code == 2 and "02 bad.txt:3: byte 0xff" in error and "files: 3 parsed, 1 not" in error
+    found = [path.relative_to(out).as_posix() for path in out.rglob("*.conllu")]
+    assert sorted(found) == ["01_prose.conllu", "03_empty.conllu", "deep/04.conllu"]
+    sentences = list(read_conllu(out / "01_prose.conllu"))
+    assert sentences[0].comments[0] == "# newdoc id = 01_prose"
+    assert [one.sent_id for one in sentences] == ["01_prose-1", "01_prose-2", "01_prose-3"]
+    (one,) = read_conllu(out / "deep/04.conllu")
+    assert one.sent_id == "deep/04-1"
+    assert (out / "03_empty.conllu").read_text() == ""
+
+
+def test_what_is_done_is_not_done_again_until_its_source_changes(
+    parse: Parse, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, bad = tmp_path / "out", corpus / "02 bad.txt"
+    call = (corpus, "-o", out, "-f", "brackets")
+    parse(*call)
+    before = {path: path.stat() for path in out.rglob("*.ptb")}
+    bad.write_text("Ada plays.\n")
+    code, _, error = parse(*call)
+    assert code == 0 and error == "3 of 4 files are done already\nfiles: 1 parsed\n"
+    assert all(path.stat() == stat for path, stat in before.items())
+    bad.write_text("Ada plays. Kurt plays.\n")
+    (out / "01_prose.ptb").unlink()
+    assert parse(*call)[2] == "2 of 4 files are done already\nfiles: 2 parsed\n"
+    assert len((out / "02_bad.ptb").read_text().splitlines()) == 2
+    code, _, error = parse(*call, "-k", 2)
+    assert code == 2 and "other settings (k)" in error
+    (out / ".arcspan" / "01_prose.ptb.json").unlink()
+    code, _, error = parse(*call)
+    assert code == 2 and "01_prose.ptb: exists, but no note" in error
+
+
+def test_an_interrupted_run_continues_in_the_middle_of_a_file(
+    parse: Parse, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (corpus / "02 bad.txt").write_text("Ada plays.\n" * 30)
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert parse(corpus, "-o", whole)[0] == 0
+    calls = iter(range(15))
+    conllu = arcspan.Parse.conllu
+
+    def stop(self: arcspan.Parse) -> str:
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return conllu(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(arcspan.Parse, "conllu", stop)
+        assert parse(corpus, "-o", out)[0] == 1
+    assert (out / ".arcspan" / "02_bad.conllu.part").exists()
+    code, _, error = parse(corpus, "-o", out)
+    assert code == 0 and "1 of 4 files are done already" in error
+    for path in whole.rglob("*.conllu"):
+        assert (out / path.relative_to(whole)).read_bytes() == path.read_bytes()
+    assert not list(out.rglob("*.part"))
+
+
+def test_a_file_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "a.ptb"
+    for _ in range(STARTS):
+        output = ResumableOutput(path, {}, resume=(tmp_path / ".arcspan/a.ptb.json").exists(), keep=True)
+        output.count_start()
+        output.file.close()  # as a kill does
+    output = ResumableOutput(path, {}, resume=True, keep=True)
+    with pytest.raises(ArcspanError, match="3 runs were killed at the same place"):
+        output.count_start()
+    output.close()
+    assert not (tmp_path / ".arcspan").exists()
+
+
+def test_several_files_go_into_one_output(parse: Parse, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "all.jsonl"
+    code, _, error = parse(
+        corpus / "01_prose.txt", corpus / "02 bad.txt", corpus / "deep" / "04.txt", "-o", out
+    )
+    assert code == 2 and "02 bad.txt:3" in error
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [one["document"] for one in found] == ["01_prose"] * 3 + ["02_bad", "04"]
+    code, shown, _ = parse(corpus / "01_prose.txt", corpus / "deep" / "04.txt", "-f", "conllu")
+    ids = [line for line in shown.splitlines() if line.startswith(("# newdoc", "# sent_id"))]
+    assert code == 0 and ids == [
+        *("# newdoc id = 01_prose", "# sent_id = 01_prose-1", "# sent_id = 01_prose-2"),
+        *("# sent_id = 01_prose-3", "# newdoc id = 04", "# sent_id = 04-1"),
+    ]
+
+
+def test_words_and_constituents_are_tables_whose_offsets_lead_back_to_the_text(
+    parse: Parse, corpus: Path, tmp_path: Path
+) -> None:
+    source = corpus / "01_prose.txt"
+    text = source.read_text()
+    for form, delimiter in (("csv", ","), ("tsv", "\t")):
+        code, out, _ = parse(source, corpus / "deep" / "04.txt", "-f", form)
+        rows = list(csv.DictReader(io.StringIO(out), delimiter=delimiter))
+        own = [row for row in rows if row["document"] == "01_prose"]
+        assert code == 0 and len(own) < len(rows)
+        assert [text[int(row["start"]) : int(row["end"])] for row in own] == [row["word"] for row in own]
+        assert [row["sentence"] for row in own if row["head"] == "0"] == ["1", "2", "3"]
+    spans = tmp_path / "spans.csv"
+    assert parse(source, "--table", "constituents", "-o", spans)[0] == 0
+    rows = list(csv.DictReader(spans.open()))
+    assert {row["label"] for row in rows} >= {"S", "NP"}
+    for row in rows:
+        written = text[int(row["start_char"]) : int(row["end_char"])]
+        assert written.replace(".", "").split() == row["text"].replace(".", "").split()
+    assert parse(corpus / "03_empty.txt", "-o", tmp_path / "none.csv")[0] == 0
+    assert (tmp_path / "none.csv").read_text().startswith("document,sentence,position,word")
+
+
+def test_one_conllu_file_holds_both_trees(parse: Parse, tmp_path: Path, toy_bundle: Path) -> None:
+    out = tmp_path / "both.conllu"
+    assert parse("Ada sees Kurt. Every dog plays.", "-o", out, "--constituency")[0] == 0
+    pairs = list(read_pairs(str(out)))
+    expected = Parser(toy_bundle)("Ada sees Kurt. Every dog plays.")
+    assert [pair.constituency.spans for pair in pairs] == [one.constituency.spans for one in expected]
+    assert [pair.dependencies.heads for pair in pairs] == [one.heads for one in expected]
+    again = tmp_path / "again.conllu"
+    assert parse(out, "-o", again, "--constituency")[0] == 0
+    assert again.read_text() == out.read_text()
+
+
+def test_a_page_and_parquet_of_every_file(parse: Parse, corpus: Path, tmp_path: Path) -> None:
+    (corpus / "02 bad.txt").unlink()
+    out = tmp_path / "pages"
+    assert parse(corpus, "-o", out, "-f", "html")[0] == 0
+    assert "Ada" in (out / "deep" / "04.html").read_text()
+    pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (arcspan[ray])")
+    tables = tmp_path / "tables"
+    assert parse(corpus, "-o", tables, "-f", "parquet")[0] == 0
+    assert pq.read_table(tables / "01_prose.parquet").column("words").to_pylist()[2] == ["Kurt", "plays", "."]
+    assert os.listdir(tables / "deep" / ".arcspan") == ["04.parquet.json"]
+    code, _, error = parse(corpus, "-o", out, "-f", "svg")
+    assert code == 2 and "not svg" in error
