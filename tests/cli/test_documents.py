@@ -119,10 +119,10 @@ def test_an_interrupted_run_continues_in_the_middle_of_a_file(
     calls = iter(range(15))
     conllu = arcspan.Parse.conllu
 
-    def stop(self: arcspan.Parse) -> str:
+    def stop(self: arcspan.Parse, **columns: bool) -> str:
         if next(calls, None) is None:
             raise KeyboardInterrupt
-        return conllu(self)
+        return conllu(self, **columns)
 
     with monkeypatch.context() as patch:
         patch.setattr(arcspan.Parse, "conllu", stop)

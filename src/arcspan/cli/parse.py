@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import sys
@@ -188,11 +189,20 @@ def command(sources: tuple[str, ...], words: bool, is_text: bool, **given: Any) 
         **{name: given.pop(name) for name in Call.__dataclass_fields__ if name in given}, options=given
     )
     to_folder = call.engine == "ray" or os.path.isdir(call.output or "-")
-    if len(sources) < 2 and not os.path.isdir(sources[0] if sources else "-") and not to_folder:
-        return call.parse_one(sources[0] if sources else None, is_text)
-    if is_text:
-        raise click.UsageError("--text takes one text: put it in quotes")
-    return call.parse_many(sources)
+    if len(sources) > 1 or to_folder or (sources and not is_text and _stands_for_many(sources[0])):
+        if is_text:
+            raise click.UsageError("--text takes one text, in quotes, and no folder for its parses")
+        return call.parse_many(sources)
+    return call.parse_one(sources[0] if sources else None, is_text)
+
+
+def _stands_for_many(source: str) -> bool:
+    """Whether it is a folder, or a pattern that some files fit, for shells that leave patterns alone."""
+    if "\x00" in source or len(source) > 4096:
+        return False
+    if os.path.exists(source):
+        return os.path.isdir(source)
+    return glob.has_magic(source) and not re.search(r"\s", source) and bool(glob.glob(source, recursive=True))
 
 
 @dataclass(frozen=True)
