@@ -46,7 +46,7 @@ def steps(bundle: Path, treebanks: Path) -> list[Step]:
         command = [*arcspan, "train", str(HERE / f"{recipe}.toml"), "--resume", *options]
         return Step(name, command, output / "result.json")
 
-    export = [*arcspan, "export", "--precision", "int8"]
+    export = [*arcspan, "export", "--replace", "--precision", "int8"]
     silver = [str(treebanks / "amalgum/train.conllu.xz"), str(teacher), "--every", "6", "--first", "1"]
     segmenter = ["--segmenter", str(ROOT / "studies/segmenter/english.toml"), "--set", f"output={run}"]
     free = [str(RUNS / f"gum-free.{kind}") for kind in ("ptb", "conllu")]

@@ -94,7 +94,7 @@ def fine_tune(
         "training": training,
     }
     train(config_from_dict(config), resume=True, bars=False)
-    before, after = arcspan.load(model), arcspan.load(export(folder / "run", folder / "bundle"))
+    before, after = arcspan.load(model), arcspan.load(export(folder / "run", folder / "bundle", replace=True))
     rest = gold[TRAIN + CHOOSE :]
     elsewhere = list(read_pairs(treebanks / "gum" / "dev.ptb.xz", treebanks / "gum" / "dev.conllu.xz"))[::5]
     old = next(iter(before.styles))

@@ -101,7 +101,7 @@ def _entropies(gold: list[Any], folder: Path) -> list[tuple[float, ...]]:
     if not kept.exists():
         bundle = folder / "bundle"
         if not bundle.exists():
-            export(folder / "run", bundle)
+            export(folder / "run", bundle, replace=True)
         parses = arcspan.load(bundle).pipe((tree.words for tree in gold), confidence=True)
         # A sentence too long for probabilities is not asked about.
         found = [one.confidence.entropies if one.confidence else (0.0,) * len(one) for one in parses]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from arcspan.errors import BundleError
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 
 
-def make_inputs(**options: object) -> PieceInputs:
+def make_inputs(**options: Any) -> PieceInputs:
     """A word-piece tokenizer that knows single lower-case letters, so a word has as many pieces as letters."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3}
@@ -41,7 +42,9 @@ def make_inputs(**options: object) -> PieceInputs:
             "vocab": vocabulary,
         },
     }
-    return PieceInputs(json.dumps(tokenizer), begin=2, end=3, padding=0, unknown=1, **options)  # type: ignore[arg-type]
+    tokenizer["normalizer"] = options.pop("normalizer", tokenizer["normalizer"])
+    numbers: dict[str, int] = {"begin": 2, "end": 3, "padding": 0, "unknown": 1}
+    return PieceInputs(json.dumps(tokenizer), **{**numbers, **options})
 
 
 def vectors(arrays: dict[str, np.ndarray]) -> np.ndarray:
@@ -141,3 +144,23 @@ def test_inputs_come_back_from_json_the_same() -> None:
     sentences = [["ab", "c"], ["Def"]]
     for name, array in inputs.batch(inputs.prepare(sentences)).items():
         assert np.array_equal(array, again.batch(again.prepare(sentences))[name])
+
+
+@pytest.mark.parametrize("name", ["begin", "end", "padding", "unknown"])
+def test_a_special_piece_that_the_tokenizer_does_not_have_is_refused(name: str) -> None:
+    """It ended in an error of onnxruntime, at the first sentence."""
+    with pytest.raises(BundleError, match=f"{name} = 1000000000 is not a token"):
+        make_inputs(**{name: 10**9})
+
+
+def test_a_tokenizer_that_lengthens_texts_without_bound_is_refused() -> None:
+    """A letter became a megabyte, a text all memory."""
+
+    def steps(*contents: str) -> dict[str, Any]:
+        made = [{"type": "Replace", "pattern": {"String": "a"}, "content": content} for content in contents]
+        return {"type": "Sequence", "normalizers": made}
+
+    assert make_inputs(normalizer=steps("aaa", "b" * 100)).prepare([["a"]])
+    for contents in (["a" * 1_000_000], ["a" * 40, "a" * 40]):
+        with pytest.raises(BundleError, match="times as long"):
+            make_inputs(normalizer=steps(*contents))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
 
+import onnx
 import pytest
 
 from arcspan.errors import BundleError
-from arcspan.runtime.bundle import MODELS, find_bundle, read_bundle, update_bundle
+from arcspan.runtime.bundle import MODELS, SEGMENTER, checksum, find_bundle, read_bundle, update_bundle
+from arcspan.runtime.loading import load_predictor
+from arcspan.segmenting import Segmenter
 
 
 def test_a_model_is_found_by_its_name_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,3 +85,32 @@ def test_a_bundle_that_cannot_be_moved_back_is_kept_aside(
         update_bundle(folder, {"name": "another"})
     (aside,) = tmp_path.glob(".bundle.*/bundle")
     assert read_bundle(aside)["name"] == "toy"
+
+
+def test_weights_outside_a_graph_are_refused(toy_bundle: Path, tmp_path: Path) -> None:
+    """Files that no checksum covers were read, those of a segmenter from the current folder."""
+    folder = shutil.copytree(toy_bundle, tmp_path / "bundle")
+    for name in (SEGMENTER[0], SEGMENTER[1]):
+        shutil.copy2(MODELS / "en" / name, folder / name)
+    for name in ("score.onnx", SEGMENTER[1]):
+        proto = onnx.load(str(folder / name))
+        onnx.save_model(
+            proto, str(folder / name), save_as_external_data=True, location="weights", size_threshold=0
+        )
+        sums = {
+            file.name: checksum(file)
+            for file in folder.iterdir()
+            if file.name not in ("checksums.json", "weights")
+        }
+        (folder / "checksums.json").write_text(json.dumps(sums))
+        with pytest.raises(BundleError, match=rf"{name}: its weights are in another file"):
+            load_predictor(folder) if name == "score.onnx" else Segmenter.load(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "checksums.json"])
+def test_a_configuration_without_an_end_is_refused(toy_bundle: Path, tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(toy_bundle, tmp_path / "bundle")
+    (folder / name).unlink()
+    (folder / name).symlink_to("/dev/zero")
+    with pytest.raises(BundleError, match=rf"{name}: missing"):
+        read_bundle(folder)

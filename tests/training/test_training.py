@@ -375,6 +375,8 @@ def test_a_bundle_scores_as_the_torch_model_does(tmp_path: Path, system: str) ->
     config = read_config(configure(tmp_path, pairs, model__system=system, training__epochs=2))
     train(config, say=lambda line: None, bars=False)
     bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32")
+    with pytest.raises(BundleError, match=r"a bundle is already here; .* \(--replace\)"):
+        export(tmp_path / "run", tmp_path / "bundle")
     description = read_bundle(bundle)
     assert description["system"] == system
     for component in description["components"]:

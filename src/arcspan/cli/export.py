@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 @click.option(
     "--style", help="Style in which the treebanks of --calibrate are parsed; default: the model's own."
 )
+@click.option("--replace", is_flag=True, help="Put the bundle in the place of one that is there.")
 def command(
     checkpoint: str,
     bundle: str,
     precision: str,
     name: str | None,
+    replace: bool,
     calibrate: tuple[tuple[str, str], ...],
     style: str | None,
 ) -> None:
@@ -56,7 +58,7 @@ def command(
 
     # Read first: a bundle that could not be fitted must not be left behind.
     dev = [pair for files in calibrate for pair in read_pairs(*files)]
-    export(checkpoint, bundle, precision=precision, name=name, say=note)
+    export(checkpoint, bundle, precision=precision, name=name, replace=replace, say=note)
     if calibrate:
         _fit(bundle, dev, style)
     note(f"wrote {bundle}")

@@ -13,6 +13,7 @@ Positions: 0 is the sentence's beginning (the artificial root of the d-tree), 1.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 from arcspan.errors import BundleError
 
 Arrays = dict[str, np.ndarray]
+MOST_GROWTH = 1_000  # times that a normalizer may lengthen a text
 CHARACTERS_PER_PIECE = 64  # at most
 
 # How a word is written, for encoders that lower-case everything: the classes of `shape`.
@@ -107,6 +109,11 @@ class PieceInputs:
         self.pooling, self.pieces_per_word = pooling, pieces_per_word
         with _failures("not a tokenizer"):
             self._tokenizer = Tokenizer.from_str(tokenizer)
+        if self._tokenizer.normalizer is not None:
+            _refuse_growth(json.loads(self._tokenizer.normalizer.__getstate__()))
+        for name in ("begin", "end", "padding", "unknown"):
+            if self._tokenizer.id_to_token(getattr(self, name)) is None:
+                raise BundleError(f"{name} = {getattr(self, name)} is not a token of the tokenizer")
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
@@ -307,6 +314,19 @@ class WordInputs:
                 characters[b, word, : len(spelling)] = spelling
             reverse[b, : n + 2] = np.arange(n + 1, -1, -1)
         return {"words": words, "characters": characters, "reverse": reverse}
+
+
+def _refuse_growth(normalizer: dict[str, Any]) -> None:
+    """BundleError where a normalizer's replacements could make a text over a thousand times as long."""
+    growth, rest = 1, [normalizer]
+    while rest:
+        step = rest.pop()
+        growth *= max(1, len(step.get("content", "")), len(step.get("prepend", "")))
+        rest += step.get("normalizers", ())
+    if growth > MOST_GROWTH:
+        raise BundleError(
+            f"the tokenizer makes texts up to {growth:,} times as long; {MOST_GROWTH:,} is the limit"
+        )
 
 
 def inputs_from_json(data: dict[str, Any], tokenizer: str | None = None) -> PieceInputs | WordInputs:

@@ -22,6 +22,7 @@ from arcspan.errors import BundleError, ConfigError
 from arcspan.files import dump
 from arcspan.runtime.schema import LEMMAS, check
 
+MOST_JSON = 1 << 28  # bytes of a configuration
 FORMAT = 2  # 1 had the lemmas of lemmas.json in config.json; both are read
 MODELS = Path(__file__).parents[1] / "models"  # inside the package
 SEGMENTER = ("segmenter.json", "segmenter.onnx")  # which a bundle may have
@@ -146,10 +147,12 @@ def checksum(path: Path) -> str:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():  # a device has no end
+        raise BundleError(f"{path}: missing: not a model bundle")
+    if path.stat().st_size > MOST_JSON:
+        raise BundleError(f"{path}: damaged: over {MOST_JSON:,} bytes")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BundleError(f"{path}: missing: not a model bundle") from None
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: damaged: {error}") from None
     if not isinstance(data, dict):

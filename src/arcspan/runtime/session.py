@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import ArcspanError, BundleError
-from arcspan.onnx import import_onnxruntime
+from arcspan.onnx import import_onnxruntime, refuse_external_weights
 from arcspan.prediction.inputs import Arrays
 from arcspan.prediction.outputs import NAMED_OUTPUTS, WORD_OUTPUTS, Inventories
 from arcspan.prediction.scores import Places, Scores
@@ -206,6 +206,7 @@ def _load(file: Path, providers: list[str]) -> Any:
     options.log_severity_level = 4
     # Every batch has its own shape: plans for shapes seen before would only pile up.
     options.enable_mem_pattern = False
+    refuse_external_weights(file.read_bytes(), file)
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=providers)
     except Exception as error:

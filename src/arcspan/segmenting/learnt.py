@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import BundleError, ConfigError
-from arcspan.onnx import import_onnxruntime
+from arcspan.onnx import import_onnxruntime, refuse_external_weights
 from arcspan.segmenting.base import BaseSegmenter
 from arcspan.segmenting.characters import shadow_of
 from arcspan.segmenting.expansion import Expansions
@@ -71,6 +71,7 @@ class Segmenter(BaseSegmenter):
             read(Settings, settings, others=True)
         except ConfigError as error:
             raise BundleError(f"{folder / SETTINGS}: damaged: {error}") from None
+        refuse_external_weights(graph, folder / GRAPH)
         try:
             return cls(graph, settings)
         except Exception as error:

@@ -127,9 +127,10 @@ def export(
     precision: str = "fp16",
     name: str | None = None,
     extra: dict[str, Any] | None = None,
+    replace: bool = False,
     say: Say = _nothing,
 ) -> Path:
-    """Write the best model of a training run as a bundle; an existing bundle is replaced only when all is done.
+    """Write the best model of a training run as a bundle; with `replace`, in the place of another one when all is done.
 
     `say` gets lines about what a fine-tuned model has from the one that it started from.
     """
@@ -140,6 +141,10 @@ def export(
         raise BundleError(f"{run}: no such folder: name the folder of a training run")
     if target.exists() and not (target / "config.json").is_file():
         raise BundleError(f"{target}: exists and is not a bundle; choose another place")
+    if target.exists() and not replace:
+        raise BundleError(
+            f"{target}: a bundle is already here; choose another place, or replace it (--replace)"
+        )
     parts = load_parts(run)
     _, inputs, description, state = next(iter(parts.values()))
     run_config = state["config"]
