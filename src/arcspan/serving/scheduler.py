@@ -1,14 +1,13 @@
-"""Which sentences are parsed next: those of all clients, in fair turns.
+"""The sentences of all clients, parsed in fair turns.
 
-A thread gives the parser a turn at a time and never waits for one to fill: while a turn is parsed, sentences
-gather for the next. Requests share the parser by the work that their sentences cost (self-clocked fair queueing,
-Golestani 1994), so that a request of one sentence is soon through, whoever sent a thousand before it. A search cannot
-be interrupted: so sentences that take long (very long ones, or many trees and pictures) have threads of their own,
-and nobody else waits for them. How sentences share a batch is the parser's business.
+A thread gives the parser one turn at a time: while a turn is parsed, sentences gather for the next, and no turn waits
+to be full. Requests share the parser by the cost of their sentences (self-clocked fair queueing, Golestani 1994), and
+no request has more than a share of a turn, so a request of one sentence does not wait for a thousand sent before it.
+A search cannot be interrupted, so sentences that take long (very long ones, many trees, pictures or constraints)
+have threads of their own. The parser decides which sentences share a batch.
 
-Everything that takes time is done here, a sentence at a time: parsing, probabilities, pictures, and the bytes of the
-answer. A request that nobody waits for any more, because its client left or its time is over, is dropped before its
-next sentence.
+All slow work is done here, one sentence at a time: parsing, probabilities, pictures, and the bytes of the answer.
+A request whose client has left, or whose time is over, is dropped before its next sentence.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import heapq
 import logging
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -33,6 +33,8 @@ log = logging.getLogger("arcspan.serving")
 
 LONG_TEXT = 10_000  # characters
 MOST_SEARCHES = 64  # for constraints that contradict each other
+SHARE = 0.4  # of a turn, for one request
+GATHER_SECONDS = 0.004
 LONG = 250.0  # sentences that cost this or more have a queue, and threads, of their own
 
 
@@ -78,7 +80,7 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether it is answered, or its client has left."""
         return self.future.done()
 
     def end(self, refusal: Refusal | None = None) -> None:
@@ -158,7 +160,7 @@ class Scheduler:
         return pool.submit(lambda: [self.parser.split(text, one_sentence=one_sentence) for text in texts])
 
     def submit(self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]) -> Future[list[bytes]]:
-        """Take a request; its future may be cancelled. Where too many wait, the one with most work is refused."""
+        """Queue a request; its future may be cancelled. Where too many wait, the one with the most work is refused."""
         job = Job(tasks, write)
         refused: Job | None = None
         with self._changed:
@@ -181,7 +183,7 @@ class Scheduler:
         return [job for queue in (self._short, self._long) for _, _, job in queue.jobs if not job.over]
 
     def give_up(self) -> None:
-        """Answer all that is left with a refusal: the server is stopping."""
+        """Refuse all requests that are left: the server is stopping."""
         with self._changed:
             jobs = list(self._jobs)
         for job in jobs:
@@ -216,26 +218,47 @@ class Scheduler:
             self._parse(turn)
             self.metrics.batch_seconds.observe(time.perf_counter() - begun)
             self.metrics.batch_sentences.observe(len(turn))
+            if queue is self._short:
+                self._gather(len({job for job, _ in turn if job.over}))
+
+    def _gather(self, answered: int) -> None:
+        """Give clients that were just answered a moment to send their next request: larger turns cost less."""
+        if answered > 1:
+            with self._changed:
+                self._changed.wait_for(
+                    lambda: len(self._short.jobs) >= answered or self._closing, GATHER_SECONDS
+                )
 
     def _next_turn(self, queue: Queue) -> list[Place]:
         """The next sentences in a queue, until the turn is full; [] when all is done for good."""
-        most = self.settings.batch_sentences if queue is self._short else 1
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: queue.jobs or (self._closing and not self._jobs))
-                turn: list[Place] = []
-                cost = 0.0
-                while queue.jobs and len(turn) < most and cost < self.settings.batch_words:
-                    job = queue.pop()
-                    if job.over:
-                        continue
-                    turn.append((job, job.next))
-                    cost += job.tasks[job.next].cost
-                    job.cost -= job.tasks[job.next].cost
-                    job.next += 1
-                    self._queue_next(job)
+                turn = self._fill(queue, self.settings.batch_sentences if queue is self._short else 1)
                 if turn or (self._closing and not self._jobs):
                     return turn
+
+    def _fill(self, queue: Queue, most: int) -> list[Place]:
+        """A turn: of one job no more than its share, so that others do not wait for a thousand sentences."""
+        turn: list[Place] = []
+        shares: defaultdict[Job, float] = defaultdict(float)
+        served: list[Job] = []
+        while queue.jobs and len(turn) < most and sum(shares.values()) < self.settings.batch_words:
+            job = queue.pop()
+            if job.over:
+                continue
+            cost = job.tasks[job.next].cost
+            turn.append((job, job.next))
+            shares[job] += cost
+            job.cost -= cost
+            job.next += 1
+            if shares[job] < SHARE * self.settings.batch_words:
+                self._queue_next(job)
+            else:
+                served.append(job)
+        for job in served:
+            self._queue_next(job)
+        return turn
 
     def _parse(self, turn: list[Place]) -> None:
         tasks = [job.tasks[position] for job, position in turn]

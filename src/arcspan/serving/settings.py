@@ -66,8 +66,10 @@ class Settings:
         "Seconds from SIGTERM to the end of the process; requests not done a second before it are answered 503.",
         least=0,
     )
-    batch_sentences: int = described(32, "Sentences that the parser is given at once.", least=1)
-    batch_words: int = described(400, "Words that the parser is given at once.", least=1)
+    batch_sentences: int = described(64, "Sentences that the parser is given at once.", least=1)
+    batch_words: int = described(
+        1_000, "Words that the parser is given at once; two fifths of them may be of one request.", least=1
+    )
     origins: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
 
