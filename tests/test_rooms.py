@@ -37,7 +37,7 @@ ALLOWED: dict[str, set[str]] = {
     "training": {
         *("trees", "treebanks", "evaluation", "decoding", "prediction", "segmenting", "neural", "runtime")
     },
-    "integrations": {"trees", "treebanks", "rendering", "parser", "parse"},
+    "integrations": {"trees", "syntax", "treebanks", "rendering", "parser", "parse"},
     "serving": {"trees", "treebanks", "rendering", "parser", "parse"},
 }
 # What every room stands on: no room of its own.

@@ -460,8 +460,11 @@ class Parse:
             for form, space in zip(forms, spaces, strict=True)
         ).rstrip(" ")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON; spans are (i, j, label) and cover words i+1..j."""
+    def to_dict(self, *, syntax: bool = False) -> dict[str, Any]:
+        """Everything as plain data, ready for JSON; spans are (i, j, label) and cover words i+1..j.
+
+        `syntax`: with clauses, coordinations and phrases, and their probabilities where `confidence` is known.
+        """
         found: dict[str, Any] = {
             "text": self.text if self.text is not None else " ".join(self.words),
             "words": list(self.words),
@@ -483,6 +486,11 @@ class Parse:
         if "constituency" in self.layers:
             found["constituents"] = [list(span) for span in self.constituency.spans]
             found["brackets"] = self.brackets()
+        if syntax:
+            known = isinstance(self.__dict__["_confidence"], Confidence)
+            found["syntax"] = (
+                self.syntax.to_dict(probabilities=known) if "dependency" in self.layers else None
+            )
         if self.rank is not None:
             found["rank"] = self.rank
         if self.error is not None:

@@ -11,6 +11,7 @@ from arcspan.integrations.pandas import to_dataframe
 from arcspan.parse import Parse
 from arcspan.parser import Parser
 from arcspan.trees import ConstituencyTree
+from tests.syntax.test_syntax import PAIRS
 
 TEXT = "Ada sees the tree. Kurt plays here."
 
@@ -54,6 +55,17 @@ def test_parent_and_depth_say_what_is_around(parser: Parser) -> None:
 def test_words_have_no_offsets_where_there_was_no_text(parser: Parser) -> None:
     frame = to_dataframe(parser.parse(["Ada", "sees", "Kurt"]))
     assert frame["start"].isna().all()
+
+
+def test_clauses_have_a_table() -> None:
+    c, d = PAIRS["I know that you lied ."]
+    frame = to_dataframe([Parse.from_trees(c, d)] * 2, "clauses")
+    assert frame["text"].tolist() == ["I know that you lied", "that you lied"] * 2
+    assert frame["parent"].tolist() == [-1, 0, -1, 0] and frame["verb"].tolist()[:2] == ["know", "lied"]
+    assert frame["kind"].tolist()[:2] == ["main", "complement"] and frame["subject"].tolist()[:2] == [
+        "I",
+        "you",
+    ]
 
 
 def test_no_parse_is_an_empty_table_with_its_columns() -> None:

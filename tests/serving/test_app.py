@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import threading
@@ -70,6 +71,17 @@ def test_the_k_best_come_in_order_and_differ(server: Running, parser: Parser) ->
     assert sentence["brackets"] == best.brackets()
     assert sentence["heads"] == list(best.dependencies.heads)
     assert "# rank = 1\n" in sentence["conllu"]
+
+
+def test_clauses_and_phrases_are_given_where_they_are_asked_for(server: Running) -> None:
+    text = "Ada sees the old tree and the dog."
+    (sentence,) = server.parse(text=text, syntax=True, confidence=True).json()["sentences"]
+    found = sentence["syntax"]
+    assert set(found) == {"clauses", "coordinations", "noun_phrases", "verb_groups"}
+    for phrase in itertools.chain(*found.values()):
+        assert text[phrase["start"] : phrase["end"]] == phrase["text"] and 0 <= phrase["probability"] <= 1
+    (plain,) = server.parse(text=text).json()["sentences"]
+    assert "syntax" not in plain
 
 
 def test_confidence_is_a_probability_for_every_span_and_arc(server: Running) -> None:

@@ -154,7 +154,7 @@ def test_phrases_point_into_the_text_and_have_probabilities() -> None:
     main, inner = found.clauses
     assert (main.text, main.start, main.end) == ("Running is healthy", 10, 28)
     assert inner.probability == pytest.approx(0.45) and main.probability == pytest.approx(0.7)
-    data = json.loads(json.dumps(found.to_dict()))
+    data = json.loads(json.dumps(found.to_dict(probabilities=True)))
     assert data["clauses"][1]["parent"] == [0, 3] and data["clauses"][1]["probability"] == pytest.approx(0.45)
     assert data["clauses"][0]["subject"] == {
         **{"text": "Running", "span": [0, 1], "head": 1, "start": 10, "end": 17},

@@ -18,7 +18,8 @@ _WHOLE_NUMBERS = ("head", "start", "end", "start_char", "end_char")  # that may 
 
 
 def to_dataframe(
-    parses: Parse | Iterable[Parse | Iterable[Parse]], table: Literal["words", "constituents"] = "words"
+    parses: Parse | Iterable[Parse | Iterable[Parse]],
+    table: Literal["words", "constituents", "clauses"] = "words",
 ) -> pd.DataFrame:
     """One parse, several, or those of several texts (`parser.stream`), as a `pandas.DataFrame`.
 
@@ -29,6 +30,9 @@ def to_dataframe(
     constituents  start and end (words start+1..end), label, depth and parent (the row of the constituent around
                   it within the sentence; -1 at the top), head (the position of its head word), head_word, text, and
                   the characters start_char..end_char; top-down, left to right, without the wrapper TOP
+    clauses       start and end as above, kind, finite, verb, subject and objects as texts (objects with " / " between
+                  them), parent (the row of the clause around it within the sentence; -1 for main clauses), text, and
+                  the characters start_char..end_char
 
     What a model of one layer does not predict is missing.
 

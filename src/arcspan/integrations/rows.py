@@ -1,4 +1,4 @@
-"""Parses as rows of tables, for spreadsheets, R and pandas: a row per word, or a row per constituent."""
+"""Parses as rows of tables, for spreadsheets, R and pandas: a row per word, constituent or clause."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ WORDS = (
 )
 CONSTITUENTS = (
     *("start", "end", "label", "depth", "parent", "head", "head_word", "text"),
+    *("start_char", "end_char"),
+)
+CLAUSES = (
+    *("start", "end", "kind", "finite", "verb", "subject", "objects", "parent", "text"),
     *("start_char", "end_char"),
 )
 
@@ -51,10 +55,23 @@ def constituent_rows(parse: Parse) -> Iterator[Row]:
         around.append((row, j))
 
 
+def clause_rows(parse: Parse) -> Iterator[Row]:
+    """The `CLAUSES` of a parse; none where the model has no dependencies."""
+    found = parse.clauses if "dependency" in parse.layers else []
+    rows = {id(clause): row for row, clause in enumerate(found)}
+    for clause in found:
+        subject = "" if clause.subject is None else clause.subject.text
+        objects = " / ".join(phrase.text for phrase in clause.objects)
+        said = clause.kind, clause.finite, clause.verb.text, subject, objects
+        yield *clause.span, *said, rows.get(id(clause.parent), -1), clause.text, clause.start, clause.end
+
+
 def rows_of(table: str) -> tuple[tuple[str, ...], Callable[[Parse], Iterator[Row]]]:
-    """The columns of a table, "words" or "constituents", and what makes its rows of a parse."""
+    """The columns of a table, "words", "constituents" or "clauses", and what makes its rows of a parse."""
     if table == "words":
         return WORDS, word_rows
     if table == "constituents":
         return CONSTITUENTS, constituent_rows
-    raise ArcspanError(f'table is "words" or "constituents", not {table!r}')
+    if table == "clauses":
+        return CLAUSES, clause_rows
+    raise ArcspanError(f'table is "words", "constituents" or "clauses", not {table!r}')

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import ArcspanError, MissingExtraError
-from arcspan.integrations.noun_chunks import noun_chunks
+from arcspan.integrations import spacy_syntax
 from arcspan.parser import Parse, Parser
 from arcspan.trees import ConstituencyTree
 
@@ -100,7 +100,7 @@ def make_component(
 ) -> ArcspanComponent:
     """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
     if dependencies:
-        nlp.vocab.get_noun_chunks = noun_chunks
+        nlp.vocab.get_noun_chunks = spacy_syntax.noun_chunks
     return ArcspanComponent(
         name,
         model=model,
@@ -367,6 +367,8 @@ def set_extensions() -> None:
         Span.set_extension(name, getter=getter, force=True)
         Token.set_extension(name, getter=_of_token(getter), force=True)
     Token.set_extension("parse_string", getter=_of_token(parse_string), force=True)
+    for holder in (Doc, Span):
+        spacy_syntax.set_extensions(holder, constituency)
 
 
 def _of_token(getter: Callable[[Span], Any]) -> Callable[[Token], Any]:
@@ -448,6 +450,15 @@ def children(span: Span) -> list[Span]:
         found.append(place.span(at, end))
         at = end
     return found
+
+
+def constituency(sentence: Span) -> ConstituencyTree | None:
+    """The constituency tree of a sentence, over its words; None where there is none."""
+    for _, data in _trees(sentence.doc, sentence.start, sentence.end):
+        words = ["_".join(token.text.split()) for token in sentence if _is_word(token)]
+        if len(words) == len(data["words"]) and words:
+            return ConstituencyTree(words, data["tags"], [(0, len(words), "TOP"), *map(tuple, data["spans"])])
+    return None
 
 
 def parse_string(span: Span) -> str:

@@ -48,6 +48,9 @@ class ParseRequest(BaseModel):
     )
     k: int = Field(1, ge=1, description="How many of the best trees to give for each sentence.")
     confidence: bool = Field(False, description="Whether to give the probability of every span and arc.")
+    syntax: bool = Field(
+        False, description="Whether to give clauses, coordinations, noun phrases and verb groups."
+    )
     style: str | None = Field(
         None, description="Whose conventions to follow, of those that /health names; null for the default."
     )
@@ -167,6 +170,10 @@ class TreesAnswer(BaseModel):
     score: float | None = Field(description="In the model's own unit.")
     rank: int | None = Field(None, description="1 for the best trees, 2 for the second best, where k > 1.")
     confidence: Confidences | None = Field(None, description="Where it was asked for and the model knows it.")
+    syntax: dict[str, list[dict[str, Any]]] | None = Field(
+        None,
+        description="Where it was asked for: clauses, coordinations, noun_phrases, verb_groups, with their spans.",
+    )
     svg: dict[str, str] | None = Field(None, description="The pictures that were asked for, by layout.")
 
 
@@ -298,10 +305,13 @@ def _svg(parse: Parse, request: ParseRequest, layout: Layout, sure: Confidence |
 
 
 def _trees(parse: Parse, request: ParseRequest, short: bool) -> dict[str, Any]:
-    found = {**parse.to_dict(), "conllu": parse.conllu() if "dependency" in parse.layers else None}
+    sure = _sure(parse, request, short)  # before what follows, which gives probabilities where they are known
+    found = {
+        **parse.to_dict(syntax=request.syntax),
+        "conllu": parse.conllu() if "dependency" in parse.layers else None,
+    }
     if not math.isfinite(parse.score):
         found["score"] = None  # JSON has no name for it
-    sure = _sure(parse, request, short)
     if request.confidence:
         found["confidence"] = None if sure is None else sure.to_dict()
     if request.svg:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -80,11 +81,12 @@ class Syntax(Sentence):
             waiting += self.with_relation(m, "conj")
         return sorted(m for m in found if m != position)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """All of it as plain data, ready for JSON; spans (i, j) cover the words i+1..j."""
-        return {
-            "clauses": [clause.to_dict() for clause in self.clauses],
-            "coordinations": [joined.to_dict() for joined in self.coordinations],
-            "noun_phrases": [phrase.to_dict() for phrase in self.noun_phrases("all")],
-            "verb_groups": [verb.to_dict() for verb in self.verb_groups],
+        found: dict[str, Sequence[Phrase]] = {
+            "clauses": self.clauses,
+            "coordinations": self.coordinations,
+            "noun_phrases": self.noun_phrases("all"),
+            "verb_groups": self.verb_groups,
         }
+        return {name: [one.to_dict(probabilities=probabilities) for one in of] for name, of in found.items()}

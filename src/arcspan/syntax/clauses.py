@@ -99,11 +99,11 @@ class VerbGroup(Phrase):
         progressive = (s.tags[last] == "VBG" or s.words[last].lower().endswith("ing")) and bool(before)
         return " ".join(["perfect"] * perfect + ["progressive"] * progressive) or "simple"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         names = ("form", "tense", "aspect", "voice", "polarity", "modal")
         return {
-            **super().to_dict(),
+            **super().to_dict(probabilities=probabilities),
             "words": list(self.words),
             **{name: getattr(self, name) for name in names},
         }
@@ -130,15 +130,15 @@ class Clause(Phrase):
     def _arcs(self) -> Iterable[int]:
         return {self.position, self.verb.position}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON; the parent by its span."""
         return {
             "kind": self.kind,
             "finite": self.finite,
-            **super().to_dict(),
-            "verb": self.verb.to_dict(),
-            "subject": self.subject and self.subject.to_dict(),
-            "objects": [phrase.to_dict() for phrase in self.objects],
+            **super().to_dict(probabilities=probabilities),
+            "verb": self.verb.to_dict(probabilities=probabilities),
+            "subject": self.subject and self.subject.to_dict(probabilities=probabilities),
+            "objects": [phrase.to_dict(probabilities=probabilities) for phrase in self.objects],
             "parent": None if self.parent is None else list(self.parent.span),
         }
 

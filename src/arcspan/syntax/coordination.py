@@ -57,14 +57,14 @@ class Coordination(Phrase):
     def _arcs(self) -> Iterable[int]:
         return [conjunct.position for conjunct in self.conjuncts[1:]]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         return {
             "kind": self.kind,
-            **super().to_dict(),
-            "conjuncts": [conjunct.to_dict() for conjunct in self.conjuncts],
+            **super().to_dict(probabilities=probabilities),
+            "conjuncts": [conjunct.to_dict(probabilities=probabilities) for conjunct in self.conjuncts],
             "coordinators": list(self._joining),
-            "shared": [phrase.to_dict() for phrase in self.shared],
+            "shared": [phrase.to_dict(probabilities=probabilities) for phrase in self.shared],
         }
 
 

@@ -35,10 +35,14 @@ class Match(Phrase):
         self.label, self.word = label, word
         self.names: dict[str, Match] = {}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        names = {name: match.to_dict() for name, match in self.names.items()}
-        return {"label": self.label, **super().to_dict(), **({"names": names} if names else {})}
+        names = {name: match.to_dict(probabilities=probabilities) for name, match in self.names.items()}
+        return {
+            "label": self.label,
+            **super().to_dict(probabilities=probabilities),
+            **({"names": names} if names else {}),
+        }
 
     def __repr__(self) -> str:
         return f"Match({self.label}, {self.text!r})"

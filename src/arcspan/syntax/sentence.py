@@ -268,12 +268,12 @@ class Phrase:
             return None
         return float(min(sure.arcs[m - 1] * sure.relations[m - 1] for m in self._arcs()))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         found: dict[str, Any] = {"text": self.text, "span": list(self.span), "head": self.position}
         if self.start is not None:
             found |= {"start": self.start, "end": self.end}
-        if self.probability is not None:
+        if probabilities:
             found["probability"] = self.probability
         return found
 

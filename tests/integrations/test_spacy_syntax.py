@@ -1,4 +1,4 @@
-"""Noun chunks of Docs with Universal Dependencies."""
+"""Noun chunks, clauses and coordinations of Docs with Universal Dependencies."""
 
 from __future__ import annotations
 
@@ -53,3 +53,18 @@ def test_chunks_do_not_overlap_and_survive_the_way_through_bytes(nlp: Language) 
     (again,) = DocBin(docs=[doc]).get_docs(nlp.vocab)
     assert chunks(again) == chunks(doc)
     assert next(chunk.text for chunk in doc[:6].noun_chunks) == "The old astronomer"
+
+
+def test_clauses_and_coordinations_have_the_tokens_of_the_doc(nlp: Language) -> None:
+    doc = nlp("It rained.  The old men and women who lived here bought and sold cars.")
+    rained, bought, lived, sold = doc._.clauses
+    assert (lived.kind, lived.subject.head, lived.text) == ("relative", doc[9], "who lived here")
+    assert sold.subject.tokens == list(doc[4:12]) and [o.text for o in sold.objects] == ["cars"]
+    assert doc.text[bought.start : bought.end] == bought.text
+    assert [c.coordinator.i for c in doc._.coordinations] == [7, 13]
+    assert [phrase.text for phrase in doc._.noun_phrases("maximal")][1:] == [
+        "The old men and women who lived here",
+        "cars",
+    ]
+    sentence = next(iter(doc.sents))
+    assert [verb.text for verb in sentence._.verb_groups] == ["rained"] and rained.parent is None
