@@ -9,9 +9,8 @@ import math
 import random
 import shutil
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,11 +139,10 @@ def attempt(folder: Path) -> str:
     return "harmless"
 
 
-def run(seed: int, seconds: float) -> Counter[str]:
+def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
     rng, counts = random.Random(seed), Counter[str]()
-    end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as work:
-        while time.monotonic() < end or not counts:
+        for _ in rounds:
             folder = Path(work) / "bundle"
             shutil.copytree(rng.choice(BUNDLES), folder)
             if rng.random() < 0.3:
@@ -159,5 +157,5 @@ def run(seed: int, seconds: float) -> Counter[str]:
     return counts
 
 
-def test_damaged_bundles_for_some_seconds() -> None:
-    assert sum(run(seed=1, seconds=3).values())
+def test_damaged_bundles_are_read_or_refused() -> None:
+    assert sum(run(seed=1, rounds=range(60)).values())

@@ -7,10 +7,9 @@ import functools
 import io
 import random
 import tempfile
-import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from arcspan.cli import run as command_line
@@ -131,11 +130,11 @@ def attempt(rng: random.Random, folder: Path) -> str:
     return "scored"
 
 
-def run(seed: int, seconds: float) -> Counter[str]:
-    """Score damaged files for so long, and count what happened."""
-    rng, counts, end = random.Random(seed), Counter[str](), time.monotonic() + seconds
+def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
+    """Score damaged files and count what happened."""
+    rng, counts = random.Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() < end:
+        for _ in rounds:
             counts[f"pairs of damaged files {attempt(rng, Path(folder))}"] += 1
     return counts
 

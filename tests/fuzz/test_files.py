@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import random
 import tempfile
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
 
@@ -134,11 +133,11 @@ def attempt(rng: random.Random, folder: Path) -> str:
     return rng.choice((attempt_treebank, attempt_treebank, attempt_rules, attempt_words))(rng, folder)
 
 
-def run(seed: int, seconds: float) -> Counter[str]:
-    """Read damaged files for so long, and count what happened."""
-    rng, counts, end = random.Random(seed), Counter[str](), time.monotonic() + seconds
+def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
+    """Read damaged files and count what happened."""
+    rng, counts = random.Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        while time.monotonic() < end:
+        for _ in rounds:
             state = rng.getstate()
             try:
                 counts[attempt(rng, Path(folder))] += 1

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from arcspan.neural.settings import EncoderSettings
+from arcspan.prediction.inputs import SHAPES
 
 
 class Encoder(nn.Module):
@@ -26,9 +27,6 @@ class Encoder(nn.Module):
 
     size: int
     input_names: tuple[str, ...]
-
-
-SHAPE_CLASSES = 9
 
 
 class ScalarMix(nn.Module):
@@ -82,7 +80,7 @@ class PretrainedEncoder(Encoder):
         self.size = int(config.hidden_size)
         self.layers = max(1, min(settings.layers, int(config.num_hidden_layers)))
         self.mix = ScalarMix(self.layers) if self.layers > 1 else None
-        self.shapes = nn.Embedding(SHAPE_CLASSES, self._embedding_size()) if settings.shapes else None
+        self.shapes = nn.Embedding(len(SHAPES), self._embedding_size()) if settings.shapes else None
         if self.shapes is not None:
             nn.init.zeros_(self.shapes.weight)
         self.dropout = nn.Dropout(settings.dropout)
