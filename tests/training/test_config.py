@@ -46,7 +46,10 @@ def made(**changes: Any) -> Config:
         ),
         ({"data__train": [{"style": "x"}]}, r"data\.train\[0\] needs brackets or conll, or both"),
         ({"data__dev": [{}]}, r"data\.dev\[0\] needs brackets or conll, or both"),
-        ({"data__train": [{"brackets": "a", "only": {"genre": ["x"]}}]}, "told by the comments of conll"),
+        (
+            {"data__train": [{"brackets": "a", "only": {"genre": ["x"]}}]},
+            "the comments of conll identify documents",
+        ),
         ({"data__train": [{**PAIR, "weigth": 1}]}, r"did you mean data\.train\[0\]\.weight\?"),
         ({"data__train": [{**PAIR, "only": 3}]}, r"data\.train\[0\]\.only should be a table, not 3"),
         ({"data__train": ["a.ptb"]}, r'data\.train\[0\] should be a table, not "a\.ptb"'),

@@ -18,6 +18,7 @@ from arcspan.errors import ConfigError
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.settings import as_toml, described, read
 
+AUGMENTS = ("final", "initial", "exchange", "bare", "lower", "upper")  # forms of `training.augmentation`
 _RECIPES = Path(__file__).parent / "recipes"
 SEGMENTER = "segmenter"  # the folder of a run that its segmenter is kept in
 
@@ -49,6 +50,13 @@ class Source:
         {}, 'leave documents out by a comment: {genre = ["essay"]}, or a list in a file "@FILE"'
     )
     only: dict[str, Any] = described({}, "keep only these documents")
+    augment: dict[str, float] = described(
+        {},
+        "train: add this share of its sentences once more in another form: final, initial, bare (without the last, "
+        "the first or any punctuation), exchange (of the last), lower, upper",
+        least=0,
+        most=1,
+    )
 
     @property
     def name(self) -> str:
@@ -301,10 +309,13 @@ def _check_parser(config: Config, where: str) -> None:
         for place, source in enumerate(getattr(config.data, name)):
             if not source.brackets and not source.conll:
                 raise ConfigError(f"{where}: data.{name}[{place}] needs brackets or conll, or both")
-            if (source.without or source.only) and not source.conll:
+            if unknown := source.augment.keys() - AUGMENTS:
+                known = ", ".join(AUGMENTS)
                 raise ConfigError(
-                    f"{where}: data.{name}[{place}]: documents are told by the comments of conll"
+                    f"{where}: data.{name}[{place}].augment: no form {min(unknown)!r}; known: {known}"
                 )
+            if (source.without or source.only) and not source.conll:
+                raise ConfigError(f"{where}: data.{name}[{place}]: the comments of conll identify documents")
 
 
 _FILES = ("brackets", "conll", "rewrite")

@@ -17,6 +17,7 @@ from arcspan.errors import ConfigError, FileError, ScoreError
 from arcspan.neural.losses import IGNORE
 from arcspan.prediction.lemmas import edit_of
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, WORD_OUTPUTS, Inventories, Style
+from arcspan.training.augmentation import augmented
 from arcspan.training.config import DataSettings, Source
 from arcspan.treebanks import DocumentFilter, Pair, ReadingReport, read_pairs
 from arcspan.treebanks.rewriting import read_rules, rewrite
@@ -73,6 +74,7 @@ class Intake:
     empty: int = 0
     incompatible: int = 0
     one_layer: int = 0
+    augmented: int = 0
     fate: str = "dropped"
     reasons: Counter[str] = field(default_factory=Counter)
     digests: dict[str, str] = field(default_factory=dict)  # by file, of the trees as they were read
@@ -86,6 +88,7 @@ class Intake:
             why = ", ".join(f"{kind} {times:,}" for kind, times in self.reasons.most_common(3))
             parts.append(f"{self.incompatible:,} incompatible {self.fate} ({why})")
         for count, text in (
+            (self.augmented, "added in other forms"),
             (self.too_long, "too long, left out"),
             (self.mismatched, "mismatched, left out"),
             (self.empty, "empty, left out"),
@@ -231,17 +234,7 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
             intake.empty += not n
             intake.too_long += bool(n)
             continue
-        sentence, kind = make_sentence(
-            f"{Path(source.brackets or source.conll).name} sentence {place + 1}",
-            pair,
-            binarization=data.binarization,
-            incompatible=data.incompatible,
-            missing=data.missing,
-            style=source.styles,
-            weight=source.weight,
-            tags=source.tags,
-            some_spans=source.partial in ("spans", "both"),
-        )
+        sentence, kind = _make(source, data, place, pair)
         if kind is not None:
             intake.incompatible += 1
             intake.reasons[kind] += 1
@@ -252,6 +245,25 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
         intake.sentences += 1
         intake.words += n
         yield from itertools.repeat(sentence, source.repeat)
+        for form in augmented(pair, source.augment, f"{source.name} {place}"):
+            other, kind = _make(source, data, place, form)
+            if kind is None or data.incompatible != "drop":
+                intake.augmented += 1
+                yield other
+
+
+def _make(source: Source, data: DataSettings, place: int, pair: Pair) -> tuple[Sentence, str | None]:
+    return make_sentence(
+        f"{Path(source.brackets or source.conll).name} sentence {place + 1}",
+        pair,
+        binarization=data.binarization,
+        incompatible=data.incompatible,
+        missing=data.missing,
+        style=source.styles,
+        weight=source.weight,
+        tags=source.tags,
+        some_spans=source.partial in ("spans", "both"),
+    )
 
 
 class GoldSentence(NamedTuple):
