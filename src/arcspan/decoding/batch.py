@@ -26,6 +26,9 @@ DONE, NAN, FORBIDDEN, HUGE, _, NO_MEMORY = range(6)
 _WORTH_A_THREAD = 4_000_000.0
 
 
+_FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
+
+
 class Decoded(NamedTuple):
     """The best structure of every sentence of a batch.
 
@@ -54,6 +57,8 @@ def as_scores(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def check_count(value: Any, name: str) -> None:
     """Refuse what is not a whole number of at least 1."""
+    if type(value) is int and value >= 1:
+        return
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
         raise ScoreError(f"{name} must be a whole number of at least 1, not {value!r}")
 
@@ -69,9 +74,10 @@ def check_lengths(lengths: ArrayLike, shape: tuple[int, ...], name: str) -> NDAr
         raise ScoreError(
             f"{name} must have the shape [B, n+1, n+1] with B = {found.shape[0]}, not {list(shape)}"
         )
-    if any(not 0 <= n < max(shape[1], 1) for n in found.tolist()):
+    numbers = found.tolist()
+    if numbers and not 0 <= min(numbers) <= max(numbers) < max(shape[1], 1):
         raise ScoreError(f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}")
-    return np.array(found, np.int64)
+    return as_array(found, _INT64)
 
 
 def check_joint(
@@ -87,7 +93,7 @@ def check_joint(
 
 def as_array(scores: NDArray[Any], kind: Any) -> NDArray[Any]:
     """The array itself where it is of that type, C-ordered and writeable, as kernels want it, else a copy."""
-    if scores.dtype == kind and scores.flags.carray:
+    if (scores.dtype is kind or scores.dtype == kind) and scores.flags.carray:
         return scores
     with np.errstate(over="ignore"):
         return np.array(scores, kind, order="C")
@@ -129,16 +135,11 @@ def search(
     name: str, scores: Sequence[NDArray[Any] | None], sizes: NDArray[np.int64], threads: int | None
 ) -> Decoded:
     """The best trees by the kernel of that name, from its scores as arrays of any type: [B, n+1, n+1], headed last."""
-    found, status = call(
-        name + "_best_float", [_fitting(part, np.float32) for part in scores], sizes, threads
-    )
+    fitting = [None if part is None else as_array(part, _FLOAT32) for part in scores]
+    found, status = call(name + "_best_float", fitting, sizes, threads)
     if status is not None:
         complain(status, lambda b: _search_again(name, scores, found, b, int(sizes[b])))
     return found
-
-
-def _fitting(part: NDArray[Any] | None, kind: Any) -> NDArray[Any] | None:
-    return None if part is None else as_array(part, kind)
 
 
 def call(
@@ -146,38 +147,38 @@ def call(
 ) -> tuple[Decoded, NDArray[np.int64] | None]:
     """The best trees by a kernel, from scores of its type; also what it says of the sentences, if any is not done."""
     count, size, _ = scores[0].shape  # type: ignore[union-attr]
-    inputs: list[Any] = [None if part is None else pointer(part) for part in scores]
-    if name.startswith("eisner_satta"):
-        inputs.append(int(scores[2] is not None and scores[2].ndim == 3))
-    heads = rows = spans = None
+    heads = rows = spans = order = status = None
     if not name.startswith("cky"):
-        heads = np.zeros((count, size), np.int64)
+        heads = np.zeros((count, size), _INT64)
     if not name.startswith("eisner_best"):
-        rows, spans = _span_rows(sizes, 2 if heads is None else 3)
-    values, status = np.zeros(count), np.empty(count, np.int64)
-    outputs = [None if part is None else pointer(part) for part in (heads, rows)]
-    order, threads = plan(sizes, 3 if len(scores) == 1 else 5 if name == "naive" else 4, threads)
-    failed = kernel(name)(
-        *inputs,
-        pointer(sizes),
-        *outputs,
-        pointer(values),
-        pointer(status),
-        None if order is None else pointer(order),
-        count,
-        size,
-        threads,
-    )
+        rows, spans = _span_rows(sizes.tolist(), 2 if heads is None else 3)
+    if count == 1:
+        if threads is not None:
+            check_count(threads, "threads")
+        threads = 1
+    else:
+        status = np.empty(count, _INT64)
+        order, threads = plan(sizes, 3 if len(scores) == 1 else 5 if name == "naive" else 4, threads)
+    values = np.zeros(count)
+    pointers = [
+        None if array is None else pointer(array)
+        for array in (*scores, sizes, heads, rows, values, status, order)
+    ]
+    if name.startswith("eisner_satta"):
+        pointers.insert(3, int(scores[2] is not None and scores[2].ndim == 3))
+    failed = kernel(name)(*pointers, count, size, threads)
+    if failed and status is None:
+        status = np.array([failed])
     return Decoded(heads, spans, values), status if failed else None
 
 
-def _span_rows(lengths: NDArray[np.int64], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+def _span_rows(lengths: list[int], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """One array for the spans of the whole batch, and each sentence's part of it."""
-    if len(lengths) == 1 and lengths[0]:
-        rows = np.empty((2 * int(lengths[0]) - 1, columns), np.int64)
+    if len(lengths) == 1:
+        rows = np.empty((max(2 * lengths[0] - 1, 0), columns), _INT64)
         return rows, [rows]
-    ends = list(itertools.accumulate((max(2 * n - 1, 0) for n in lengths.tolist()), initial=0))
-    rows = np.empty((ends[-1], columns), np.int64)
+    ends = list(itertools.accumulate((max(2 * n - 1, 0) for n in lengths), initial=0))
+    rows = np.empty((ends[-1], columns), _INT64)
     return rows, [rows[a:b] for a, b in itertools.pairwise(ends)]
 
 

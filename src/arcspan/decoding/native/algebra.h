@@ -188,6 +188,12 @@ INLINED double total(lanes value) {
     return ((all[0] + all[1]) + (all[2] + all[3])) + ((all[4] + all[5]) + (all[6] + all[7]));
 }
 
+/* The greater, lane by lane. */
+INLINED lanes maximum(lanes a, lanes b) {
+    for (int p = 0; p < PARTS; p++) a.part[p] = GREATER(a.part[p], b.part[p]);
+    return a;
+}
+
 /* The values where `sign` is above zero, zero elsewhere. */
 INLINED lanes where_positive(lanes sign, lanes value) {
     for (int p = 0; p < PARTS; p++) value.part[p] = chosen(sign.part[p] > 0.0, value.part[p], (vector){0});
@@ -240,13 +246,13 @@ static int choose(number *values, int count, const double **random) {
     int found = -1;
     (void)random;
     for (int k = 0; k < count; k++) {
-        if (values[k] > best) {
-            best = values[k];
-            found = k;
-        }
+        const bool above = values[k] > best; /* no branch: it would be guessed wrong too often */
+        best = above ? values[k] : best;
+        found = above ? k : found;
     }
     return found;
 }
+#endif
 
 /* Marks the lanes where value is NaN or not below limit. */
 INLINED marks mark_unless_below(marks marked, lanes value, lanes limit) {
@@ -261,4 +267,3 @@ INLINED bool any_between(marks marked, int first, int low, int high) {
     for (int lane = 0; lane < LANES; lane++) found |= first + lane >= low && first + lane < high ? all[lane] : 0;
     return found != 0;
 }
-#endif

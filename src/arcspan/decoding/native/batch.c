@@ -89,11 +89,14 @@ static result CALLED work(void *argument) {
 int run_batch(batch *batch) {
     thread others[64];
     int started = 0;
+    int64_t alone;
+    if (!batch->status) batch->status = &alone;
     memset(batch->status, 0, (size_t)batch->count * sizeof *batch->status);
     atomic_init(&batch->next, 0);
     while (started < batch->threads - 1 && started < 64 && start(&others[started], work, batch)) started++;
     work(batch);
     while (started > 0) join(others[--started]);
+    if (batch->status == &alone) return (int)alone;
     int failed = 0;
     for (int b = 0; b < batch->count; b++) failed += batch->status[b] != DONE;
     return failed;

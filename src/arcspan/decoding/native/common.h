@@ -83,7 +83,8 @@ typedef struct batch {
     atomic_int next;
 } batch;
 
-/* Computes every sentence in up to batch->threads threads; returns how many were not DONE. */
+/* Computes every sentence in up to batch->threads threads; returns how many were not DONE. A batch of one needs no status:
+   what there is to say of its sentence is returned. */
 int run_batch(batch *batch);
 
 /* A block of memory, kept from call to call where it is small: asking the system takes longer than a short sentence. */

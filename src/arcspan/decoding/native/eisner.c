@@ -22,12 +22,13 @@ ends at a time: every operand lies along a row. */
 #define eisner_sentence NAME(eisner_sentence)
 #endif
 
-/* Four charts, (i, j) at i * stride + j; rows are padded so that lanes may run over their end. */
+/* Four charts, (i, j) at i * stride + j. Rows are whole lanes, and j begins where lanes do: the values for j < i in the
+   lanes of i - 1 and i are NOTHING, as are those of arcs for j = i. */
 typedef struct {
     number *right, *left, *arc_right, *arc_left;
 } halves;
 
-static inline place eisner_stride(int n) { return n + 1 + LANES; }
+static inline place eisner_stride(int n) { return (place)LANES * (n / LANES + 1); }
 
 static inline halves reserve_halves(room *room, int n) {
     number *part[4];
@@ -39,26 +40,29 @@ static inline halves reserve_halves(room *room, int n) {
    arc_right[i, j] holds what is known of `both`. */
 static inline void eisner_inside(const number *arc, place size, int n, number word, halves x) {
     const place stride = eisner_stride(n);
+    for (int e = 0; e <= n; e += LANES) store(x.left + (n + 1) * stride + e, splat(NOTHING));
     for (int i = n; i >= 1; i--) {
         number *right = x.right + i * stride, *left = x.left + i * stride;
         number *arc_right = x.arc_right + i * stride, *arc_left = x.arc_left + i * stride;
-        right[i] = left[i] = UNIT;
-        for (int e = i + 1; e <= n; e += LANES) {
+        for (int e = (i - 1) & -LANES; e <= n; e += LANES) {
             store(right + e, splat(NOTHING));
             store(left + e, splat(NOTHING));
+            store(arc_left + e, splat(NOTHING));
             /* k = i: i alone, and a left half tree of the words after it. */
-            store(arc_right + e, load(left + stride + e));
+            store(arc_right + e, e >= (i & -LANES) ? load(left + stride + e) : splat(NOTHING));
         }
+        right[i] = left[i] = UNIT;
         for (int j = i + 1; j <= n; j++) {
             const number both = joined(arc_right[j], word);
             arc_right[j] = joined(both, arc[j * size + i]);
             arc_left[j] = joined(both, arc[i * size + j]);
             /* The half trees in which j is the last modifier of i, and i the last one of j. */
-            right[j] = either(right[j], arc_right[j]);
             left[j] = either(left[j], arc_left[j]);
-            const lanes tree_right = splat(right[j]), tree_left = splat(left[j]), made = splat(arc_right[j]);
+            const lanes tree_right = splat(either(right[j], arc_right[j])), made = splat(arc_right[j]);
+            const lanes tree_left = splat(left[j]);
             const place at = j * stride;
-            for (int e = j + 1; e <= n; e += LANES) {
+            /* right[j, j] is there: k = j is among what is pushed into right[i, j]. Row n + 1 is empty. */
+            for (int e = j & -LANES; e <= n; e += LANES) {
                 store(arc_right + e, combine(load(arc_right + e), tree_right, load(x.left + at + stride + e)));
                 store(right + e, combine(load(right + e), made, load(x.right + at + e)));
                 store(left + e, combine(load(left + e), tree_left, load(x.arc_left + at + e)));

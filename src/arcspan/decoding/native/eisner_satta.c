@@ -118,9 +118,9 @@ INLINED void finish(const chart *c, int i, int first, int j, const bool second) 
 }
 
 /* Write the hooked values of (i, j) in one block; lanes inside the span, in the block of i, stay as they are. */
-INLINED void store_hooked(const chart *c, int i, int j, int block, lanes value, const bool second) {
+INLINED void store_hooked(const chart *c, int i, int j, int block, lanes value, const number *scores) {
     number *here = c->x + block * c->plane + row_of(c, i) + (place)LANES * j;
-    if (second) value = extend(value, load(seconds_of(c, i, j) + LANES * block));
+    if (scores) value = extend(value, load(scores + LANES * block));
     if (block < j / LANES) value = between(LANES * block, i + 1, c->n + 1, load(here), value);
     store(here, value);
 }
@@ -133,6 +133,8 @@ INLINED void hook(const chart *c, int i, int first, int last, const bool second)
     const int one = smaller_int(first + 1, last), two = smaller_int(first + 2, last);
     const number *p_inner = c->inner, *q_inner = p_inner + (one - first) * stride;
     const number *r_inner = p_inner + (two - first) * stride, *s_inner = p_inner + (last - first) * stride;
+    const number *p_scores = second ? seconds_of(c, i, first) : NULL, *q_scores = second ? seconds_of(c, i, one) : NULL;
+    const number *r_scores = second ? seconds_of(c, i, two) : NULL, *s_scores = second ? seconds_of(c, i, last) : NULL;
     /* Blocks with a word at or before i, then blocks with a word after the tile. */
     const int before = i > 0 ? smaller_int(i / LANES + 1, own) : 0;
     for (int block = before ? 0 : own + 1; block < c->blocks; block = block + 1 == before ? own + 1 : block + 1) {
@@ -145,10 +147,10 @@ INLINED void hook(const chart *c, int i, int first, int last, const bool second)
             r = combine(r, arc, splat(r_inner[m]));
             s = combine(s, arc, splat(s_inner[m]));
         }
-        store_hooked(c, i, first, block, p, second);
-        store_hooked(c, i, one, block, q, second);
-        store_hooked(c, i, two, block, r, second);
-        store_hooked(c, i, last, block, s, second);
+        store_hooked(c, i, first, block, p, p_scores);
+        store_hooked(c, i, one, block, q, q_scores);
+        store_hooked(c, i, two, block, r, r_scores);
+        store_hooked(c, i, last, block, s, s_scores);
     }
 }
 
@@ -230,15 +232,18 @@ static inline bool trace(const chart *c, const number *root, place step, const d
 #if ALGEBRA == BEST_FLOAT || ALGEBRA == BEST_DOUBLE
 /* attach[m, h] = s_d(m, h), rows padded to whole blocks; whether all are below the limit. */
 static bool copy_arcs(const chart *c, const number *arc, number limit) {
-    const size_t bytes = (size_t)(c->n + 1) * sizeof(number), padded = (size_t)c->stride * sizeof(number);
+    const number *end = arc + c->size * c->size;
     marks bad = {0};
     for (int m = 1; m <= c->n; m++) {
+        const number *from = arc + m * c->size;
         number *row = c->attach + m * c->stride;
-        memcpy(row, arc + m * c->size, bytes);
-        memset(row + c->n + 1, 0, padded - bytes);
-        row[m] = 0;
-        for (int block = 0; block < c->blocks; block++)
-            bad = mark_unless_below(bad, load(row + LANES * block), splat(limit));
+        if (end - from < c->stride) from = memcpy(row, from, (size_t)(c->n + 1) * sizeof(number));
+        for (int h = 0; h < c->stride; h += LANES) {
+            lanes value = between(h, m, m + 1, splat(0), load(from + h));
+            value = between(h, 0, c->n + 1, value, splat(0));
+            bad = mark_unless_below(bad, value, splat(limit));
+            store(row + h, value);
+        }
     }
     return !any_between(bad, 0, 0, LANES);
 }

@@ -189,7 +189,8 @@ static double log_joint(const scores *s, const chart *c, double *g, double *best
             double everything = 0.0;
             for (int h = i + 1; h <= j; h++) everything += *cell(&marginal, i, j, h);
             out->spans[i * size + j] = everything;
-            for (int h = 1; h <= n && out->parts; h++) set_part(out, i, j, h, *cell(&marginal, i, j, h));
+            for (int h = 1; h <= n; h++) buffer[h] = *cell(&marginal, i, j, h);
+            if (out->parts) set_parts(out, i, j, n, buffer);
             weigh_splits(c, i, j, best, sum);
             for (int k = i + 1; k < j; k++) {
                 for (int h = i + 1; h <= j; h++) {
@@ -217,7 +218,7 @@ static int log_sentence(const sums_work *work, const scores *s, const marginals 
         room.used = 0;
         if (joint) c = new_chart(&room, n, false);
         x = reserve_halves(&room, joint ? 0 : n), g = reserve_halves(&room, joint ? 0 : n);
-        square = reserve(&room, n * cky_stride(n), sizeof(double));
+        square = reserve(&room, (n + 1) * cky_stride(n), sizeof(double));
         other = reserve(&room, joint ? c.plane * c.blocks : n * cky_stride(n), sizeof(double));
         for (int row = 0; row < 4; row++) rows[row] = reserve(&room, n + 1 + LANES, sizeof(double));
         stack = reserve(&room, 6 * (n + 1), sizeof(int));

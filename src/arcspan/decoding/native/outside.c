@@ -17,6 +17,7 @@ typedef struct {
     double *hooked;  /* [j * stride + h], of one row i: the outside values for h outside */
     double *inner;   /* [j * stride + m], of one row i: x for m inside */
     double *sums;    /* [m * stride + h]: the marginals of arcs, but for their own scores */
+    double *part;    /* [stride] */
 } outside_chart;
 
 static outside_chart new_outside(room *room, const chart *c) {
@@ -27,6 +28,7 @@ static outside_chart new_outside(room *room, const chart *c) {
     o.hooked = reserve(room, (c->n + 1) * c->stride, sizeof(double));
     o.inner = reserve(room, (c->n + 1) * c->stride, sizeof(double));
     o.sums = reserve(room, c->stride * c->stride, sizeof(double));
+    o.part = reserve(room, c->stride, sizeof(double));
     return o;
 }
 
@@ -125,6 +127,17 @@ static void unhook_own(const outside_chart *o, int i, int first, int j, int last
             value = combine(value, load(arcs + h * c.stride), splat(hooked[h]));
         add_inside(o, i, first, j, block, value);
     }
+}
+
+/* Inside times outside: the marginals of the headed and hooked spans (i, j, h). */
+static void multiply_parts(const outside_chart *o, int i, int first, int j, const marginals *out) {
+    const chart c = o->c;
+    for (int block = 0; block < c.blocks; block++) {
+        const lanes x = load(c.x + block * c.plane + row_of(&c, i) + LANES * j);
+        const lanes value = where_positive(x, load(o->outs + (j - first) * c.stride + LANES * block));
+        store(o->part + LANES * block, extend(x, value));
+    }
+    set_parts(out, i, j, c.n, o->part);
 }
 
 /* Finish the span (i, j): g for its parts, and its marginal. */
@@ -236,10 +249,7 @@ static int outside(const outside_chart *o, const double *root, const marginals *
             unhook(o, i, first, last);
             for (int j = last; j >= first; j--) {
                 unhook_own(o, i, first, j, last);
-                for (int h = 1; h <= n && out->parts; h++) {
-                    const double x = *cell(&c, i, j, h);
-                    set_part(out, i, j, h, x > 0.0 ? x * o->outs[(j - first) * stride + h] : 0.0);
-                }
+                if (out->parts) multiply_parts(o, i, first, j, out);
                 everything += out->spans[i * size + j] = settle(o, i, first, j);
             }
         }

@@ -71,12 +71,15 @@ typedef struct {
     bool wide, packed;
 } marginals;
 
-static inline void set_part(const marginals *out, int i, int j, int h, double value) {
-    const place at = row_number(out->packed, out->size, i, j) * out->size + h;
+/* The marginals of (i, j, h) for the words h = 1..n, from row[h]. */
+static inline void set_parts(const marginals *out, int i, int j, int n, const double *row) {
+    const place at = row_number(out->packed, out->size, i, j) * out->size;
+    double *wide = (double *)out->parts + at;
+    float *narrow = (float *)out->parts + at;
     if (out->wide)
-        ((double *)out->parts)[at] = value;
+        memcpy(wide + 1, row + 1, (size_t)n * sizeof(double));
     else
-        ((float *)out->parts)[at] = (float)value;
+        for (int h = 1; h <= n; h++) narrow[h] = (float)row[h];
 }
 
 /* The second-order scores of (i, j) as doubles: for words 1 to n, in `buffer` unless they are doubles already. */
@@ -88,35 +91,51 @@ static const double *headed_row(const scores *s, int i, int j, double *buffer) {
     return buffer;
 }
 
-/* Counts of NaN, of scores above LARGEST and of -inf in row[begin..end-1]. */
-static inline void count_unusual(const double *row, int begin, int end, int *count) {
-    int nan = 0, large = 0, masks = 0;
-    for (int h = begin; h < end; h++) {
-        nan += row[h] != row[h];
-        large += row[h] > LARGEST;
-        masks += row[h] == -INFINITY;
+/* The scores of row[begin..end-1] that are NaN or above LARGEST are marked in *bad, those that are -inf in *masks. */
+static inline void look_at(const double *row, int begin, int end, marks *bad, marks *masks) {
+    const lanes limit = splat(LARGEST), none = splat(-INFINITY);
+    for (int h = begin; h < end; h += LANES) {
+        double rest[LANES] = {0};
+        if (h + LANES > end) memcpy(rest, row + h, (size_t)(end - h) * sizeof *rest);
+        const lanes value = load(h + LANES > end ? rest : row + h);
+        *bad = mark_unless_below(*bad, value, limit);
+        *masks = mark_unless_below(*masks, none, value);
     }
-    count[0] += nan, count[1] += large, count[2] += masks;
 }
 
-/* DONE where every score that a tree may use is a number up to LARGEST or -inf; sets `masked`. */
+/* DONE where every score that a tree may use is a number below LARGEST or -inf; sets `masked`. */
 static int look(scores *s, double *buffer) {
-    int count[3] = {0, 0, 0};
+    marks bad = {0}, masks = {0};
+    bool nan = false;
     for (int i = 0; i <= s->n; i++) {
-        if (s->span) count_unusual(s->span + i * s->size, i + 1, s->n + 1, count);
+        if (s->span) look_at(s->span + i * s->size, i + 1, s->n + 1, &bad, &masks);
         if (s->arc && i > 0) {
-            count_unusual(s->arc + i * s->size, 0, i, count);
-            count_unusual(s->arc + i * s->size, i + 1, s->n + 1, count);
+            look_at(s->arc + i * s->size, 0, i, &bad, &masks);
+            look_at(s->arc + i * s->size, i + 1, s->n + 1, &bad, &masks);
         }
         for (int j = i + 1; j <= s->n && s->headed; j++)
-            count_unusual(headed_row(s, i, j, buffer), 1, s->n + 1, count);
+            look_at(headed_row(s, i, j, buffer), 1, s->n + 1, &bad, &masks);
     }
-    s->masked = count[2] > 0;
-    return count[0] ? NOT_A_NUMBER : count[1] ? TOO_LARGE : DONE;
+    s->masked = any_between(masks, 0, 0, LANES);
+    if (!any_between(bad, 0, 0, LANES)) return DONE;
+    for (int i = 0; i <= s->n; i++) {
+        for (int j = 0; j <= s->n; j++) {
+            nan |= s->span && i < j && isnan(s->span[i * s->size + j]);
+            nan |= s->arc && i > 0 && i != j && isnan(s->arc[i * s->size + j]);
+            for (int h = 1; h <= s->n && s->headed && i < j; h++) nan |= isnan(headed_row(s, i, j, buffer)[h]);
+        }
+    }
+    return nan ? NOT_A_NUMBER : TOO_LARGE;
 }
 
 static inline double greatest(const double *row, int begin, int end, double least) {
-    for (int h = begin; h < end; h++) least = row[h] > least ? row[h] : least;
+    lanes best = splat(least);
+    double all[LANES];
+    int h = begin;
+    for (; h + LANES <= end; h += LANES) best = maximum(best, load(row + h));
+    store(all, best);
+    for (int lane = 0; lane < LANES && h > begin; lane++) least = larger(least, all[lane]);
+    for (; h < end; h++) least = larger(least, row[h]);
     return least;
 }
 
@@ -126,8 +145,14 @@ static inline double lowest(const double *row, int begin, int end, double least)
     return least;
 }
 
-static inline void exponentials(double *to, const double *row, int begin, int end, double shift) {
-    for (int h = begin; h < end; h++) to[h] = exp_negative(smaller(row[h] - shift, 0.0));
+/* row[h] = exp(row[h]) for h in [begin, end), none above zero. */
+static inline void exponentials(double *row, int begin, int end) {
+    for (int h = begin; h < end; h++) row[h] = exp_negative(row[h]);
+}
+
+/* to[h] = row[h] - shift, at most zero. */
+static inline void subtract(double *to, const double *row, int begin, int end, double shift) {
+    for (int h = begin; h < end; h++) to[h] = smaller(row[h] - shift, 0.0);
 }
 
 /* Exponentials of arc scores relative to the best head of each word: attach[m * stride + h], root[m]; zero elsewhere.
@@ -135,16 +160,18 @@ static inline void exponentials(double *to, const double *row, int begin, int en
 static double prepare_arcs(const scores *s, place stride, double *attach, double *root, double *depth) {
     double sum = 0.0;
     *depth = 0.0;
-    memset(attach, 0, (size_t)((s->n + 1) * stride) * sizeof *attach);
+    memset(attach, 0, (size_t)stride * sizeof *attach);
     for (int m = 1; m <= s->n; m++) {
         const double *row = s->arc + m * s->size;
         double *to = attach + m * stride;
         const double best = greatest(row, m + 1, s->n + 1, greatest(row, 0, m, -INFINITY));
         if (best == -INFINITY) return -INFINITY;
         sum += best;
-        exponentials(to, row, 0, m, best);
-        exponentials(to, row, m + 1, s->n + 1, best);
-        *depth = smaller(*depth, lowest(row, m + 1, s->n + 1, lowest(row, 0, m, best)) - best);
+        subtract(to, row, 0, s->n + 1, best);
+        to[m] = -INFINITY;
+        for (place h = s->n + 1; h < stride; h++) to[h] = -INFINITY;
+        *depth = lowest(to, 0, s->n + 1, *depth);
+        exponentials(to, 0, (int)stride);
         root[m] = to[0];
         to[0] = 0.0;
     }
@@ -194,7 +221,7 @@ static int prepare_spans(const scores *s, const double *shift, const double *hoo
                 row[j] = value > row[j] ? value : row[j];
             }
         }
-        exponentials(mine, mine, i + 2, n + 1, 0.0);
+        exponentials(mine, i + 2, n + 1);
     }
     if (guess[n] < GONE) return FORBIDDEN;
 

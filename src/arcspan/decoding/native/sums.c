@@ -46,8 +46,8 @@ static inline double least_of(const double *row, int begin, int end, bool masked
 static int sum_spans(const sums_work *work, const scores *s, const marginals *out, int b, room *room) {
     const int n = s->n;
     const place stride = cky_stride(n);
-    double *zeros = reserve(room, n * stride, sizeof(double)), *x = reserve(room, n * stride, sizeof(double));
-    double *g = reserve(room, n * stride, sizeof(double)), *own = reserve(room, n * (n + 1), sizeof(double));
+    double *zeros = reserve(room, (n + 1) * stride, sizeof(double)), *x = reserve(room, (n + 1) * stride, sizeof(double));
+    double *g = reserve(room, (n + 1) * stride, sizeof(double)), *own = reserve(room, n * (n + 1), sizeof(double));
     double *extra = reserve(room, 2 * (n + 1) + LANES, sizeof(double));
     int *stack = reserve(room, 2 * (n + 1), sizeof(int));
     if (!room->base) return DONE;
@@ -140,14 +140,13 @@ static double second_order(const scores *s, const double *shift, double hook_shi
     for (int i = 0; i < n; i++) {
         for (int j = i + 1; j <= n; j++, seconds += stride) {
             const double *row = headed_row(s, i, j, buffer), mine = shift[i * cky_stride(n) + j];
-            seconds[0] = 0.0;
-            for (place h = n + 1; h < stride; h++) seconds[h] = 0.0;
-            exponentials(seconds, row, 1, i + 1, hook_shift);
-            exponentials(seconds, row, i + 1, j + 1, mine);
-            exponentials(seconds, row, j + 1, n + 1, hook_shift);
-            const double outside_least = lowest(row, j + 1, n + 1, lowest(row, 1, i + 1, hook_shift));
-            depth = smaller(depth, outside_least - hook_shift);
-            if (mine > -INFINITY) depth = smaller(depth, lowest(row, i + 1, j + 1, mine) - mine);
+            seconds[0] = -INFINITY;
+            for (place h = n + 1; h < stride; h++) seconds[h] = -INFINITY;
+            subtract(seconds, row, 1, i + 1, hook_shift);
+            subtract(seconds, row, i + 1, j + 1, mine);
+            subtract(seconds, row, j + 1, n + 1, hook_shift);
+            depth = lowest(seconds, 0, (int)stride, depth);
+            exponentials(seconds, 0, (int)stride);
         }
     }
     return depth;
@@ -187,8 +186,8 @@ static int sum_joint(const sums_work *work, const scores *s, const marginals *ou
     outside_chart o = {0};
     if (out->spans) o = new_outside(room, &c);
     double *seconds = reserve(room, s->headed ? c.stride * n * (n + 1) / 2 : 0, sizeof(double));
-    double *shift = reserve(room, n * cky_stride(n), sizeof(double)), *hooks = reserve(room, n * cky_stride(n), sizeof(double));
-    double *guess = reserve(room, n * cky_stride(n), sizeof(double)), *own = reserve(room, n * (n + 1), sizeof(double));
+    double *shift = reserve(room, (n + 1) * cky_stride(n), sizeof(double)), *hooks = reserve(room, (n + 1) * cky_stride(n), sizeof(double));
+    double *guess = reserve(room, (n + 1) * cky_stride(n), sizeof(double)), *own = reserve(room, n * (n + 1), sizeof(double));
     double *extra = reserve(room, 2 * (n + 1), sizeof(double)), *buffer = reserve(room, n + 1, sizeof(double));
     double *root = reserve(room, c.stride, sizeof(double));
     int *stack = reserve(room, 3 * (n + 1), sizeof(int));
