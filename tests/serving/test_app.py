@@ -419,7 +419,7 @@ def test_the_documentation_lists_every_refusal_and_no_422(server: Running) -> No
         schema = parse["responses"][status]["content"]["application/json"]["schema"]
         assert schema["$ref"].endswith("/ErrorAnswer")
     properties = api["components"]["schemas"]["SentenceAnswer"]["properties"]
-    answer = server.parse(text="Logic plays.", k=2, confidence=True, svg=["tall"]).json()
+    answer = server.parse(text="Logic plays.", k=2, confidence=True, syntax=True, svg=["tall"]).json()
     assert set(answer["sentences"][0]) == set(properties) - {"error", "reason"}
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from arcspan.errors import ArcspanError
 from arcspan.syntax import Query
-from arcspan.syntax.query import Nodes
 from arcspan.treebanks import read_brackets
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.nltk_tree import to_nltk
@@ -267,12 +266,7 @@ def test_tgreps_operators_keep_their_meaning(treebanks: Path) -> None:
         for tree, other in itertools.islice(
             zip(treebank, parented, strict=True), number % 5, None, 5
         ):  # every tree, and every pattern on a fifth of them
-            nodes = Nodes(tree, None)
-            ours = [
-                (nodes.labels[k], nodes.left[k], nodes.right[k])
-                for k, _ in query._found(nodes)
-                if not nodes.words[k]
-            ]
+            ours = [(match.label, *match.span) for match in query.find(tree) if not match.word]
             places = next(iter(tgrep.tgrep_positions(theirs, [other], search_leaves=False)))
             expected = [
                 (node.label(), int(node.leaves()[0][1:]), int(node.leaves()[-1][1:]) + 1)

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from arcspan.syntax import KINDS, Syntax
-from arcspan.syntax.query import Nodes, Query
+from arcspan.syntax.nodes import Nodes
+from arcspan.syntax.query import Query
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
 Sums = dict[str, float]

@@ -52,7 +52,7 @@ class Node:
     """
 
     labels: tuple[Expression, ...] = ()
-    words: tuple[tuple[str, Expression], ...] | None = None
+    words: tuple[tuple[str, Expression], ...] = ()
     is_root: bool = False
     same: str = ""
     inner: Node | None = None
@@ -351,11 +351,20 @@ def literals_of(relations: Relations | None) -> Iterator[tuple[str, frozenset[st
 def needed(node: Node) -> Iterator[tuple[str, frozenset[str]]]:
     """What a tree must have for a node to be there."""
     if not node.negated:
-        if node.labels and not node.any and all(label.values for label in node.labels):
-            yield "label", frozenset().union(*(label.values for label in node.labels))
-        for name, value in node.words or ():
+        if (values := label_set(node)) is not None:
+            yield "label", values
+        for name, value in node.words:
             if name in ATTRIBUTES and value.values:
                 yield name, value.values
         if node.inner is not None:
             yield from needed(node.inner)
     yield from literals_of(node.relations)
+
+
+def label_set(node: Node) -> frozenset[str] | None:
+    """The labels that a node may have, where they are known."""
+    if node.inner is not None and not node.negated:
+        return label_set(node.inner)
+    if node.any or node.negated or not node.labels or not all(label.values for label in node.labels):
+        return None
+    return frozenset().union(*(label.values for label in node.labels))

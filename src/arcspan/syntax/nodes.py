@@ -1,0 +1,253 @@
+"""The nodes of a sentence, and the ways from node to node that a query may take.
+
+Nodes are numbered in pre-order: constituents, tags and words. A word in braces is the lowest node, so that it can be
+related to constituents as well as to words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from arcspan.errors import ArcspanError
+from arcspan.syntax.pattern import Relation
+from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
+
+Reach = Callable[["Nodes", int], Iterable[int]]
+
+
+class Nodes:
+    """The nodes of a sentence in pre-order; `ends[k]` is the node after the last one below k."""
+
+    def __init__(
+        self, c: ConstituencyTree | None, d: DependencyTree | None, rules: HeadRules | None = None
+    ) -> None:
+        tree = c if c is not None else d
+        if tree is None or (c is not None and d is not None and len(c) != len(d)):
+            raise ArcspanError("a query is asked of a tree, or of two trees over the same words")
+        self.tree, self.d, self._rules = tree, d, rules
+        self.heads: Sequence[int] = d.heads if d is not None else ()
+        self.labels: list[str] = []
+        self.parents: list[int] = []
+        self.ends: list[int] = []
+        self.left: list[int] = []
+        self.words: list[int] = []  # of a word its position, 0 of other nodes
+        self.leaves: list[int] = [-1]
+        if c is None:
+            n = len(tree)
+            self.labels, self.parents, self.ends = list(tree.words), [-1] * n, list(range(1, n + 1))
+            self.left, self.words, self.leaves = list(range(n)), list(range(1, n + 1)), list(range(-1, n))
+        else:
+            self._number(c)
+
+    def _number(self, c: ConstituencyTree) -> None:
+        labels, parents, ends, left, words = self.labels, self.parents, self.ends, self.left, self.words
+        leaves, tags, forms = self.leaves, c.tags, c.words
+        opened: list[tuple[int, int]] = []  # node, right fencepost
+        above, close, at = -1, len(forms), 0
+        k = 0
+        for i, j, label in (*c.spans, (len(forms), 0, "")):
+            while at < i:
+                if tags[at]:
+                    labels += (tags[at], forms[at])
+                    parents += (above, k)
+                    ends += (k + 2, k + 2)
+                    left += (at, at)
+                    words += (0, at + 1)
+                    k += 2
+                else:
+                    labels.append(forms[at])
+                    parents.append(above)
+                    ends.append(k + 1)
+                    left.append(at)
+                    words.append(at + 1)
+                    k += 1
+                at += 1
+                leaves.append(k - 1)
+                while opened and close == at:
+                    ends[above] = k
+                    opened.pop()
+                    above, close = opened[-1] if opened else (-1, len(forms) + 1)
+            if j:
+                labels.append(label)
+                parents.append(above)
+                ends.append(0)
+                left.append(i)
+                words.append(0)
+                above, close = k, j
+                opened.append((k, j))
+                k += 1
+
+    @cached_property
+    def right(self) -> list[int]:
+        """The right fencepost of every node."""
+        return [self.words[end - 1] for end in self.ends]
+
+    @cached_property
+    def below(self) -> list[list[int]]:
+        """The dependents of every word; of 0, the root."""
+        found: list[list[int]] = [[] for _ in range(len(self.heads) + 1)]
+        for m, h in enumerate(self.heads, 1):
+            found[h].append(m)
+        return found
+
+    def children(self, k: int) -> list[int]:
+        """The nodes right below a node."""
+        found = []
+        child, end, ends = k + 1, self.ends[k], self.ends
+        while child < end:
+            found.append(child)
+            child = ends[child]
+        return found
+
+    def sisters(self, k: int) -> list[int]:
+        """The children of a node's parent, itself among them."""
+        return self.children(self.parents[k]) if self.parents[k] >= 0 else []
+
+    def head_word(self, k: int) -> int:
+        """The position of a node's head word; 0 where no word's head is outside."""
+        if self.words[k]:
+            return self.words[k]
+        if self.d is not None and self._rules is None:
+            i, j = self.left[k], self.right[k]
+            return next((m for m in range(i + 1, j + 1) if not i < self.d.heads[m - 1] <= j), 0)
+        while not self.words[k]:
+            k = self.head_child(k)
+        return self.words[k]
+
+    def head_child(self, k: int) -> int:
+        """The child of a node that its head is in; -1 for a word."""
+        children = self.children(k)
+        if len(children) < 2:
+            return children[0] if children else -1
+        if self.d is not None and self._rules is None:
+            word = self.head_word(k)
+            return next((child for child in children if self.left[child] < word <= self.right[child]), -1)
+        rules = self._rules or HeadRules.load("ptb")
+        return children[rules.head_child(self.labels[k], [self.labels[child] for child in children])]
+
+
+def _path(step: Callable[[Nodes, int], int]) -> Reach:
+    """All nodes along a way, of which a step gives the next; -1 ends it."""
+
+    def reach(t: Nodes, k: int) -> Iterator[int]:
+        while (k := step(t, k)) >= 0:
+            yield k
+
+    return reach
+
+
+def _nth(place: int) -> Callable[[Nodes, int], int]:
+    """The child at a place, from 1; from -1 counted from the last."""
+
+    def step(t: Nodes, k: int) -> int:
+        children = t.children(k)
+        index = place - 1 if place > 0 else len(children) + place
+        return children[index] if 0 <= index < len(children) else -1
+
+    return step
+
+
+def _only(t: Nodes, k: int) -> int:
+    children = t.children(k)
+    return children[0] if len(children) == 1 else -1
+
+
+def _one(step: Callable[[Nodes, int], int]) -> Reach:
+    return lambda t, k: [other for other in [step(t, k)] if other >= 0]
+
+
+def _beside(choose: Callable[[list[int], int], list[int]]) -> Reach:
+    def reach(t: Nodes, k: int) -> Iterable[int]:
+        sisters = t.children(t.parents[k]) if t.parents[k] >= 0 else []
+        return choose(sisters, sisters.index(k)) if sisters else []
+
+    return reach
+
+
+def _up(t: Nodes, k: int) -> int:
+    return t.parents[k]
+
+
+_TREE: dict[str, Reach] = {
+    "<": Nodes.children,
+    ">": _one(_up),
+    "<<": lambda t, k: range(k + 1, t.ends[k]),
+    ">>": _path(_up),
+    "<:": _one(_only),
+    "<<:": _path(_only),
+    "<<,": _path(_nth(1)),
+    "<<'": _path(_nth(-1)),
+    "<#": _one(Nodes.head_child),
+    "<<#": _path(Nodes.head_child),
+    ".": lambda t, k: [other for other, i in enumerate(t.left) if i == t.right[k]],
+    ",": lambda t, k: [other for other, j in enumerate(t.right) if j == t.left[k]],
+    "..": lambda t, k: [other for other, i in enumerate(t.left) if i >= t.right[k]],
+    ",,": lambda t, k: [other for other, j in enumerate(t.right) if j <= t.left[k]],
+    "$": _beside(lambda sisters, at: sisters[:at] + sisters[at + 1 :]),
+    "$.": _beside(lambda sisters, at: sisters[at + 1 : at + 2]),
+    "$,": _beside(lambda sisters, at: sisters[at - 1 : at] if at else []),
+    "$..": _beside(lambda sisters, at: sisters[at + 1 :]),
+    "$,,": _beside(lambda sisters, at: sisters[:at]),
+}
+
+
+def _in_tree(sign: str) -> Reach:
+    """A relation of the constituency tree; the way up is the way down seen from its end."""
+    if sign in _TREE:
+        return _TREE[sign]
+    if sign[0] == "<":
+        return _one(_nth(int(sign[1:])))
+    above, down = _TREE[">>" if sign.startswith(">>") else ">"], _in_tree(sign.replace(">", "<"))
+    return lambda t, k: [other for other in above(t, k) if k in down(t, other)]
+
+
+def _words_above(t: Nodes, m: int) -> Iterator[tuple[int, int]]:
+    """The arcs from a word up to the root, as (modifier, head)."""
+    while m and (h := t.heads[m - 1]):
+        yield m, h
+        m = h
+
+
+def _words_below(t: Nodes, m: int) -> Iterator[tuple[int, int]]:
+    waiting = [(below, below) for below in reversed(t.below[m])]
+    while waiting:
+        arc = waiting.pop()
+        yield arc
+        waiting += [(below, below) for below in reversed(t.below[arc[1]])]
+
+
+def _siblings(t: Nodes, m: int) -> Iterator[tuple[int, int]]:
+    return ((other, other) for other in (t.below[t.heads[m - 1]] if t.heads[m - 1] else ()))
+
+
+# From a word: the modifiers whose relation is asked for, each with the word at the other end.
+_ARCS: dict[str, Callable[[Nodes, int], Iterable[tuple[int, int]]]] = {
+    ">": lambda t, m: [(below, below) for below in t.below[m]],
+    ">>": _words_below,
+    "<": lambda t, m: list(_words_above(t, m))[:1],
+    "<<": _words_above,
+    "$..": lambda t, m: [arc for arc in _siblings(t, m) if arc[1] > m],
+    "$,,": lambda t, m: [arc for arc in _siblings(t, m) if arc[1] < m],
+}
+
+
+def reach_of(relation: Relation) -> Reach:
+    """The nodes at the other end of a relation."""
+    sign, label = relation.sign, relation.label
+    if relation.between_words:
+        arcs = _ARCS[sign]
+
+        def reach(t: Nodes, k: int) -> Iterable[int]:
+            m = t.words[k]
+            relations = t.d.relations if t.d is not None else ()
+            found = arcs(t, m) if m else ()
+            return [t.leaves[end] for arc, end in found if label is None or label(relations[arc - 1])]
+
+        return reach
+    if sign in ("<#", "<<#") and relation.node.is_word:  # a constituent's head word
+        return lambda t, k: [t.leaves[word] for word in [t.head_word(k)] if word and not t.words[k]]
+    if sign == ">#":  # of a word, all constituents that it heads
+        one, all_ = _in_tree(">#"), _in_tree(">>#")
+        return lambda t, k: (all_ if t.words[k] else one)(t, k)
+    return _in_tree(sign)
