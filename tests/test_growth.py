@@ -13,6 +13,7 @@ from arcspan.errors import ArcspanError
 from arcspan.evaluation.brackets import read_flat
 from arcspan.segmenting import RuleSegmenter
 from arcspan.segmenting.characters import shadow_of
+from arcspan.segmenting.cleaning import RULES, CleanText
 from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.paragraphs import paragraphs
 from arcspan.segmenting.whole import whole_spans
@@ -23,7 +24,28 @@ from arcspan.trees.words import unescape
 
 UNITS = [
     *(" ", "\t", "\xa0", "\n", "\r", "\r\n", " \n", "\f", "\u2028"),
-    *("(", ")", "((", "( ", ") ", "(a ", "(a", "[", "[1", "[1,", "<", "{", "}"),
+    *(
+        "(",
+        ")",
+        "((",
+        "( ",
+        ") ",
+        "(a ",
+        "(a",
+        "[",
+        "[1",
+        "[1,",
+        "<",
+        "<a",
+        "<!-",
+        "<!--",
+        "<script>",
+        "&",
+        "&a",
+        "&#",
+        "{",
+        "}",
+    ),
     *(".", ". ", ".a", "a.", "A. ", "...", "…", "。", "?", "!", '?"', "Mr. ", "U.", ":", ";", ","),
     *("-", "--", "a-", "-a", "pre-", "- ", "-\n", "- a\n", "–", "_", "=", "~", "*", "+", "+1-"),
     *("1", "1,", "1,111", "1.", "1.1", "1-", "1:", "12/", "0x", "1. a\n", "2020-01-01T"),
@@ -55,6 +77,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "English rules": ENGLISH.split,
     "rules for other languages": OTHER.split,
     "what is never torn apart": lambda text: list(whole_spans(shadow_of(text))),
+    "markup": lambda text: CleanText(text, RULES),
     "multiword tokens": EXPANSIONS,
     "one tree": refused(ConstituencyTree.from_brackets),
     "bracket files": lambda text: list(parse_lines(enumerate(io.StringIO(text)), empties="strip")),

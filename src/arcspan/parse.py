@@ -447,6 +447,8 @@ class Parse:
             self.text[end - begin : start - begin]
             for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)
         ]
+        # Between words may stand markup that was taken out.
+        gaps = [one if one.isspace() else " " * (one[:1].isspace() or one[-1:].isspace()) for one in gaps]
         return [*gaps, " " * self.sentence.space_after] if self.words else []
 
     def _running_text(self) -> str:

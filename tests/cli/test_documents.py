@@ -14,9 +14,11 @@ import pytest
 import arcspan
 from arcspan.cli import run
 from arcspan.cli.documents import find_documents
+from arcspan.cli.hints import Hints
+from arcspan.cli.reading import Item
 from arcspan.cli.resuming import STARTS, ResumableOutput
 from arcspan.errors import ArcspanError
-from arcspan.parser import Parser
+from arcspan.parser import MODELS, Parser
 from arcspan.treebanks import read_conllu, read_pairs
 
 Parse = Callable[..., tuple[int, str, str]]
@@ -211,3 +213,28 @@ def test_a_page_and_parquet_of_every_file(parse: Parse, corpus: Path, tmp_path: 
     assert os.listdir(tables / "deep" / ".arcspan") == ["04.parquet.json"]
     code, _, error = parse(corpus, "-o", out, "-f", "svg")
     assert code == 2 and "not svg" in error
+
+
+def test_markup_is_taken_out_and_offsets_stay(parse: Parse, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<p>Ada <b>sees</b> Kurt.</p><p>Every dog plays.</p>")
+    code, out, error = parse(page, "--clean", "html,hyphens", "-f", "json")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert (code, error) == (0, "") and [one["words"][1] for one in found] == ["sees", "dog"]
+    assert [page.read_text()[i:j] for one in found for i, j in one["offsets"]] == [
+        word for one in found for word in one["words"]
+    ]
+    assert "--clean html takes them out" in parse(page, "-f", "json")[2]
+    code, _, error = parse(page, "--clean", "html,tex")
+    assert code == 2 and "'tex' is not one of html, hyphens, subtitles, chat" in error
+
+
+@pytest.mark.skipif(not (MODELS / "en").is_dir(), reason="this checkout has no English model")
+def test_a_text_in_another_language_is_noticed() -> None:
+    parser = Parser(threads=1)
+    german = "Die Logik spielt hier eine sehr große Rolle, und wir messen das mit unseren kleinen Versuchen. "
+    english = "Logic plays a very great part here, and we measure it with the help of our small experiments. "
+    for text, expected in ((german * 5, 1), (english * 5, 0), ((english * 3 + german) * 2, 0), (german, 0)):
+        hints = Hints(parser)
+        assert sum(1 for _ in hints.watch(map(Item, parser.split(text)))) > 0
+        assert sum("language (en)" in one for one in hints.notes()) == expected

@@ -94,6 +94,7 @@ class Task:
     column: str
     folder: str
     settings: dict[str, Any]
+    clean: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     replaced: bool = (
         False  # whether whoever is killed is replaced, and must not be killed by the same file for ever
@@ -147,9 +148,14 @@ class Task:
 
     def _items(self, parser: Parser, document: Document) -> Iterator[Item]:
         if not document.source.endswith(".parquet"):
-            yield from read_items(
-                document.source, self.kind, lambda: parser.segmenter, document=document.name
-            )[1]
+            _, items = read_items(
+                document.source,
+                self.kind,
+                lambda: parser.segmenter,
+                document=document.name,
+                clean=self.clean,
+            )
+            yield from items
             return
         from arcspan.integrations.parquet import read_column
 
@@ -234,12 +240,19 @@ class _Work:
 
 
 def joined(
-    documents: Sequence[Document], kind: str | None, parser: Parser, errors: list[str]
+    documents: Sequence[Document],
+    kind: str | None,
+    parser: Parser,
+    errors: list[str],
+    clean: Sequence[str] = (),
 ) -> Iterator[Item]:
     """The sentences of all documents, for one output; a document that cannot be read is added to the errors."""
     for document in documents:
         try:
-            yield from read_items(document.source, kind, lambda: parser.segmenter, document=document.name)[1]
+            _, items = read_items(
+                document.source, kind, lambda: parser.segmenter, document=document.name, clean=clean
+            )
+            yield from items
         except (ArcspanError, OSError) as error:
             failed = Run(iter(()), None, document.source)
             failed.error = error

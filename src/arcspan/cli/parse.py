@@ -71,6 +71,16 @@ def _constraints(
     return [[int(one) if one.isdecimal() else one for one in part.split(",")] for part in parts]
 
 
+def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    from arcspan.segmenting.cleaning import RULES
+
+    kinds = tuple(value.split(",")) if value else ()
+    for kind in kinds:
+        if kind not in RULES:
+            raise click.BadParameter(f"{kind!r} is not one of {', '.join(RULES)}")
+    return kinds
+
+
 @click.command("parse")
 @click.argument("sources", metavar="[TEXT | FILES... | FOLDER | -]", nargs=-1)
 @click.option(
@@ -83,6 +93,13 @@ def _constraints(
     "of such a file. Default: conllu or brackets for a file that is named or looks like it, otherwise text.",
 )
 @click.option("--words", is_flag=True, help="The same as --input words.")
+@click.option(
+    "--clean",
+    callback=_kinds,
+    metavar="KINDS",
+    help="Take out of running text, by commas: html (tags, entities), hyphens (of words divided at the end of a line), "
+    "subtitles (numbers and times), chat (times and names). Offsets stay those of the original.",
+)
 @click.option(
     "--text", "is_text", is_flag=True, help="Take the argument as text, even if a file has that name."
 )
@@ -219,6 +236,7 @@ class Call:
     engine: str
     workers: int | None
     column: str
+    clean: tuple[str, ...]
     options: dict[str, Any]
 
     def load(self) -> Parser:
@@ -237,7 +255,7 @@ class Call:
         from arcspan.cli.resuming import identity
 
         made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
-        return {**made, "memory": self.memory, **self.options}
+        return {**made, "memory": self.memory, "clean": list(self.clean), **self.options}
 
     def parse_one(self, source: str | None, is_text: bool) -> int:
         """Parse a text, a file or standard input; the exit code."""
@@ -251,7 +269,9 @@ class Call:
         from arcspan.treebanks.streams import name_of
 
         text = source if path is None else None
-        kind, items = read_items(path or "-", self.kind, lambda: parser.segmenter, text=text)
+        kind, items = read_items(
+            path or "-", self.kind, lambda: parser.segmenter, text=text, clean=self.clean
+        )
         if self.kind is None and kind != "text":
             note(
                 f"{name_of(path or '-')}: looks like {kind}: its words are parsed (--input text takes it as prose)"
@@ -275,7 +295,7 @@ class Call:
             output, form = self._target()
             refuse_to_overwrite(output, *(document.source for document in found))
             parser, errors = self.load(), list[str]()
-            items = documents.joined(found, self.kind, parser, errors)
+            items = documents.joined(found, self.kind, parser, errors, self.clean)
             code = self._write(parser, items, output, form, self.kind, source=None, slow=False)
             return 2 if errors else code
         has_columns = any(document.source.endswith(".parquet") for document in found)
@@ -292,7 +312,14 @@ class Call:
             )
             ray = {"workers": self.workers, "path": model, "memory_limit": self.memory}
         task = documents.Task(
-            form, self.kind, self.column, os.path.abspath(folder), settings, self.options, replaced=bool(ray)
+            form,
+            self.kind,
+            self.column,
+            os.path.abspath(folder),
+            settings,
+            self.clean,
+            self.options,
+            bool(ray),
         )
         return documents.parse_documents(parser, task, found, **ray)
 
@@ -345,9 +372,12 @@ class Call:
         slow: bool,
     ) -> int:
         """Parse into one output; the exit code."""
+        from arcspan.cli.hints import Hints
         from arcspan.cli.resuming import ResumableOutput, target
         from arcspan.cli.writing import Writing
 
+        hints = Hints(parser)
+        items = hints.watch(items)
         inputs = [] if source is None else [source]
         writing = Writing(parser, form, slow=slow, inputs=inputs, **self.options)
         plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
@@ -361,6 +391,8 @@ class Call:
             writing.write(items, output)
         if not writing.sentences:
             note("no sentence in the input")
+        for hint in hints.notes():
+            note(hint)
         if writing.approximate:
             note(
                 f"sentences parsed in pieces, since their charts need more than --memory: {writing.approximate}"

@@ -12,7 +12,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -44,14 +44,23 @@ def read_items(
     *,
     text: str | None = None,
     document: str | None = None,
+    clean: Sequence[str] = (),
 ) -> tuple[str, Iterator[Item]]:
-    """The kind of an input, as given or recognised, and the sentences in it; a `text` stands for itself."""
+    """The kind of an input, as given or recognised, and the sentences in it; a `text` stands for itself.
+
+    What is to be taken out of running text (`clean`) is looked for in the whole of it.
+    """
     pieces: Iterator[str] = read_text(source) if text is None else iter((text,))
     if kind is None and text is None:
         kind, pieces = recognised(pieces)
         kind = named_kind(source) or kind
     kind = kind or "text"
-    found = items_of(pieces, kind, segmenter, source)
+    if clean and kind == "text":
+        from arcspan.segmenting.cleaning import CleanText
+
+        found: Iterator[Item] = map(Item, CleanText("".join(pieces), clean).sentences(segmenter()))
+    else:
+        found = items_of(pieces, kind, segmenter, source)
     return kind, (item._replace(document=document, number=number) for number, item in enumerate(found, 1))
 
 

@@ -1,8 +1,9 @@
 """Raw text to sentences, words and multiword tokens, with the place of every word in the original."""
 
 from arcspan.segmenting.base import BaseSegmenter
+from arcspan.segmenting.cleaning import clean_sentences
 from arcspan.segmenting.learnt import Segmenter, segmenter_for
 from arcspan.segmenting.rules import RuleSegmenter
 from arcspan.segmenting.sentence import Sentence
 
-__all__ = ["BaseSegmenter", "RuleSegmenter", "Segmenter", "Sentence", "segmenter_for"]
+__all__ = ["BaseSegmenter", "RuleSegmenter", "Segmenter", "Sentence", "clean_sentences", "segmenter_for"]
