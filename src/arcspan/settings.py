@@ -13,31 +13,31 @@ import operator
 import re
 import types
 from collections.abc import Mapping
-from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    NoReturn,
+    TypedDict,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from arcspan.errors import ConfigError
 from arcspan.parts import names
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 _LIMITS = {"least": operator.ge, "above": operator.gt, "most": operator.le}
 _NAMES = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
 
 
-def described(
-    default: Any = dataclasses.MISSING,
-    text: str = "",
-    *,
-    choices: tuple[str, ...] = (),
-    least: float | None = None,
-    most: float | None = None,
-    above: float | None = None,
-    matches: str = "",
-    wanted: str = "",
-    shortest: int = 0,
-    others: bool = False,
-    part: str = "",
-) -> Any:
-    """A field with one line of documentation and what it may be; without a default it must be given.
+class Rules(TypedDict, total=False):
+    """What a field may be.
 
     choices, least, most, above   of a value, and of each item of a list
     matches, wanted               a regular expression for a string, and what that is in words
@@ -45,9 +45,21 @@ def described(
     others                        whether a table may have fields that the data class does not know
     part                          the kind of parts of other packages (`arcspan.parts`) that may be named, too
     """
-    rules: dict[str, Any] = {"choices": choices, "least": least, "most": most, "above": above}
-    rules |= {"matches": matches, "wanted": wanted, "shortest": shortest, "others": others, "part": part}
-    metadata = {"doc": text, **{name: rule for name, rule in rules.items() if rule not in (None, "", ())}}
+
+    choices: tuple[str, ...]
+    least: float
+    most: float
+    above: float
+    matches: str
+    wanted: str
+    shortest: int
+    others: bool
+    part: str
+
+
+def described(default: Any = dataclasses.MISSING, text: str = "", **rules: Unpack[Rules]) -> Any:
+    """A field with one line of documentation and what it may be; without a default it must be given."""
+    metadata = {"doc": text, **rules}
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)

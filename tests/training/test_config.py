@@ -70,6 +70,10 @@ def made(**changes: Any) -> Config:
         ({"training__row_weight": -1}, r"training\.row_weight should be .*, at least 0, not -1"),
         ({"encoder__dropout": 1}, r"encoder\.dropout should be .*, at most 0\.95, not 1"),
         ({"data__train": []}, r"data\.train names no treebank"),
+        (
+            {"data__train": [{**PAIR, "augment": {"loud": 1}}]},
+            r"data\.train\[0\]\.augment: no form 'loud'; known: final",
+        ),
         ({"output": ""}, "output names no folder"),
     ],
 )
@@ -103,14 +107,14 @@ def test_paths_are_those_of_the_configurations_folder_and_lists_may_be_in_files(
         (tmp_path / name).write_text("")
     (tmp_path / "documents.txt").write_text("one\tseen\ntwo\n")
     files = 'brackets = "a.ptb", conll = "a.conllu", rewrite = "rules.toml"'
-    source = f'{{ {files}, without = {{ "newdoc id" = "@documents.txt" }} }}'
+    source = f'{{ {files}, without = {{ "newdoc id" = "@documents.txt" }}, augment = {{ lower = 0.5 }} }}'
     text = f'output = "out"\n[data]\ntrain = [{source}]\ndev = [{source}]\n[model]\nstart = "run"\n'
     (tmp_path / "my.toml").write_text(text)
     config = read_config(tmp_path / "my.toml")
     (found,) = config.data.train
     assert found.conll == str(tmp_path / "a.conllu")
     assert found.rewrite == str(tmp_path / "rules.toml")
-    assert found.without == {"newdoc id": ["one", "two"]}
+    assert found.without == {"newdoc id": ["one", "two"]} and found.augment == {"lower": 0.5}
     assert config.output == str(tmp_path / "out")
     assert config.model.start == str(tmp_path / "run")
     assert read_config(tmp_path / "my.toml", ["model.start=en"]).model.start == "en"

@@ -82,7 +82,7 @@ def test_what_a_partial_tree_does_not_say_is_hidden() -> None:
     assert why is None and sentence.joint and sentence.hidden and sentence.projective
     assert sentence.nodes is None and sentence.chains is not None and len(sentence.chains) == 6
     assert sentence.heads is not None and sentence.heads.tolist() == [2, -1, 0, -1]
-    some, _ = make_sentence("x", Pair(spans, heads), some_spans=True)
+    some, _ = make_sentence("x", Pair(spans, heads), Source(partial="spans"))
     assert some.chains == {(0, 4): ("S",), (0, 2): ("NP",)} and some.some_spans
     inventories = take_inventories([sentence])
     assert inventories.relations == ("det",), "an arc without a relation teaches none"
@@ -137,8 +137,10 @@ def test_a_style_does_not_use_the_names_that_only_others_have() -> None:
         [(i, j, {"S": "CLAUSE"}.get(label, label)) for i, j, label in second.constituency.spans],
     )
     sentences = [
-        make_sentence("1", first, style=("a", "a"))[0],
-        make_sentence("2", Pair(renamed, second.dependencies), style=("b", "a"))[0],
+        make_sentence("1", first, Source(style="a"))[0],
+        make_sentence(
+            "2", Pair(renamed, second.dependencies), Source(constituency_style="b", dependency_style="a")
+        )[0],
     ]
     known = take_inventories(sentences)
     assert known.styles == ("a", "b")

@@ -14,8 +14,9 @@ from accelerate import Accelerator
 
 from arcspan.errors import ArcspanError
 from arcspan.training import read_config
+from arcspan.training.average import Average
 from arcspan.training.run import read_data
-from arcspan.training.trainer import Trainer, _weights
+from arcspan.training.trainer import Trainer
 from tests.toy import toy_pairs
 from tests.training.test_pretrained import small_bert
 from tests.training.test_training import configure
@@ -115,23 +116,21 @@ def test_batches_of_one_update_add_up_to_the_gradient_of_one_larger_batch(traine
         torch.testing.assert_close(apart[name], expected, rtol=1e-3, atol=1e-6, msg=name)
 
 
-def test_the_average_moves_towards_the_weights_and_quicker_at_first(
-    trainer: Trainer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for step, moved in ((0, 0.9), (1000, 0.5)):  # 1 - min(average, (1 + step) / (10 + step))
-        zeros = {name: torch.zeros_like(value) for name, value in trainer.model.state_dict().items()}
-        monkeypatch.setattr(trainer, "average", zeros)
-        monkeypatch.setattr(trainer, "step", step)
-        trainer._update_average()
+def test_the_average_moves_towards_the_weights_and_quicker_at_first(trainer: Trainer) -> None:
+    for step, moved in ((0, 0.9), (1000, 0.5)):  # 1 - min(decay, (1 + step) / (10 + step))
+        average = Average(trainer.model, 0.5)
+        average.load({name: torch.zeros_like(value) for name, value in average.weights.items()})
+        average.update(step)
         for name, value in trainer.model.state_dict().items():
             if value.is_floating_point():
-                torch.testing.assert_close(zeros[name], value * moved)
+                torch.testing.assert_close(average.weights[name], value * moved)
 
 
 def test_other_weights_are_lent_and_the_own_ones_come_back_even_after_an_error(trainer: Trainer) -> None:
     own = {name: value.clone() for name, value in trainer.model.state_dict().items()}
-    zeros = {name: torch.zeros_like(value) for name, value in own.items()}
-    with pytest.raises(KeyError), _weights(trainer.model, zeros):
+    average = Average(trainer.model, 0.5)
+    average.load({name: torch.zeros_like(value) for name, value in own.items()})
+    with pytest.raises(KeyError), average.applied():
         assert not any(value.any() for value in trainer.model.state_dict().values())
         raise KeyError
     assert all(torch.equal(value, own[name]) for name, value in trainer.model.state_dict().items())

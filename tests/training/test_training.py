@@ -280,7 +280,7 @@ def test_the_average_is_made_where_the_weights_were_moved(
     trainer.epoch = config.training.epochs  # nothing is left to learn
     trainer.run(resume=False)
     assert trainer.average is not None
-    assert {value.device.type for value in trainer.average.values()} == {"meta"}
+    assert {value.device.type for value in trainer.average.weights.values()} == {"meta"}
 
 
 def test_predictions_are_made_where_training_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,34 +45,26 @@ def command(
     """
     from arcspan.training import config as configuration
 
-    if fields:
-        click.echo(configuration.document(), nl=False)
-        return
-    if recipes:
-        for name, line in configuration.recipes().items():
-            click.echo(f"{name:22} {line}")
+    included = configuration.recipes()
+    if fields or recipes:
+        lines = "".join(f"{name:22} {line}\n" for name, line in included.items())
+        click.echo(configuration.document() if fields else lines, nl=False)
         return
     if config is None:
         raise click.UsageError(
             "give a configuration: arcspan train CONFIG.toml (arcspan train --fields shows one)"
         )
-    if not Path(config).exists() and config not in configuration.recipes():
-        known = ", ".join(configuration.recipes())
-        raise ArcspanError(f"{config}: neither a file nor one of the recipes: {known}")
+    if not Path(config).exists() and config not in included:
+        raise ArcspanError(f"{config}: neither a file nor one of the recipes: {', '.join(included)}")
     settings = configuration.read_config(config, list(overrides), segmenter_only=segmenter)
     if not all(find_spec(name) for name in ("torch", "transformers", "accelerate", "safetensors")):
         raise MissingExtraError("training", "train")
     from arcspan.training.run import read_data, train
-    from arcspan.training.segmenter import read_texts, run_segmenter
+    from arcspan.training.segmenter import run_segmenter
 
-    if check:
-        if not segmenter:
-            read_data(settings, note)
-        if settings.segmenter.train:
-            train_texts, _ = read_texts(settings.segmenter)
-            note(f"segmenter: {sum(map(len, train_texts)):,} sentences in {len(train_texts):,} documents")
-        return
-    if not segmenter:
+    if not segmenter and check:
+        read_data(settings, note)
+    elif not segmenter:
         train(settings, resume=resume, say=note, bars=False if quiet() else None)
     if settings.segmenter.train:
-        run_segmenter(settings, note, resume=resume)
+        run_segmenter(settings, note, resume=resume, check=check)

@@ -318,31 +318,19 @@ def _check_parser(config: Config, where: str) -> None:
                 raise ConfigError(f"{where}: data.{name}[{place}]: the comments of conll identify documents")
 
 
-_FILES = ("brackets", "conll", "rewrite")
-
-
 def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
     """Make every path absolute, and check that the files are there before anything long begins."""
     root = _path(config.data.root, folder) if config.data.root else folder
 
-    def sources(given: list[Any], where: str) -> list[Any]:
-        out = []
-        for place, source in enumerate(given):
-            changed: dict[str, Any] = {}
-            for name, value in vars(source).items():
-                if name in _FILES and value:
-                    file = _path(value, folder if name == "rewrite" else root)
-                    if not file.is_file():
-                        raise ConfigError(f"{file}: no such file (data.root is {root})")
-                    changed[name] = str(file)
-                elif isinstance(value, dict):
-                    changed[name] = _values(value, folder, f"{where}[{place}].{name}")
-            out.append(dataclasses.replace(source, **changed))
-        return out
-
     def with_sources(which: str, *names: str) -> Any:
         section = getattr(config, which)
-        found = {name: sources(getattr(section, name), f"{which}.{name}") for name in names}
+        found = {
+            name: [
+                _resolve_source(source, f"{which}.{name}[{place}]", folder, root)
+                for place, source in enumerate(getattr(section, name))
+            ]
+            for name in names
+        }
         return dataclasses.replace(section, **found)
 
     segmenter = with_sources("segmenter", "train", "dev")
@@ -351,13 +339,26 @@ def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
         return config
     data = dataclasses.replace(with_sources("data", "train", "dev", "test"), root=str(root))
     encoder = config.encoder
-    if encoder.kind == "pretrained" and encoder.path:
+    if encoder.kind != "lstm" and encoder.path:
         encoder = dataclasses.replace(encoder, path=_encoder_path(encoder.path, folder))
     start = config.model.start
     if start and _path(start, folder).is_dir():
         start = str(_path(start, folder))
     model = dataclasses.replace(config.model, start=start)
     return dataclasses.replace(config, data=data, encoder=encoder, model=model)
+
+
+def _resolve_source(source: Any, where: str, folder: Path, root: Path) -> Any:
+    changed: dict[str, Any] = {}
+    for name, value in vars(source).items():
+        if name in ("brackets", "conll", "rewrite") and value:
+            file = _path(value, folder if name == "rewrite" else root)
+            if not file.is_file():
+                raise ConfigError(f"{file}: no such file (data.root is {root})")
+            changed[name] = str(file)
+        elif name in ("without", "only") and value:
+            changed[name] = _values(value, folder, f"{where}.{name}")
+    return dataclasses.replace(source, **changed)
 
 
 def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[str]]:

@@ -98,6 +98,7 @@ class Intake:
         return "; ".join(parts)
 
 
+_PLAIN = Source()
 _FATES = {
     "drop": "dropped",
     "separate": "kept, trained on with separate losses",
@@ -108,25 +109,22 @@ _FATES = {
 def make_sentence(
     name: str,
     pair: Pair,
+    source: Source = _PLAIN,
     *,
     binarization: Any = "head",
     incompatible: str = "separate",
     missing: str = "hidden",
-    style: tuple[str, str] = ("", ""),
-    weight: float = 1.0,
-    tags: bool = True,
-    some_spans: bool = False,
 ) -> tuple[Sentence, str | None]:
     """A sentence ready for training, and the kind of incompatibility where there is one.
 
+    source          gives its style and weight, and says whether tags are learnt, and constituents may be missing
     binarization    head, left, right, or hidden
     incompatible    separate: each layer by itself; hidden: each layer with the other hidden
     missing         the same for a layer that is not there
-    tags            whether to learn part-of-speech tags from it
-    some_spans      whether constituents may be missing from the tree
 
-    What a partial tree does not say (heads of -1, or `some_spans`) is always hidden.
+    What a partial tree does not say (heads of -1, or constituents that may be missing) is always hidden.
     """
+    some_spans = source.partial in ("spans", "both")
     constituency = None if pair.constituency is None else pair.constituency.without_wrapper()
     dependencies = pair.dependencies
     n = len(pair.words)
@@ -168,7 +166,7 @@ def make_sentence(
         chains=chains,
         heads=None if dependencies is None else np.asarray(dependencies.heads, dtype=np.int64),
         relations=none if dependencies is None else dependencies.relations,
-        tags=(constituency or columns).tags if tags else none,
+        tags=(constituency or columns).tags if source.tags else none,
         upos=none if dependencies is None else dependencies.upos,
         lemmas=none if dependencies is None else _edits(dependencies.words, dependencies.lemmas),
         features=none if dependencies is None else _features(dependencies.features),
@@ -176,8 +174,8 @@ def make_sentence(
         hidden=hidden,
         projective=dependencies is not None
         and (_reachable(n, None, dependencies) if partial else dependencies.is_projective),
-        style=style,
-        weight=weight,
+        style=source.styles,
+        weight=source.weight,
         some_spans=some_spans,
     )
     return sentence, why
@@ -256,13 +254,10 @@ def _make(source: Source, data: DataSettings, place: int, pair: Pair) -> tuple[S
     return make_sentence(
         f"{Path(source.brackets or source.conll).name} sentence {place + 1}",
         pair,
+        source,
         binarization=data.binarization,
         incompatible=data.incompatible,
         missing=data.missing,
-        style=source.styles,
-        weight=source.weight,
-        tags=source.tags,
-        some_spans=source.partial in ("spans", "both"),
     )
 
 

@@ -100,9 +100,6 @@ def read_data(config: Config, say: Say) -> Data:
     dev, test = (
         read_gold(sources, config.data.mismatch, intake) for sources in (config.data.dev, config.data.test)
     )
-    for name, gold in (("dev", dev), ("test", test)):
-        if gold:
-            say(f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words")
     inventories = take_inventories(sentences, free=start is None)
     if start:
         inventories = extended(start.inventories, inventories, start.default)
@@ -110,22 +107,33 @@ def read_data(config: Config, say: Say) -> Data:
     for note in _unknown_styles(config, inventories):
         say(note)
     _check_layers(dev, inventories)
-    say(
-        f"inventories: {len(inventories.labels)} labels, {len(inventories.relations)} relations, "
-        f"{len(inventories.tags)} tags, {len(inventories.upos)} universal tags, {len(inventories.lemmas)} edits of "
-        f"lemmas, {len(inventories.features)} bundles of features, {len(inventories.styles)} styles"
-    )
-    for what, missing in unseen([one.pair for one in dev], inventories).items():
-        if missing:
-            shown = ", ".join(f"{name} ({times})" for name, times in missing.most_common(8))
-            say(f"{what} only in dev, which cannot be predicted: {shown}")
     inputs = start.read_also(sentences) if start else make_inputs(config.encoder, sentences)
     examples = make_examples(sentences, inputs, inventories)
-    if isinstance(inputs, PieceInputs):
-        pieceless = sum(int((example.prepared[0] == inputs.unknown).sum()) for example in examples)
-        if pieceless:
-            say(f"{pieceless:,} pieces are unknown to the tokenizer; their words share one vector")
-    return Data(config, examples, dev, test, inventories, inputs, intake.digests, start)
+    data = Data(config, examples, dev, test, inventories, inputs, intake.digests, start)
+    for line in _remarks(data):
+        say(line)
+    return data
+
+
+def _remarks(data: Data) -> Iterator[str]:
+    """Lines about what can be predicted and read, and what cannot."""
+    known = data.inventories
+    for name, gold in (("dev", data.dev), ("test", data.test)):
+        if gold:
+            yield f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words"
+    yield (
+        f"inventories: {len(known.labels)} labels, {len(known.relations)} relations, {len(known.tags)} tags, "
+        f"{len(known.upos)} universal tags, {len(known.lemmas)} edits of lemmas, {len(known.features)} bundles of "
+        f"features, {len(known.styles)} styles"
+    )
+    for what, missing in unseen([one.pair for one in data.dev], known).items():
+        if missing:
+            shown = ", ".join(f"{name} ({times})" for name, times in missing.most_common(8))
+            yield f"{what} only in dev, which cannot be predicted: {shown}"
+    if isinstance(data.inputs, PieceInputs):
+        unknown = sum(int((one.prepared[0] == data.inputs.unknown).sum()) for one in data.examples)
+        if unknown:
+            yield f"{unknown:,} pieces are unknown to the tokenizer; their words share one vector"
 
 
 def _unknown_styles(config: Config, inventories: Inventories) -> Iterator[str]:

@@ -6,7 +6,6 @@ text it gets: its answer is shorter than its input by the context on both sides,
 
 from __future__ import annotations
 
-import copy
 import io
 import json
 import math
@@ -34,6 +33,7 @@ from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.inputs import KINDS, Alphabet, letter_of
 from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
 from arcspan.segmenting.marks import SENTENCE, TOKEN, read_marks, spaces
+from arcspan.training.average import Average
 from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text
 from arcspan.training.segmenting_data import EXPANDED, Gold, Marked, documents, varied, wrapped
 
@@ -73,12 +73,16 @@ class Network(nn.Module):
 
 
 def run_segmenter(
-    config: Config, say: Callable[[str], None], *, resume: bool = False
+    config: Config, say: Callable[[str], None], *, resume: bool = False, check: bool = False
 ) -> dict[str, dict[str, float]]:
     """Train the segmenter of a configuration into the folder `segmenter` of its output; returns its dev scores.
 
-    With `resume`, one that was trained by the same settings is left as it is.
+    With `resume`, one that was trained by the same settings is left as it is. With `check`, its files are only read.
     """
+    if check:
+        train, _ = read_texts(config.segmenter)
+        say(f"segmenter: {sum(map(len, train)):,} sentences in {len(train):,} documents")
+        return {}
     folder = Path(config.output) / SEGMENTER
     if resume and (folder / SETTINGS).is_file():
         kept = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
@@ -192,7 +196,7 @@ def _fit(
     chance = random.Random(seed)
     torch.manual_seed(seed)
     network = Network(len(alphabet), settings.channels, settings.dropout)
-    average = copy.deepcopy(network)
+    average = Average(network, 0.998)
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=0.01)
     update, updates, begun = 0, 0, time.monotonic()
     for epoch in range(1, settings.epochs + 1):
@@ -222,19 +226,12 @@ def _fit(
             loss.backward()
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
+            average.update(update)
             update += 1
-            _follow(average, network, min(0.998, update / (update + 50)))
             losses.append(loss.item())
         say(f"epoch {epoch}: loss {np.mean(losses):.4f}, {time.monotonic() - begun:.0f} s")
-    return average.eval()
-
-
-@torch.no_grad()
-def _follow(average: Network, network: Network, decay: float) -> None:
-    for kept, new in zip(average.parameters(), network.parameters(), strict=True):
-        kept.lerp_(new, 1 - decay)
-    for kept, new in zip(average.buffers(), network.buffers(), strict=True):
-        kept.copy_(new)
+    network.load_state_dict(average.weights)
+    return network.eval()
 
 
 def _stream(

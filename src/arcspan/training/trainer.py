@@ -19,7 +19,6 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from torch.optim.swa_utils import get_ema_multi_avg_fn
 from torch.utils import deterministic
 from tqdm import tqdm
 
@@ -30,6 +29,7 @@ from arcspan.parts import find_part
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.prediction.outputs import Inventories
 from arcspan.training import meter
+from arcspan.training.average import Average
 from arcspan.training.batches import Example, collate, schedule
 from arcspan.training.checkpoint import Checkpoint, build, describe_model, model_texts
 from arcspan.training.config import Config, TrainingSettings
@@ -129,7 +129,7 @@ class Trainer:
             new = start.give(self.model)
             say(f"starting from {config.model.start}" + (f"; new: {', '.join(new)}" if new else ""))
         self.optimizer = self._make_optimizer()
-        self.average: dict[str, Tensor] | None = None  # of the weights, once they are on their device
+        self.average: Average | None = None  # once the weights are on their device
 
     def _make_optimizer(self) -> torch.optim.AdamW:
         pretrained = ("encoder.pretrained.", "encoder.mix.")
@@ -161,7 +161,7 @@ class Trainer:
         self.step_module, self.optimizer = self.accelerator.prepare(step, self.optimizer)
         self.structure, self.terms = step.structure, step.terms
         if self.settings.average:
-            self.average = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
+            self.average = Average(self.model, self.settings.average)
         if resume:
             self._load()
         counts = [len(self._updates(epoch)) for epoch in range(self.settings.epochs)]
@@ -255,18 +255,9 @@ class Trainer:
                 "training.encoder_rate, then continue with --resume"
             )
         self.optimizer.step()
-        self._update_average()
+        if self.average:
+            self.average.update(self.step)
         return terms * processes if processes > 1 else terms, words
-
-    @torch.no_grad()
-    def _update_average(self) -> None:
-        if self.average is None:
-            return
-        decay = min(self.settings.average, (1 + self.step) / (10 + self.step))
-        current = self.model.state_dict()
-        moving = [name for name, value in self.average.items() if value.is_floating_point()]
-        mine, theirs = ([weights[name] for name in moving] for weights in (self.average, current))
-        get_ema_multi_avg_fn(decay)(mine, theirs, self.step)
 
     def _updates(self, epoch: int) -> list[list[list[int]]]:
         """The epoch's updates, each a list of batches, a whole number for every process."""
@@ -297,7 +288,7 @@ class Trainer:
 
     def _evaluate(self) -> None:
         """Score dev, spread over the processes, and keep the model if it is the best so far."""
-        with _weights(self.model, self.average):
+        with self.average.applied() if self.average else contextlib.nullcontext():
             pairs = self._predict_dev()
             if self.accelerator.is_main_process:
                 self.dev = dev_scores(self.data.dev, pairs, self.config, None if self.dev else self.say)
@@ -359,8 +350,8 @@ class Trainer:
             "model": self.model.state_dict(),
             "optimizer": _optimizer_tensors(self.model, self.optimizer),
         }
-        if self.average is not None:
-            tensors["average"] = self.average
+        if self.average:
+            tensors["average"] = self.average.weights
         state = {
             "step": self.step,
             "epoch": self.epoch,
@@ -377,9 +368,8 @@ class Trainer:
         folder, state = self.checkpoint.open("last")
         self.model.load_state_dict(load_file(folder / "model.safetensors"))
         _load_optimizer(self.model, self.optimizer, load_file(folder / "optimizer.safetensors"))
-        if self.average is not None:
-            kept = load_file(folder / "average.safetensors")
-            self.average = {name: value.to(self.model.device) for name, value in kept.items()}
+        if self.average:
+            self.average.load(load_file(folder / "average.safetensors"))
         for name in ("step", "epoch", "done_in_epoch", "best", "best_epoch", "dev"):
             setattr(self, name, state[name])
         if state.get("speed"):
@@ -405,22 +395,6 @@ def repeatable(device: torch.device) -> Iterator[None]:
     finally:
         torch.use_deterministic_algorithms(before[0])
         deterministic.fill_uninitialized_memory = before[1]
-
-
-class _weights:
-    """For a while, the model has other weights."""
-
-    def __init__(self, model: Model, other: dict[str, Tensor] | None) -> None:
-        self.model, self.other = model, other
-
-    def __enter__(self) -> None:
-        if self.other is not None:
-            self.own = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
-            self.model.load_state_dict(self.other)
-
-    def __exit__(self, *_: object) -> None:
-        if self.other is not None:
-            self.model.load_state_dict(self.own)
 
 
 def _optimizer_tensors(model: Model, optimizer: Any) -> dict[str, Tensor]:
