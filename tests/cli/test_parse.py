@@ -879,6 +879,11 @@ def test_pictures_have_layouts_probabilities_and_other_formats(parse: Parse, tmp
     assert parse(text, "-f", "svg", "--layout", "wide", "--confidence")[1] != wide
     assert "\\begin{dependency}" in parse(text, "-f", "tikz")[1]
     assert parse(text, "-f", "pretty", "--layout", "indented")[1] != parse(text, "-f", "pretty")[1]
+    arcs = parse(text, "-f", "svg", "--layers", "dependency", "--colours", "black")[1]
+    assert 'class="arc"' in arcs and 'class="constituent"' not in arcs and "#b3392b" not in arcs
+    assert 'class="spine"' in wide and 'class="spine"' not in parse(text, "-f", "svg", "--no-heads")[1]
+    assert "▲" not in parse(text, "-f", "pretty", "--layers", "constituency")[1]
+    assert "forest" not in parse(text, "-f", "tikz", "--layers", "dependency")[1].split("document}")[1]
     page = parse(text, "-k", 2, "--confidence", "-f", "html")[1]
     assert text in page and "1. score" in page and "probability" in page
 

@@ -158,6 +158,21 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     help="How trees are drawn: words side by side, below each other, or as an indented list.",
 )
 @click.option(
+    "--layers",
+    type=click.Choice(("constituency", "dependency")),
+    help="Draw one of the two trees (pretty, html, svg, tikz, png, pdf).",
+)
+@click.option(
+    "--heads/--no-heads", default=True, help="Draw the heads of constituents (html, svg, png, pdf), or not."
+)
+@click.option(
+    "--colours",
+    type=click.Choice(("auto", "light", "black")),
+    default="auto",
+    show_default=True,
+    help="Of pictures: auto follows the dark mode of a page, light does not, black is black and white.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(),

@@ -44,6 +44,7 @@ class Writing:
     """One call of the command: sentences in, files out.
 
     slow          parse what has arrived, without waiting for more
+    layout, layers, heads, colours  of pictures, as `rendering.to_svg` takes them
     table         of csv and tsv: "words" or "constituents"
     constituency  whether CoNLL-U has the constituency tree too, as a comment
     offsets       whether CoNLL-U says where each token stands in the text
@@ -57,7 +58,10 @@ class Writing:
         form: str,
         *,
         slow: bool = False,
-        layout: str = "auto",
+        layout: Any = "auto",
+        layers: Any = None,
+        heads: bool = True,
+        colours: Any = "auto",
         table: str = "words",
         constituency: bool = False,
         offsets: bool = False,
@@ -65,7 +69,8 @@ class Writing:
         **query: Any,
     ) -> None:
         self.parser, self.form, self.slow, self.inputs = parser, form, slow, inputs
-        self.layout: Any = layout
+        self.trees: dict[str, Any] = {"layout": layout, "layers": layers}
+        self.look: dict[str, Any] = {"heads": heads, "colours": colours}
         self.table, self.columns = table, {"constituency": constituency, "offsets": offsets}
         self._options, self.query = query, parser.query(**query)
         self.colour = False
@@ -142,7 +147,8 @@ class Writing:
             texts=[parse.text for parse in parses],
             notes=[self._title(parse) for parse in parses],
             confidence=[parse.confidence if self.query.confidence else None for parse in parses],
-            layout=self.layout,
+            **self.trees,
+            **self.look,
         )
 
     def _write_pictures(self, items: Iterator[Item], output: str) -> None:
@@ -170,9 +176,9 @@ class Writing:
         from arcspan import rendering
 
         if self.form == "tikz":
-            return rendering.to_tikz(*parse.trees)
+            return rendering.to_tikz(*parse.trees, layers=self.trees["layers"])
         sure = parse.confidence if self.query.confidence else None
-        picture = rendering.to_svg(*parse.trees, layout=self.layout, confidence=sure)
+        picture = parse.to_svg(confidence=sure, **self.trees, **self.look)
         if self.form == "png":
             return rendering.to_png(picture)
         return rendering.to_pdf(picture) if self.form == "pdf" else picture
@@ -247,7 +253,7 @@ class Writing:
 
     def _drawn(self, item: Item, parse: Parse) -> str:
         title = self._title(parse)
-        return (title and f"{title}\n") + parse.draw(colour=self.colour, layout=self.layout) + "\n\n"
+        return (title and f"{title}\n") + parse.draw(colour=self.colour, **self.trees) + "\n\n"
 
     def _conllu(self, item: Item, parse: Parse) -> str:
         text = parse.conllu(**self.columns)
