@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import arcspan
 from arcspan.parser import Parser
 from arcspan.treebanks import read_brackets, read_conll
 from tests.serving.conftest import Running, Start
@@ -347,6 +348,25 @@ def test_one_tree_is_shown_and_the_picture_is_drawn_for_paper(page: Page) -> Non
     assert page.find(".word").get_attribute("fill") == "#000000"
     page.save("svg")
     assert set(re.findall("#[0-9a-f]{6}", page.saved("sentence-1.svg"))) == {"#000000", "#ffffff"}
+
+
+def test_clauses_are_listed_and_shown_in_the_picture(page: Page, start: Start) -> None:
+    open_server, page.server = page.server, start(arcspan.load())
+    try:
+        page.open()
+        page.parse("When the committee met, nobody who had read the report believed it.")
+        clauses = page.all(".clauses button")
+        assert [button.text.split()[0] for button in clauses] == ["main", "adverbial", "relative"]
+        ActionChains(page.driver).move_to_element(clauses[2]).perform()
+        for said in ("relative clause", "verb had read", "subject who", "object the report"):
+            assert said in page.details
+        on = told(page, ".word.on", "word")
+        assert on == ["7", "8", "9", "10", "11"]
+        page.point_at("#text")
+        assert told(page, ".word.on", "word") == []
+        assert page.complaints() == []
+    finally:
+        page.server = open_server
 
 
 def test_names_are_explained_and_linked_to_the_glossary(page: Page) -> None:

@@ -57,7 +57,7 @@ function wanted() {
   const width = Math.max(200, document.documentElement.clientWidth - 40);
   const style = byId("style").value || null;
   const drawing = {layers: byId("layers").value || null, heads: byId("heads").checked, colours: byId("colours").value};
-  return {k: +byId("k").value, confidence: true, style, width, ...drawing, svg: Object.keys(LAYOUTS).slice(width < 600 ? 1 : 0, width > 1100 ? 2 : 3)};
+  return {k: +byId("k").value, confidence: true, syntax: true, style, width, ...drawing, svg: Object.keys(LAYOUTS).slice(width < 600 ? 1 : 0, width > 1100 ? 2 : 3)};
 }
 
 async function post(request, {signal, accept = "application/json"} = {}) {
@@ -333,8 +333,25 @@ class Card {
     this.find(`.layouts input[value=${layout}]`).checked = true;
     room.replaceChildren(svg);
     this.fit();
-    new Picture(svg, layout, this);
+    this.addClauses(new Picture(svg, layout, this));
     this.rest();
+  }
+
+  // A button for each clause of a sentence of several, which shows its words in the picture.
+  addClauses(picture) {
+    const row = this.find(".clauses");
+    const clauses = this.tree.syntax?.clauses ?? [];
+    row.hidden = clauses.length < 2;
+    row.replaceChildren(row.firstElementChild, ...clauses.map(clause => {
+      const {words} = this.sentence;
+      const [i, j] = clause.span;
+      const text = j - i > 6 ? `${words.slice(i, i + 3).join(" ")} … ${words[j - 1]}` : words.slice(i, j).join(" ");
+      const button = make("button", {type: "button"});
+      button.append(make("i", {textContent: clause.kind}), ` ${text}`);
+      for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => picture.showClause(clause));
+      for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => picture.update());
+      return button;
+    }));
   }
 
   // The size of the picture: its own, a little smaller on a narrow page; in full screen all that there is.
@@ -583,11 +600,17 @@ class Picture {
     part.scrollIntoView({block: "nearest", inline: "nearest"});
   }
 
-  update() {
-    const part = this.picked ?? this.hovered ?? this.focused;
+  showClause({kind, span, head, verb, subject, objects}) {
+    const part = make("span");
+    Object.assign(part.dataset, {span: String(span), head});
     highlight(this.svg, part);
-    if (!part) return this.card.rest();
-    this.details.replaceChildren(...describe(part, this.card).map(({name, value, kind}) => {
+    for (const same of this.all(`[data-span="${span}"]`)) same.classList.add("on");
+    this.tell([{value: `${kind} clause`}, {name: "verb", value: verb.text}, ...[subject].filter(Boolean).map(one => ({name: "subject", value: one.text})),
+      ...objects.map(one => ({name: "object", value: one.text}))]);
+  }
+
+  tell(facts) {
+    this.details.replaceChildren(...facts.map(({name, value, kind}) => {
       const piece = make("span");
       if (name) piece.append(`${name} `);
       piece.append(make(name ? "span" : "b", {className: name === "head" ? "head" : "", textContent: value}));
@@ -595,6 +618,13 @@ class Picture {
       if (meaning) piece.append(" ", make("a", {textContent: meaning, href: `glossary#${kind}-${value}`, target: "_blank"}));
       return piece;
     }));
+  }
+
+  update() {
+    const part = this.picked ?? this.hovered ?? this.focused;
+    highlight(this.svg, part);
+    if (!part) return this.card.rest();
+    this.tell(describe(part, this.card));
     const chosen = this.picked ?? (this.hovered ? null : this.focused);
     this.card.find(".acts").replaceChildren(...(chosen ? choices(chosen, this.card) : []).map(([name, ...demands]) => {
       const button = make("button", {type: "button", textContent: name});
