@@ -116,3 +116,53 @@ def test_torch_is_chosen_for_large_batches_of_long_sentences_on_an_accelerator_o
     assert not pays([], "cuda")
     assert not pays([20, 30, 40], "cuda", threads=1)
     assert pays(torch.tensor([200] * 64), torch.device("cuda"), threads=8)
+
+
+@pytest.mark.parametrize("kind", ["spans", "arcs", "first", "second"])
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+def test_second_derivatives_of_the_kernel_are_those_of_the_graph(kind: str, scale: float) -> None:
+    batch = random_batch([9, 1, 0, 6, 9], 3)
+    random = np.random.default_rng(1)
+    span, arc = (scale * part.astype(np.float64) for part in (batch.span, batch.arc))
+    span[random.random(span.shape) < 0.05] = -np.inf
+    span[:, 0, batch.lengths], span[:, range(9), range(1, 10)] = 0.0, 0.0
+    arc[:, 1, 4] = -np.inf
+    headed = packed(batch.headed).astype(np.float64)
+    scores = [
+        None if kind == "arcs" else span,
+        None if kind == "spans" else arc,
+        headed if kind == "second" else None,
+    ]
+    along = [None if part is None else random.normal(size=part.shape) for part in scores]
+    found = decoding.hessian_product(scores[0], scores[1], batch.lengths, scores[2], along=along)
+    tensors = [None if part is None else torch.from_numpy(part).requires_grad_() for part in scores]
+    given = [part for part in tensors if part is not None]
+    total = decoding.batched.log_partition(tensors[0], tensors[1], batch.lengths, tensors[2]).sum()
+    first = torch.autograd.grad(total, given, create_graph=True)
+    ways = [torch.from_numpy(part) for part in along if part is not None]
+    expected = torch.autograd.grad(sum((a * b).sum() for a, b in zip(first, ways, strict=True)), given)
+    for mine, wanted in zip((part for part in found if part is not None), expected, strict=True):
+        np.testing.assert_allclose(mine, wanted.numpy(), atol=1e-9)
+    alone = decoding.hessian_product(
+        scores[0], scores[1], batch.lengths, scores[2], along=[None, along[1], None], threads=1
+    )
+    half = decoding.hessian_product(
+        scores[0], scores[1], batch.lengths, scores[2], along=[along[0], None, along[2]], threads=2
+    )
+    for whole, one, two in zip(found, alone, half, strict=True):
+        if whole is not None:
+            np.testing.assert_allclose(one + two, whole, atol=1e-9)
+
+
+def test_second_derivatives_refuse_what_does_not_fit() -> None:
+    arc = np.zeros((1, 4, 4))
+    with pytest.raises(ScoreError, match="a direction must be shaped as its scores, of the shape"):
+        decoding.hessian_product(None, arc, [3], along=(None, np.zeros((1, 3, 3)), None))
+    with pytest.raises(ScoreError, match="shaped as its scores, None"):
+        decoding.hessian_product(None, arc, [3], along=(arc, arc, None))
+    with pytest.raises(ScoreError, match="packed"):
+        decoding.hessian_product(arc, arc, [3], np.zeros((1, 4, 4, 4)), along=(None, None, None))
+    for wrong, why in ((np.nan, "NaN"), (-np.inf, "no tree")):
+        arc[0, 1] = wrong
+        with pytest.raises(ScoreError, match=why):
+            decoding.hessian_product(None, arc, [3], along=(None, arc, None))

@@ -16,6 +16,7 @@ from arcspan.decoding.eisner_satta import eisner_satta
 from arcspan.decoding.inference import (
     Marginals,
     entropy,
+    hessian_product,
     log_partition,
     marginals,
     minimum_bayes_risk,
@@ -35,6 +36,7 @@ __all__ = [
     "eisner",
     "eisner_satta",
     "entropy",
+    "hessian_product",
     "kbest",
     "kbest_iter",
     "log_partition",

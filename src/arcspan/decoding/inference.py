@@ -10,6 +10,7 @@ differentiation is needed either.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,6 +98,62 @@ def log_partition(
     2
     """
     return _infer(span, arc, lengths, headed, False, False, threads).log_partition
+
+
+def hessian_product(
+    span: ArrayLike | None,
+    arc: ArrayLike | None,
+    lengths: ArrayLike,
+    headed: ArrayLike | None = None,
+    *,
+    along: Sequence[ArrayLike | None],
+    threads: int | None = None,
+) -> list[NDArray[np.float64] | None]:
+    """The second derivatives of the log-partitions times a direction: how marginals change as scores move along it.
+
+    span, arc, lengths   as for `marginals`;  headed  packed [B, pairs, n+1]
+    along   the direction in spans, arcs and headed spans, each shaped as its scores; None for zeros
+
+    >>> import numpy as np
+    >>> along = np.zeros((1, 3, 3))
+    >>> along[0, 1, 0] = 1  # two words: as the score of 1 as the root grows from 0, its probability of 1/2 does by 1/4
+    >>> hessian_product(None, np.zeros((1, 3, 3)), [2], along=(None, along, None))[1][0].tolist()
+    [[0.0, 0.0, 0.0], [0.25, 0.0, -0.25], [-0.25, 0.25, 0.0]]
+    """
+    work = _Work(span, arc, lengths, headed)
+    if headed is not None and np.ndim(headed) != 3:
+        raise ScoreError("second derivatives take headed scores packed: [B, pairs, n+1]")
+    for part, way in zip(work.given, along, strict=True):
+        if way is not None and (part is None or np.shape(way) != part.shape):
+            expected = "None" if part is None else f"of the shape {list(part.shape)}"
+            raise ScoreError(
+                f"a direction must be shaped as its scores, {expected}, not {list(np.shape(way))}"
+            )
+    work.run(threads)  # says what is wrong with the scores
+    given = [None if part is None else as_array(part, np.float64) for part in work.given]
+    out = [None if part is None else np.zeros(part.shape) for part in given]
+    slopes = [None if part is None else as_array(np.asarray(part), np.float64) for part in along]
+    status = np.empty(len(work.sizes), np.int64)
+    joint = span is not None and arc is not None
+    order, threads = plan(work.sizes, 4 if joint else 3, threads)
+    names = (
+        "span",
+        "arc",
+        "headed",
+        "span_along",
+        "arc_along",
+        "headed_along",
+        "span_out",
+        "arc_out",
+        "headed_out",
+    )
+    arrays = dict(zip(names, [*given, *slopes, *out], strict=True))
+    arrays |= {"lengths": work.sizes, "status": status, "order": order}
+    pointers = {name: ctypes.addressof(pointer(array)) for name, array in arrays.items() if array is not None}
+    arguments = _HessianArguments(count=len(work.sizes), threads=threads, size=work.size, **pointers)
+    if kernel("hessian")(ctypes.byref(arguments)):
+        complain(status)
+    return out
 
 
 def minimum_bayes_risk(
@@ -258,14 +315,33 @@ def _infer(
 _NEEDS_BOTH = "headed spans have marginals only where there are both span and arc scores"
 
 
+_BATCH: Any = (
+    *((name, ctypes.c_void_p) for name in ("sentence", "lengths", "status")),
+    *((name, ctypes.c_int) for name in ("count", "threads")),
+    ("order", ctypes.c_void_p),
+    ("next", ctypes.c_int),
+)
+
+
+class _HessianArguments(ctypes.Structure):
+    """The arguments of the kernel, `hessian_work` in native/hessian.c."""
+
+    _fields_ = (
+        *_BATCH,
+        *(
+            (name + what, ctypes.c_void_p)
+            for what in ("", "_along", "_out")
+            for name in ("span", "arc", "headed")
+        ),
+        ("size", ctypes.c_int64),
+    )
+
+
 class _Arguments(ctypes.Structure):
     """The arguments of the kernel, `sums_work` in native/sums.c."""
 
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("sentence", "lengths", "status")),
-        *((name, ctypes.c_int) for name in ("count", "threads")),
-        ("order", ctypes.c_void_p),
-        ("next", ctypes.c_int),
+        *_BATCH,
         *(
             (name, ctypes.c_void_p)
             for name in ("span", "arc", "headed", "partition", "spans", "heads", "parts")

@@ -2,10 +2,10 @@
 
 The gradient of the log-partition is the marginals, which the kernels of `arcspan.decoding` compute with it, on the host
 and without an autograd graph. The gradient of the marginals in a direction is the Hessian of the log-partition times
-that direction: a torch graph of the sums (`decoding.batched.log_partition`) differentiated twice, built only when such
-a gradient is asked for, for a few sentences at a time. Further derivatives follow from the same graph.
+that direction, another kernel. Only third derivatives need a torch graph of the sums (`decoding.batched`), which is
+built where a graph of second derivatives is asked for.
 
-Scores on an accelerator whose batch is large enough (`decoding.batched.pays`) stay there, in that graph; others, of
+Scores on an accelerator whose batch is large enough (`decoding.batched.pays`) stay there, in such a graph; others, of
 any device, pass through the host.
 """
 
@@ -21,9 +21,6 @@ from torch import Tensor
 from arcspan import decoding
 from arcspan.decoding import batched
 from arcspan.decoding.batched import Scores
-
-# Numbers in the graph of sentences that are differentiated twice together, about: more sentences, more memory.
-_GRAPH = 1 << 24
 
 
 class Marginals(NamedTuple):
@@ -81,12 +78,8 @@ class Sums:
         return Marginals(*self._apply(with_headed)[1:])
 
     def arrays(self) -> list[np.ndarray | None]:
-        """The scores as numpy on the host; half precision, which the kernels do not compute in, as float32."""
-        host = [None if part is None else part.detach().cpu() for part in self.scores]
-        exact = (torch.float32, torch.float64)
-        return [
-            None if part is None else (part if part.dtype in exact else part.float()).numpy() for part in host
-        ]
+        """The scores as numpy on the host."""
+        return [_on_host(part) for part in self.scores]
 
     def _apply(self, with_headed: bool) -> tuple[Any, ...]:
         if self._known is None or (with_headed and self._known.headed is None):
@@ -126,50 +119,51 @@ class _InsideOutside(torch.autograd.Function):
         if any(direction is not None for direction in directions):
             found = [
                 one if two is None else two if one is None else one + two
-                for one, two in zip(found, hessian_product(scores, ctx.lengths, directions), strict=True)
+                for one, two in zip(found, _hessian_product(scores, ctx.lengths, directions), strict=True)
             ]
         return None, None, *(None if part is None else one for part, one in zip(scores, found, strict=True))
 
 
-def hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
+def _hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
     """The second derivatives of the log-partitions times a direction in each of the scores."""
-    graph = torch.is_grad_enabled()
-    some = _some(scores)
-    count, size = some.shape[:2]
-    power = 3 if scores[0] is None or scores[1] is None else 4
-    step = max(1, _GRAPH // (size**power))
-    rows = []
-    for begin in range(0, count, step):
-        own = slice(begin, begin + step)
-        part, along = ([None if one is None else one[own] for one in many] for many in (scores, directions))
-        rows.append(_twice(part, lengths[own], along, graph))
-    return [None if many[0] is None else torch.cat(many) for many in zip(*rows, strict=True)]
+    span, arc, headed = scores
+    if headed is None and directions[2] is not None:  # second-order parts that have no scores
+        headed = torch.zeros_like(directions[2])
+    if torch.is_grad_enabled():
+        return _twice((span, arc, headed), lengths, directions)
+    parts, along = ([_on_host(part) for part in many] for many in ((span, arc, headed), directions))
+    found = decoding.hessian_product(parts[0], parts[1], lengths, parts[2], along=along)
+    return [None if one is None else torch.from_numpy(one).to(_some(scores)) for one in found]
 
 
-def _twice(scores: Parts, lengths: np.ndarray, directions: Parts, graph: bool) -> list[Tensor | None]:
-    with torch.enable_grad():
-        inputs = [_leaf(part, graph) for part in scores]
-        if inputs[2] is None and directions[2] is not None:
-            inputs[2] = torch.zeros_like(directions[2]).requires_grad_()
-        total = _in_torch(inputs, lengths).sum()
-        used = [place for place, part in enumerate(inputs) if part is not None]
-        wanted: list[Any] = [inputs[place] for place in used]
-        once = torch.autograd.grad(total, wanted, create_graph=True)
-        slope = total * 0  # of the marginals in the direction; a constant has the gradient zero
-        for place, gradient in zip(used, once, strict=True):
-            if (direction := directions[place]) is not None:
-                slope = slope + (gradient * direction).sum()
-        twice = torch.autograd.grad(slope, wanted, create_graph=graph)
-    found: list[Tensor | None] = [None, None, None]
-    for place, gradient in zip(used, twice, strict=True):
-        found[place] = gradient
-    return found
+def _twice(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
+    """The same as a graph."""
+    inputs = [_leaf(part) for part in scores]
+    total = _in_torch(inputs, lengths).sum()
+    used = [place for place, part in enumerate(inputs) if part is not None]
+    wanted: list[Any] = [inputs[place] for place in used]
+    once = torch.autograd.grad(total, wanted, create_graph=True)
+    slope = total * 0  # of the marginals in the direction; a constant has the gradient zero
+    for place, gradient in zip(used, once, strict=True):
+        if (direction := directions[place]) is not None:
+            slope = slope + (gradient * direction).sum()
+    twice = iter(torch.autograd.grad(slope, wanted, create_graph=True))
+    return [None if part is None else next(twice) for part in inputs]
 
 
-def _leaf(part: Tensor | None, graph: bool) -> Tensor | None:
-    if part is None or (graph and part.requires_grad):
-        return part
-    return part.detach().requires_grad_()
+def _leaf(part: Tensor | None) -> Tensor | None:
+    """A tensor to differentiate by: where it is part of a graph, a view, of which a direction does not depend."""
+    if part is None:
+        return None
+    return part.view_as(part) if part.requires_grad else part.detach().requires_grad_()
+
+
+def _on_host(part: Tensor | None) -> np.ndarray | None:
+    """As numpy; half precision, which the kernels do not compute in, as float32."""
+    if part is None:
+        return None
+    part = part.detach().cpu()
+    return (part if part.dtype in (torch.float32, torch.float64) else part.float()).numpy()
 
 
 def _in_torch(scores: Parts, lengths: np.ndarray) -> Tensor:
@@ -180,7 +174,7 @@ def _in_torch(scores: Parts, lengths: np.ndarray) -> Tensor:
 def _marginals_in_torch(scores: Parts, lengths: np.ndarray, with_headed: bool) -> Marginals:
     graph = torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in scores)
     with torch.enable_grad():
-        inputs = [_leaf(part, graph) for part in scores]
+        inputs = [_leaf(part if graph or part is None else part.detach()) for part in scores]
         if with_headed and inputs[2] is None:
             count, size = _some(scores).shape[:2]
             inputs[2] = _some(scores).new_zeros(count, size * (size - 1) // 2, size).requires_grad_()

@@ -1,5 +1,5 @@
 /* All kernels of one variant. The searches are templates (algebra.h), here filled in for the best tree in float and in
-double, for sums over trees, and for their logarithms. */
+double, for sums over trees, and for their logarithms; second derivatives follow. */
 
 #include "common.h"
 
@@ -37,3 +37,4 @@ double, for sums over trees, and for their logarithms. */
 #include "eisner.c"
 #include "eisner_satta.c"
 #include "log_sums.c"
+#include "hessian.c"
