@@ -103,7 +103,10 @@ def main() -> None:
         for n in given.lengths:
             for count in given.batches:
                 scores = torch.randn(count, n + 1, n + 1, generator=torch.Generator().manual_seed(n))
-                sums = {name: log_partition(make(scores.clone().requires_grad_())) for name, make in makers.items()}
+                sums = {
+                    name: log_partition(make(scores.clone().requires_grad_()))
+                    for name, make in makers.items()
+                }
                 for name, value in sums.items():
                     torch.testing.assert_close(
                         value.flatten(), sums["arcspan"], rtol=1e-4, atol=1e-3, msg=name
