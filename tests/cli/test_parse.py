@@ -892,3 +892,14 @@ def test_a_png_is_one(parse: Parse, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert", reason="needs the extra pictures")
     assert parse("Ada sees Kurt.", "-o", tmp_path / "a.png")[0] == 0
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_clauses_are_written_as_json_and_as_a_table(parse: Parse) -> None:
+    text = "Ada sees the old tree and the dog."
+    found = json.loads(parse(text, "--format", "json", "--syntax", "--confidence")[1])["syntax"]
+    assert {phrase["text"] for phrase in found["noun_phrases"]} and all(
+        0 <= phrase["probability"] <= 1 for phrase in found["noun_phrases"]
+    )
+    head, *_ = parse(text, "--format", "csv", "--table", "clauses")[1].splitlines()
+    assert head.split(",")[-6:] == ["subject", "objects", "parent", "text", "start_char", "end_char"]
+    assert "--syntax needs --format json" in parse(text, "--format", "conllu", "--syntax")[2]

@@ -112,11 +112,12 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 )
 @click.option(
     "--table",
-    type=click.Choice(("words", "constituents")),
+    type=click.Choice(("words", "constituents", "clauses")),
     default="words",
     show_default=True,
     help="What the rows of csv and tsv are.",
 )
+@click.option("--syntax", is_flag=True, help="json: also clauses, coordinations and phrases.")
 @click.option("--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment.")
 @click.option(
     "--offsets",
@@ -370,6 +371,8 @@ class Call:
         """UsageError for options that do not go with the format."""
         if self.options["confidence"] and form in _WITHOUT_CONFIDENCE:
             raise click.UsageError("--confidence needs --format json, html, svg, png, pdf or pretty")
+        if form != "json" and self.options["syntax"]:
+            raise click.UsageError("--syntax needs --format json")
         if form != "conllu" and (self.options["constituency"] or self.options["offsets"]):
             raise click.UsageError("--constituency and --offsets need --format conllu")
         if self.options["table"] != "words" and form not in ("csv", "tsv"):

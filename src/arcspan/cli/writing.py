@@ -45,7 +45,8 @@ class Writing:
 
     slow          parse what has arrived, without waiting for more
     layout, layers, heads, colours  of pictures, as `rendering.to_svg` takes them
-    table         of csv and tsv: "words" or "constituents"
+    table         of csv and tsv: "words", "constituents" or "clauses"
+    syntax        whether JSON has clauses, coordinations and phrases
     constituency  whether CoNLL-U has the constituency tree too, as a comment
     offsets       whether CoNLL-U says where each token stands in the text
     inputs        files that no picture may replace
@@ -63,6 +64,7 @@ class Writing:
         heads: bool = True,
         colours: Any = "auto",
         table: str = "words",
+        syntax: bool = False,
         constituency: bool = False,
         offsets: bool = False,
         inputs: Sequence[str] = (),
@@ -71,7 +73,8 @@ class Writing:
         self.parser, self.form, self.slow, self.inputs = parser, form, slow, inputs
         self.trees: dict[str, Any] = {"layout": layout, "layers": layers}
         self.look: dict[str, Any] = {"heads": heads, "colours": colours}
-        self.table, self.columns = table, {"constituency": constituency, "offsets": offsets}
+        self.table, self.syntax = table, syntax
+        self.columns = {"constituency": constituency, "offsets": offsets}
         self._options, self.query = query, parser.query(**query)
         self.colour = False
         self.sentences = self.failures = self.approximate = 0
@@ -266,9 +269,9 @@ class Writing:
         return _ranked(text, parse.rank or 1)
 
     def _json(self, item: Item, parse: Parse) -> str:
-        found = parse.to_dict()
+        sure = parse.confidence if self.query.confidence else None
+        found = parse.to_dict(syntax=self.syntax)
         if self.query.confidence:
-            sure = parse.confidence
             found["confidence"] = None if sure is None else sure.to_dict()
         if item.document is not None:
             found["document"] = item.document
