@@ -28,7 +28,7 @@ from arcspan.trees.conllu import Multiword, constituency_comment, format_conllu,
 from arcspan.trees.words import one_line
 
 if TYPE_CHECKING:
-    from arcspan.rendering import Colours, Layer, Layout
+    from arcspan.rendering import Layer
     from arcspan.syntax import Clause, Coordination, Match, Phrase, Query, Syntax, VerbGroup
 
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
@@ -505,30 +505,14 @@ class Parse:
 
         return to_nltk(self.constituency)
 
-    def to_svg(
-        self,
-        *,
-        layers: Layer | None = None,
-        layout: Layout = "auto",
-        width: float = 1200.0,
-        confidence: Confidence | None = None,
-        heads: bool = True,
-        colours: Colours = "auto",
-        ids: bool = True,
-    ) -> str:
-        """A picture of the trees that there are; the options are those of `arcspan.rendering.to_svg`."""
+    def to_svg(self, **options: Any) -> str:
+        """A picture of the trees that there are; the options are those of `arcspan.rendering.to_svg`.
+
+        layers, layout, width, confidence, heads, colours
+        """
         from arcspan.rendering import to_svg
 
-        return to_svg(
-            *self.trees,
-            layers=layers,
-            layout=layout,
-            width=width,
-            confidence=confidence,
-            heads=heads,
-            colours=colours,
-            ids=ids,
-        )
+        return to_svg(*self.trees, **options)
 
     def to_png(self, *, scale: float = 2.0, **options: Any) -> bytes:
         """The picture of `to_svg(**options)` as a PNG, `scale` times as large (needs the extra `pictures`)."""

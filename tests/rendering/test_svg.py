@@ -21,7 +21,7 @@ from arcspan.errors import ArcspanError
 from arcspan.rendering import draw_terminal, to_png, to_svg
 from arcspan.rendering.elements import COLOURS, Look, width
 from arcspan.rendering.layout import arrange
-from arcspan.rendering.svg import Wide
+from arcspan.rendering.svg import WideDrawing
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.rendering.examples import (
     ARABIC,
@@ -135,10 +135,6 @@ def test_without_probabilities_there_is_no_legend_and_it_names_only_bands_that_o
     assert texts(legend) == ["probability", "at least 95%"]
 
 
-def test_the_data_attributes_can_be_left_out() -> None:
-    assert "data-" not in to_svg(LOGIC, LOGIC_ARCS, ids=False)
-
-
 @LAYOUTS
 @pytest.mark.parametrize("trees", [(LOGIC, None), (None, LOGIC_ARCS)])
 def test_one_tree_alone_is_drawn(trees: tuple[ConstituencyTree, DependencyTree], layout: str) -> None:
@@ -168,7 +164,7 @@ def test_no_text_lies_on_another_or_outside(layout: str, room: float, seed: int,
 
 @given(st.integers(0, 10**6), st.integers(2, 40))
 def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) -> None:
-    drawing = Wide(arrange(*random_pair(seed, n)), Look())
+    drawing = WideDrawing(arrange(*random_pair(seed, n)), Look())
     places: dict[int, list[float]] = {}
     for (_, word), offset in drawing.ports.offsets.items():
         places.setdefault(word, []).append(offset)
@@ -177,10 +173,10 @@ def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) ->
 
 
 def test_a_script_from_right_to_left_begins_at_the_right() -> None:
-    wide = Wide(arrange(ARABIC, ARABIC_ARCS), Look())
+    wide = WideDrawing(arrange(ARABIC, ARABIC_ARCS), Look())
     assert wide.places == sorted(wide.places, reverse=True)
     assert 'direction="rtl"' in to_svg(ARABIC, ARABIC_ARCS)
-    wide = Wide(arrange(CHINESE, CHINESE_ARCS), Look())
+    wide = WideDrawing(arrange(CHINESE, CHINESE_ARCS), Look())
     assert wide.places == sorted(wide.places)
 
 

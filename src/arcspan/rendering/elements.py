@@ -87,7 +87,6 @@ class Look:
     confidence: Confidence | None = None
     heads: bool = True
     colours: Colours = "auto"
-    ids: bool = True
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not hasattr(self.confidence, "arcs"):
@@ -312,8 +311,6 @@ class Drawing(ABC):
         return self.colours.get(_band(probability), self.colours[otherwise])
 
     def _data(self, **values: object) -> str:
-        if not self.look.ids:
-            return ""
         shown = {key: f"{value:.4f}" if isinstance(value, float) else value for key, value in values.items()}
         return "".join(
             f' data-{key}="{escape(str(value))}"' for key, value in shown.items() if value is not None
@@ -377,7 +374,7 @@ def _width(character: str) -> float:
 
 
 def _band(probability: float | None) -> str:
-    """The name of the band of a probability; what is not known is drawn like what is sure."""
+    """The name of the band of a probability; an unknown one is drawn like a high one."""
     return next(name for name, least, _ in BANDS if probability is None or probability >= least)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from arcspan.rendering.elements import HEAD, LABEL, MARGIN, RELATION, SIZES, TAG, WORD, Colours, Drawing, Look
 from arcspan.rendering.elements import width as width_of
 from arcspan.rendering.layout import Arc, Confidence, Constituent, Layer, Layout, Picture, arrange, layouts
-from arcspan.rendering.tall import Indented, Tall
+from arcspan.rendering.tall import IndentedDrawing, TallDrawing
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 PITCH = 36.0  # from one level of constituents to the next
@@ -29,7 +29,6 @@ def to_svg(
     confidence: Confidence | None = None,
     heads: bool = True,
     colours: Colours = "auto",
-    ids: bool = True,
 ) -> str:
     """Draw both trees of a sentence (or one, where the other is None) as one SVG document.
 
@@ -40,16 +39,16 @@ def to_svg(
     confidence  `Parse.confidence`, to show in colours how probable constituents and arcs are, with a legend
     heads       show the head of every constituent: a thick line to it, and the word under the label
     colours     "auto" follows the page and its dark mode, "light" stays as it is, "black" is black and white
-    ids         give elements data attributes: groups `.constituent` carry data-span="i,j", data-label and
-                data-head, `.word` data-word, data-tag and data-head, `.arc` data-word, data-head and data-label,
-                all of them data-confidence where it is known
+
+    For scripts, groups `.constituent` carry data-span="i,j", data-label and data-head, `.word` data-word, data-tag and
+    data-head, `.arc` data-word, data-head and data-label, all of them data-confidence where it is known.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> svg = to_svg(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))
     >>> 'data-span="0,1" data-label="NP" data-head="1"' in svg
     True
     """
-    look = Look(width, confidence, heads, colours, ids)
+    look = Look(width, confidence, heads, colours)
     return draw(arrange(c_tree, d_tree, layers), layout, look).svg()
 
 
@@ -62,7 +61,7 @@ def draw(picture: Picture, layout: Layout, look: Look) -> Drawing:
     return drawing
 
 
-class Wide(Drawing):
+class WideDrawing(Drawing):
     """Words side by side, constituents above them, arcs below.
 
     Columns are computed from left to right and turned round at the end where the script runs the other way.
@@ -71,7 +70,7 @@ class Wide(Drawing):
     arc_pitch = 19.0
 
     def place(self) -> None:
-        """Columns as wide as what is in them, rows of constituents, words, tags and arcs."""
+        """Columns as wide as their contents, rows of constituents, words, tags and arcs."""
         picture, ports = self.picture, self.ports
         places, total = picture.spread(
             measure=lambda kind, content: width_of(content, SIZES[kind]),
@@ -136,4 +135,4 @@ class Wide(Drawing):
         return self.text("relation", x, y, arc.relation)
 
 
-DRAWINGS: dict[str, type[Drawing]] = {"wide": Wide, "tall": Tall, "indented": Indented}
+DRAWINGS: dict[str, type[Drawing]] = {"wide": WideDrawing, "tall": TallDrawing, "indented": IndentedDrawing}

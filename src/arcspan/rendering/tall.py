@@ -1,9 +1,9 @@
 """The SVG with one word per line: constituents to its left, its relation and arcs to its right.
 
 Sixty words side by side are as wide as three screens; below each other they fill a page. Two layouts share the
-right-hand side. `Tall` is the wide one rotated by 90 degrees, with a column for each level of constituents. `Indented`
-is the list that terminals show: constituents have lines of their own, and nested ones are slightly indented, so that
-it fits a phone. Where there is no room for arcs, heads are given by number.
+right-hand side. `TallDrawing` is the wide one rotated by 90 degrees, with a column for each level of constituents.
+`IndentedDrawing` is the list that terminals show: constituents have lines of their own, and nested ones are slightly
+indented, so that it fits a phone. Where there is no room for arcs, heads are given by number.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEVEL_GAP = 22.0  # between labels of two levels
 CHAIN = 10.0  # between the constituents of a line
 
 
-class Tall(Drawing):
+class TallDrawing(Drawing):
     """A column of labels for each level of constituents."""
 
     turned = True
@@ -79,7 +79,7 @@ class Tall(Drawing):
             )
 
     def beside(self, arc: Arc) -> str:
-        """What is in the line of an arc's modifier: the relation, with the head's number where no arc leads there."""
+        """The relation as it is written beside its modifier, with the head's number where no arc is drawn."""
         return f"{arc.relation} {arc.head}" if arc.head and not self.has_arcs else arc.relation
 
     def background(self) -> Iterator[str]:
@@ -126,7 +126,7 @@ class Tall(Drawing):
         return self.text("beside", self.relations_x, y, self.beside(arc), anchor="start")
 
 
-class Indented(Tall):
+class IndentedDrawing(TallDrawing):
     """A list as terminals show it: a line for each word and for each constituent of several children."""
 
     row = 22.0

@@ -1,9 +1,9 @@
-"""Connections: how many there may be, and how long a client may let the server wait.
+"""Limits on the number of connections and on the time that clients keep the server waiting.
 
-uvicorn gives a client all the time it likes to send the head of a request and to read an answer, and takes as many
-connections as there are file descriptors. Here a head has a time limit, an answer must be read at some speed, and
-the number of connections is limited, per client and in all. Where there are too many, the one that has kept the
-server waiting longest is closed, those that never got an answer first; so a client that is quick always finds room.
+uvicorn sets no limit on the time that a client takes to send a request's headers or to read an answer, and accepts
+connections until it runs out of file descriptors. Here headers have a time limit, answers must be read at a minimum
+speed, and the number of connections is limited, per client and in total. Where there are too many, the connection
+that has kept the server waiting longest is closed, unanswered ones first, so that a quick client is always served.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from arcspan.serving.refusals import Refusal
 from arcspan.serving.settings import Settings
 
 DRAIN_SECONDS = 10.0
-DRAIN_BYTES = 64 << 10  # at least so much of an answer must be read in that time
-RESERVE = 96  # file descriptors that are not for connections: libraries, listening, those just accepted
+DRAIN_BYTES = 64 << 10  # the least part of an answer that must be read in that time
+RESERVE = 96  # file descriptors kept for libraries, listening, and connections just accepted
 
 
 def most_connections(settings: Settings) -> int:
-    """What the settings allow, or what the process may have open where that is less."""
+    """The limit of the settings, or that of the process on open files where it is lower."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -41,8 +41,8 @@ class Connection(H11Protocol):
         super().__init__(**given)
         self._settings = settings
         self._most = most
-        self._head: asyncio.TimerHandle | None = None  # runs while the head of a request is awaited
-        self._reading: asyncio.TimerHandle | None = None  # runs while the client has an answer to read
+        self._head: asyncio.TimerHandle | None = None  # runs while headers are awaited
+        self._reading: asyncio.TimerHandle | None = None  # runs while the client reads an answer
         self.answered = False
         self.since = 0.0  # when the client's last turn began
 
@@ -57,7 +57,7 @@ class Connection(H11Protocol):
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY) or self.flow.write_paused
 
     def connection_made(self, transport: Any) -> None:
-        """Make room where there is none, and wait for the head of a request."""
+        """Close another connection where there are too many, and wait for headers."""
         super().connection_made(transport)
         self.since = self.loop.time()
         there = [one for one in self.connections if not one.transport.is_closing()]
@@ -68,7 +68,7 @@ class Connection(H11Protocol):
         self._await_head()
 
     def _make_room(self, crowd: list[Connection]) -> bool:
-        """Close the connection that can best be spared; False where it is this one."""
+        """Close the connection that has waited longest; False where there is none but this one."""
         spare = [one for one in crowd if one.waits and one is not self]
         if not spare:
             self.refuse(Refusal("too_many_connections"))
@@ -77,7 +77,7 @@ class Connection(H11Protocol):
         return True
 
     def data_received(self, data: bytes) -> None:
-        """Take in bytes; the head of a request has its time, however slowly they come."""
+        """Read bytes; the time limit of headers runs however slowly they arrive."""
         super().data_received(data)
         if self.conn.their_state is h11.IDLE:
             self._await_head()
@@ -97,7 +97,7 @@ class Connection(H11Protocol):
                 self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP in the one format of all refusals."""
+        """Refuse bytes that are not HTTP, in the format of all refusals."""
         self.refuse(Refusal("bad_request", reason=msg))
 
     def refuse(self, refusal: Refusal) -> None:
@@ -117,7 +117,7 @@ class Connection(H11Protocol):
         self._watch_reading()
 
     def pause_writing(self) -> None:
-        """More is written than the client has read."""
+        """The client reads more slowly than the server writes."""
         super().pause_writing()
         self.since = self.loop.time()
         self._watch_reading()

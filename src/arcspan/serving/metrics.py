@@ -1,6 +1,8 @@
-"""What a server counts, for Prometheus."""
+"""The counters of a server, for Prometheus."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -26,35 +28,27 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
-        PlatformCollector(registry=registry)
-        self.registry = registry
-        self.info = Info("arcspan", "Version and model.", registry=registry)
-        self.requests = Counter(
-            "arcspan_requests", "Answered requests.", ("path", "status"), registry=registry
-        )
-        self.seconds = Histogram(
-            "arcspan_request_seconds",
-            "From a request's first line to the end of its answer, POST /parse only.",
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self.sentences = Counter("arcspan_sentences", "Sentences in answers.", registry=registry)
-        self.words = Counter("arcspan_words", "Words in answers.", registry=registry)
-        self.waiting = Gauge("arcspan_waiting", "Requests that wait or are worked on.", registry=registry)
-        self.reading = Gauge("arcspan_reading", "Requests whose bodies are on their way.", registry=registry)
+        self.registry = CollectorRegistry()
+        own: dict[str, Any] = {"registry": self.registry}
+        ProcessCollector(**own)
+        PlatformCollector(**own)
+        self.info = Info("arcspan", "Version and model.", **own)
+        self.requests = Counter("arcspan_requests", "Answered requests.", ("path", "status"), **own)
+        about = "From a request's first line to the end of its answer, POST /parse only."
+        self.seconds = Histogram("arcspan_request_seconds", about, buckets=_SECONDS, **own)
+        self.sentences = Counter("arcspan_sentences", "Sentences in answers.", **own)
+        self.words = Counter("arcspan_words", "Words in answers.", **own)
+        self.waiting = Gauge("arcspan_waiting", "Requests waiting or in progress.", **own)
+        self.reading = Gauge("arcspan_reading", "Requests whose bodies are still arriving.", **own)
+        sizes = (1, 2, 4, 8, 16, 32, 64, 128)
         self.batch_sentences = Histogram(
-            "arcspan_batch_sentences",
-            "Sentences parsed together.",
-            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
-            registry=registry,
+            "arcspan_batch_sentences", "Sentences parsed together.", buckets=sizes, **own
         )
         self.batch_seconds = Histogram(
-            "arcspan_batch_seconds", "Time to parse a batch.", buckets=_SECONDS, registry=registry
+            "arcspan_batch_seconds", "Time to parse a batch.", buckets=_SECONDS, **own
         )
 
     def text(self) -> bytes:
-        """All of them in the text format."""
+        """All of them in Prometheus' text format."""
         found: bytes = generate_latest(self.registry)
         return found

@@ -92,18 +92,18 @@ class Middleware:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
         status = 499  # as in nginx: the client closed the connection
-        incoming = _Incoming(receive)
+        arriving = _Body(receive)
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
             try:
                 self._admit(scope["path"], headers)
-                body = await self._read(incoming, headers)
+                body = await self._read(arriving, headers)
             except Refusal as refusal:
                 response = refusal.response({"Connection": "close"})
                 status = response.status_code
-                await _refuse(self._finish(response), scope, incoming, send)
+                await _refuse(self._finish(response), scope, arriving, send)
                 return
-            response = await self._route(scope, Request(headers, body, incoming))
+            response = await self._route(scope, Request(headers, body, arriving))
             status = response.status_code
             await self._finish(response)(scope, receive, send)
         except ClientLeft:
@@ -128,14 +128,13 @@ class Middleware:
         if length.isdecimal() and int(length) > self.settings.max_body:
             raise Refusal("body_too_large", limit=self.settings.max_body)
 
-    async def _read(self, receive: Receive, headers: Mapping[str, str]) -> bytes:
+    async def _read(self, body: _Body, headers: Mapping[str, str]) -> bytes:
         """The whole body, within the limits of size and time."""
         if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
             return b""
         self.metrics.reading.inc()
         try:
-            reading = _read(receive, self.settings.max_body)
-            return await asyncio.wait_for(reading, self.settings.body_time_limit)
+            return await asyncio.wait_for(body.read(self.settings.max_body), self.settings.body_time_limit)
         except asyncio.TimeoutError:
             raise Refusal("body_too_slow", limit=self.settings.body_time_limit) from None
         finally:
@@ -168,7 +167,7 @@ class Middleware:
         return response
 
 
-class _Incoming:
+class _Body:
     """`receive` that knows whether the body is at its end."""
 
     def __init__(self, receive: Receive) -> None:
@@ -180,21 +179,26 @@ class _Incoming:
         self.ended = self.ended or not message.get("more_body", False)
         return message
 
+    async def read(self, limit: int) -> bytes:
+        """The whole body, of at most so many bytes."""
+        found = bytearray()
+        while not self.ended:
+            message = await self()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            found += message.get("body", b"")
+            if len(found) > limit:
+                raise Refusal("body_too_large", limit=limit)
+        return bytes(found)
 
-async def _read(receive: Receive, limit: int) -> bytes:
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientLeft
-        body += message.get("body", b"")
-        if len(body) > limit:
-            raise Refusal("body_too_large", limit=limit)
-        if not message.get("more_body", False):
-            return bytes(body)
+    async def drain(self) -> None:
+        """Read what the client is still sending, up to a limit."""
+        drained = 0
+        while not self.ended and drained < LINGER_BYTES:
+            drained += len((await self()).get("body", b""))
 
 
-async def _refuse(response: Response, scope: Scope, receive: _Incoming, send: Send) -> None:
+async def _refuse(response: Response, scope: Scope, body: _Body, send: Send) -> None:
     """Send a refusal, and for a while read what the client is still sending.
 
     A connection that is closed with unread bytes in it is reset, and the client might never see the answer.
@@ -203,16 +207,10 @@ async def _refuse(response: Response, scope: Scope, receive: _Incoming, send: Se
     async def send_open(message: Message) -> None:
         await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
 
-    await response(scope, receive, send_open)
+    await response(scope, body, send_open)
     with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(_drain(receive), LINGER_SECONDS)
+        await asyncio.wait_for(body.drain(), LINGER_SECONDS)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _drain(receive: _Incoming) -> None:
-    drained = 0
-    while not receive.ended and drained < LINGER_BYTES:
-        drained += len((await receive()).get("body", b""))
 
 
 async def client_left(receive: Receive) -> None:

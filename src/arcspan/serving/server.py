@@ -1,9 +1,9 @@
-"""uvicorn, with a stop that loses nothing and ends in time.
+"""uvicorn, with a shutdown that loses no request and ends in time.
 
-uvicorn closes connections that are idle at the moment it is told to stop, also those whose next request is
-already on the wire. Here the server first stops listening, answers whatever still arrives on open
-connections for a moment, with `Connection: close`, and only then closes them. Requests that are worked on have the
-grace period of the settings but for its last second; those that are not done by then are answered 503.
+On shutdown uvicorn closes idle connections at once, even if their next request is already on the wire. Here the
+server first stops listening, answers requests that still arrive on open connections for a moment, with
+`Connection: close`, and only then closes them. Requests in progress have the grace period of the settings except for
+its last second, and are then answered 503.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from arcspan.errors import ArcspanError
 from arcspan.serving.connections import Connection, most_connections
 from arcspan.serving.middleware import Middleware
 
-LINGER_SECONDS = 1.0  # for requests that are on the wire when the server is told to stop
-ENDING_SECONDS = 1.0  # the last of the grace period: requests that are not done are refused, and threads end
-SENDING_SECONDS = 0.2  # of these for the refusals
+LINGER_SECONDS = 1.0  # for requests that are on the wire at the signal
+ENDING_SECONDS = 1.0  # the end of the grace period: unfinished requests are refused, and threads end
+SENDING_SECONDS = 0.2  # of them, for sending refusals
 BACKLOG = 512
 ACCEPTED_AT_ONCE = 16  # before older connections can make room
 
@@ -55,7 +55,7 @@ def serve(
     access_log: bool = False,
     started: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what was taken; a second SIGINT ends at once."""
+    """Serve until SIGTERM or SIGINT, then finish the requests in progress; a second SIGINT ends at once."""
     Server(app, access_log=access_log, started=started).run(sockets=[listener])
 
 
@@ -92,8 +92,8 @@ class Server(uvicorn.Server):
             self._when_started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note that a signal asks for the end."""
-        # uvicorn raises the signal once more when all is done; a stop that was asked for is a success here.
+        """Begin the shutdown."""
+        # uvicorn would raise the signal again at the end; here a requested shutdown is a success.
         if self._asked_to_stop and sig == signal.SIGINT:
             self.force_exit = True
         if not self._asked_to_stop:  # however busy the machine is, the grace period is the end
@@ -103,7 +103,7 @@ class Server(uvicorn.Server):
         self.should_exit = self._asked_to_stop = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, answer what arrives on open connections for a moment, finish the rest in time."""
+        """Stop listening, answer requests that still arrive for a moment, finish the others in time."""
         self._app.stopping = True
         for server in self.servers:
             server.close()
@@ -120,7 +120,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _give_up(self) -> None:
-        """The grace period is over: nobody is waited for any more."""
+        """The grace period is over: refuse the requests that are left."""
         self._app.scheduler.give_up()
         for connection in list(self.server_state.connections):
             if connection.waits:

@@ -1,4 +1,4 @@
-"""What a server allows, each limit with a safe default.
+"""The limits of a server, each with a safe default.
 
 Every limit protects the other clients: one request can neither fill the memory, nor keep the parser to
 itself, nor hold its place for ever.
