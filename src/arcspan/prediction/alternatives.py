@@ -57,11 +57,15 @@ def head_entropies(arcs: np.ndarray) -> tuple[float, ...]:
 
 def _others(chances: np.ndarray, chosen: np.ndarray, names: Sequence[Any]) -> tuple[Any, ...]:
     """For each row: (name, probability) of what is likely and not chosen."""
-    rows = []
-    for row, own in zip(chances, chosen.tolist(), strict=True):
-        order = [place for place in np.argsort(-row, kind="stable").tolist() if row[place] >= LEAST]
-        rows.append(tuple((names[place], float(row[place])) for place in order if place != own))
-    return tuple(rows)
+    likely = chances >= LEAST
+    likely[np.arange(len(chosen)), chosen] = False
+    rows, columns = np.nonzero(likely)
+    values = chances[rows, columns]
+    order = np.lexsort((columns, -values))
+    found: list[list[tuple[Any, float]]] = [[] for _ in chosen]
+    for row, column, value in zip(*(part[order].tolist() for part in (rows, columns, values)), strict=True):
+        found[row].append((names[column], value))
+    return tuple(map(tuple, found))
 
 
 def _rivals(
