@@ -179,8 +179,9 @@ class Clauses:
         relation, subtype = s.relations[first], s.full_relations[first].partition(":")[2]
         if subtype.startswith("relcl"):
             return "relative"
-        if relation == "acl" and s.with_relation(first, "mark"):  # "the fact that ...", "a plan to ..."
-            return "complement"
+        if relation == "acl" and (markers := s.with_relation(first, "mark")):
+            compared = s.words[markers[0]].lower() in ("than", "as")  # "more money than we have"
+            return "adverbial" if compared else "complement"  # "the fact that ...", "a plan to ..."
         return _KINDS[relation]
 
     def _add(self, h: int) -> None:

@@ -29,7 +29,7 @@ class Coordination(Phrase):
     kind          what is joined: NP, VP, S, ADJP ...; UCP where the conjuncts are of several kinds
     conjuncts     phrases, from left to right
     coordinators  the words that join them, "both" and "either" included
-    shared        phrases that belong to every conjunct
+    shared        phrases that belong to every conjunct, with their prepositions
     """
 
     def __init__(
@@ -99,7 +99,10 @@ def _result(s: Sentence, members: list[int], ranges: dict[int, Range], shared: l
         kinds.pop() if len(kinds) == 1 else "UCP",
         [Phrase(s, ranges[m], m) for m in members],
         sorted(m for m in joining if m < members[-1]),
-        [s.phrase_of(m) for m in sorted(shared)],
+        [
+            Phrase(s, s.reach(m), m) if s.relations[m] in ("obl", "nmod") else s.phrase_of(m)
+            for m in sorted(shared)
+        ],
     )
 
 

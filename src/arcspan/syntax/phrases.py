@@ -66,7 +66,7 @@ def _base(s: Sentence) -> list[Phrase]:
                 break
         j = h
         for m in (m for m in s.children[h] if m > h):
-            if s.relations[m] not in _RIGHT:
+            if s.relations[m] not in _RIGHT and not (s.relations[m] == "case" and m == h + 1):
                 break
             j = s.right[m]
         i, j = s.trim(i, j)
