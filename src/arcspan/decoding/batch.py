@@ -28,6 +28,13 @@ _WORTH_A_THREAD = 4_000_000.0
 
 _FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
 
+# Of each search: the columns of its spans, none without them; the power of n that its time grows with.
+_KERNELS = {
+    f"{name}_best_{kind}": shape
+    for name, shape in {"cky": (2, 3), "eisner": (0, 3), "eisner_satta": (3, 4)}.items()
+    for kind in ("float", "double")
+} | {"naive": (3, 5)}
+
 
 class Decoded(NamedTuple):
     """The best structure of every sentence of a batch.
@@ -66,7 +73,7 @@ def check_count(value: Any, name: str) -> None:
 def check_lengths(lengths: ArrayLike, shape: tuple[int, ...], name: str) -> NDArray[np.int64]:
     """The lengths as an array, after checking that scores of this shape, [B, n+1, n+1], have room for them."""
     found = as_scores(lengths, "lengths")
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
         raise ScoreError(
             f"lengths must be one whole number per sentence, not {found.dtype} of shape {found.shape}"
         )
@@ -147,26 +154,32 @@ def call(
 ) -> tuple[Decoded, NDArray[np.int64] | None]:
     """The best trees by a kernel, from scores of its type; also what it says of the sentences, if any is not done."""
     count, size, _ = scores[0].shape  # type: ignore[union-attr]
-    heads = rows = spans = order = status = None
-    if not name.startswith("cky"):
-        heads = np.zeros((count, size), _INT64)
-    if not name.startswith("eisner_best"):
-        rows, spans = _span_rows(sizes.tolist(), 2 if heads is None else 3)
-    if count == 1:
-        if threads is not None:
-            check_count(threads, "threads")
+    columns, power = _KERNELS[name]
+    rows = spans = order = status = None
+    heads = None if columns == 2 else np.zeros((count, size), _INT64)
+    if columns:
+        rows, spans = _span_rows(sizes.tolist(), columns)
+    if count == 1 and (threads is None or threads == 1):
         threads = 1
     else:
         status = np.empty(count, _INT64)
-        order, threads = plan(sizes, 3 if len(scores) == 1 else 5 if name == "naive" else 4, threads)
+        order, threads = plan(sizes, power, threads)
     values = np.zeros(count)
-    pointers = [
-        None if array is None else pointer(array)
-        for array in (*scores, sizes, heads, rows, values, status, order)
-    ]
-    if name.startswith("eisner_satta"):
-        pointers.insert(3, int(scores[2] is not None and scores[2].ndim == 3))
-    failed = kernel(name)(*pointers, count, size, threads)
+    inputs = [None if part is None else pointer(part) for part in scores]
+    if power == 4:
+        inputs.append(int(scores[2] is not None and scores[2].ndim == 3))
+    failed = kernel(name)(
+        *inputs,
+        pointer(sizes),
+        None if heads is None else pointer(heads),
+        None if rows is None else pointer(rows),
+        pointer(values),
+        None if status is None else pointer(status),
+        None if order is None else pointer(order),
+        count,
+        size,
+        threads,
+    )
     if failed and status is None:
         status = np.array([failed])
     return Decoded(heads, spans, values), status if failed else None

@@ -101,18 +101,17 @@ INLINED void finish(const chart *c, int i, int first, int j, const bool second) 
         store(here, value);
         store(inner + LANES * block, between(LANES * block, i + 1, j + 1, value, nothing));
     }
-    /* In four strands, so that no step waits for the one before it. */
-    lanes hooked = nothing, p = nothing, q = nothing, r = nothing;
-    const number *arc = c->attach + LANES * own;
+    /* In two strands, so that a step need not wait for the one before it. */
+    lanes hooked = nothing, p = nothing;
+    const number *arc = c->attach + LANES * own + (i + 1) * c->stride;
+    const place stride = c->stride;
     int m = i + 1;
-    for (; m + 3 <= j; m += 4) {
-        hooked = combine(hooked, splat(inner[m]), load(arc + m * c->stride));
-        p = combine(p, splat(inner[m + 1]), load(arc + (m + 1) * c->stride));
-        q = combine(q, splat(inner[m + 2]), load(arc + (m + 2) * c->stride));
-        r = combine(r, splat(inner[m + 3]), load(arc + (m + 3) * c->stride));
+    for (; m < j; m += 2, arc += 2 * stride) {
+        hooked = combine(hooked, splat(inner[m]), load(arc));
+        p = combine(p, splat(inner[m + 1]), load(arc + stride));
     }
-    for (; m <= j; m++) p = combine(p, splat(inner[m]), load(arc + m * c->stride));
-    hooked = merge(merge(hooked, q), merge(p, r));
+    if (m == j) p = combine(p, splat(inner[m]), load(arc));
+    hooked = merge(hooked, p);
     if (second) hooked = extend(hooked, load(scores + LANES * own));
     store(c->x + own * c->plane + row + LANES * j, between(LANES * own, i + 1, j + 1, value, hooked));
 }
@@ -218,7 +217,12 @@ static inline bool trace(const chart *c, const number *root, place step, const d
         const int h = stack[--top], j = stack[--top], i = stack[--top];
         *rows++ = i, *rows++ = j, *rows++ = h;
         if (j == i + 1) continue;
-        for (int k = i + 1; k < j; k++) weights[k - i - 1] = joined(*cell(c, i, k, h), *cell(c, k, j, h));
+        const number *left = cell(c, i, i + 1, h), *right = cell(c, i + 1, j, h);
+        for (int k = i + 1; k < j; k++) {
+            weights[k - i - 1] = joined(*left, *right);
+            left += LANES;
+            right += LANES * (c->n - k - 1); /* to row k + 1 */
+        }
         const int k = i + 1 + larger_int(choose(weights, j - i - 1, &random), 0);
         const int low = h <= k ? k : i, high = h <= k ? j : k;
         const int m = modifier_of(c, low, high, c->attach + h, c->stride, &random, weights);
