@@ -20,7 +20,7 @@ from arcspan.files import atomic_write
 from arcspan.segmenting import BaseSegmenter, RuleSegmenter, Segmenter
 from arcspan.training.config import SEGMENTER, read_config
 from arcspan.training.segmenter import plain_text, run_segmenter, score
-from arcspan.training.segmenting_data import Gold, documents
+from arcspan.training.segmenting_data import GoldText, documents
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
@@ -35,7 +35,7 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def figures(segmenter: BaseSegmenter, files: dict[str, list[list[Gold]]]) -> dict[str, Any]:
+def figures(segmenter: BaseSegmenter, files: dict[str, list[list[GoldText]]]) -> dict[str, Any]:
     """The scores on every file in every style, and how many thousand characters a processor does per second."""
     found: dict[str, Any] = {
         name + style: score(segmenter, file, **how)

@@ -142,7 +142,7 @@ def test_rounding_together_loses_less_where_inputs_vary_together() -> None:
 def test_what_is_seen_of_rows_is_their_range_mean_and_covariance() -> None:
     draw = np.random.default_rng(6)
     rows = (draw.normal(size=(3, 50, 5)) @ draw.normal(size=(5, 5)) + 1000).astype(np.float32)
-    seen = int8.Observed()
+    seen = int8.RowStatistics()
     for some in rows:
         seen.add(some[None])
     every = rows.reshape(-1, 5).astype(np.float64)

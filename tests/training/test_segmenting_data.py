@@ -10,7 +10,7 @@ import pytest
 
 from arcspan.segmenting.marks import SENTENCE, TOKEN, WORD
 from arcspan.training.segmenter import plain_text
-from arcspan.training.segmenting_data import EXPANDED, Gold, documents, varied
+from arcspan.training.segmenting_data import EXPANDED, GoldText, documents, varied
 
 LINE = "\t_\t_\t_\t_\t{head}\tdep\t_\t{misc}"
 
@@ -94,7 +94,7 @@ def test_a_plain_text_has_the_sentences_of_the_treebank(treebank: Path) -> None:
 
 
 def test_every_style_shows_the_same_words_and_marks_their_ends(treebank: Path) -> None:
-    document: list[Gold] = [gold for gold in next(documents(treebank)) for _ in range(9)]
+    document: list[GoldText] = [gold for gold in next(documents(treebank)) for _ in range(9)]
     seen = set()
     for seed in range(300):
         shown = varied(document, random.Random(seed))

@@ -155,8 +155,8 @@ class Model(nn.Module):
     ) -> dict[str, Tensor]:
         """Scores of labels [K, labels] at nodes (b, i, j), and of relations [W, relations] at words (b, m, h).
 
-        Folded, label 0 (no constituent) has the best score of all labels of intermediate nodes, so that nobody but
-        training sees these; otherwise they stand behind the others.
+        Folded, label 0 (no constituent) has the best score of all labels of intermediate nodes, which only training
+        sees; otherwise they stand behind the others.
         """
         found = {}
         if "label" in self.scorers:

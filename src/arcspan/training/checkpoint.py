@@ -97,10 +97,10 @@ class Checkpoint:
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
         format = data.get("format") if isinstance(data, dict) else None
-        if format not in (1, FORMAT):
+        if format != FORMAT:
             raise BundleError(f"{path}: format {format} is not {FORMAT}, which arcspan {__version__} reads")
         said = data.pop("checksum", None)
-        if said != _checksum(data) and (said or format != 1):  # pointers of format 1 had none
+        if said != _checksum(data):
             raise BundleError(f"{path}: damaged (its checksum differs from the one in it)")
         return data
 

@@ -94,7 +94,7 @@ class DataSettings:
     )
     missing: str = described(
         "hidden",
-        "train: the layer that a treebank lacks is hidden, or what there is is learnt separately",
+        "train: where a treebank has one layer, the other is hidden, or the one is learnt separately",
         choices=("hidden", "separate"),
     )
     binarization: str = described(
@@ -247,27 +247,17 @@ def config_from_dict(
 
 def document() -> str:
     """Every field of a configuration, as a commented TOML file."""
-    lines: list[str] = []
-    for entry in dataclasses.fields(Config):
-        if "doc" in entry.metadata:
-            lines.append(_field_line(entry))
-    for section, kind in (
-        ("data", DataSettings),
-        ("encoder", EncoderSettings),
-        ("model", ModelSettings),
-        ("training", TrainingSettings),
-        ("segmenter", SegmenterSettings),
-    ):
-        lines += ["", f"[{section}]"]
-        for entry in dataclasses.fields(kind):
-            lines.append(_field_line(entry))
+    sections = [entry for entry in dataclasses.fields(Config) if "doc" not in entry.metadata]
+    lines = [_field_line(entry) for entry in dataclasses.fields(Config) if entry not in sections]
+    for section in sections:
+        entries = dataclasses.fields(section.default_factory)  # type: ignore[misc,arg-type]
+        lines += ["", f"[{section.name}]", *map(_field_line, entries)]
     for table, places in (
         (Source, "data.train, data.dev or data.test"),
         (Text, "segmenter.train or segmenter.dev"),
     ):
         lines += ["", f"# a treebank in {places} is a table:"]
-        for entry in dataclasses.fields(table):
-            lines.append(f"#   {_field_line(entry)}")
+        lines += [f"#   {_field_line(entry)}" for entry in dataclasses.fields(table)]
     return "\n".join(lines) + "\n"
 
 

@@ -409,7 +409,7 @@ def _halve(proto: Any) -> dict[str, str]:
 
 
 def _training_summary(config: dict[str, Any]) -> dict[str, Any]:
-    """What the model was trained on and how, without anybody's folders."""
+    """What the model was trained on and how, without local folders."""
     data = dict(config["data"])
     root = data.pop("root", "")
     for split in ("train", "dev", "test"):

@@ -314,7 +314,7 @@ def read_source(
             pair = read if rules is None else rewrite(read, rules)
             digest.update(_content(pair))
             yield place, pair
-    finally:  # also where nobody reads on
+    finally:  # also if the caller stops reading
         intake.digests[source.name] = digest.hexdigest()
     if place < 0:
         why = "no sentence in it" if keep is None else "no sentence is left of it by without and only"

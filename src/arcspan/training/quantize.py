@@ -5,7 +5,7 @@ result depends on that row alone: not on its sentence, its batch or padding. The
 each column. 255 * 64 * 2 fits in 16 bits, so sums are exact on every processor, also where they are made of pairs in
 16 bits that saturate (AVX2 without VNNI).
 
-Two things keep the error small, both of them measured on sentences of the training treebanks (`Observed`):
+Two things keep the error small, both of them measured on sentences of the training treebanks (`RowStatistics`):
 
 - Channels that are many times larger than others would leave few steps for these. Each channel is divided by a
   factor, and the weights that it meets are multiplied by it (SmoothQuant, Xiao et al., 2023).
@@ -42,7 +42,7 @@ STRENGTHS = (
 )  # of smoothing: how much of the range goes from the input to the weights
 
 
-class Observed:
+class RowStatistics:
     """What was seen of the rows [..., K] that a layer reads."""
 
     def __init__(self) -> None:
@@ -112,10 +112,10 @@ def linear_layers(graph: Any) -> dict[str, list[Any]]:
     return layers
 
 
-def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, Observed]:
+def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, RowStatistics]:
     """Run a graph and look at what its linear layers read; batches are without padding."""
     names = list(linear_layers(proto.graph))
-    seen = {name: Observed() for name in names}
+    seen = {name: RowStatistics() for name in names}
     watched = type(proto)()
     watched.CopyFrom(proto)
     watched.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
@@ -134,7 +134,7 @@ def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, Observed]:
     return seen
 
 
-def quantize(proto: Any, seen: Mapping[str, Observed]) -> dict[str, str]:
+def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
     """Change a graph of single precision to its int8 form; `seen` is what `observe` found.
 
     Returns the new names of weights by their old ones.
@@ -201,7 +201,7 @@ def _bias(
     return node, ""
 
 
-def _steps(seen: Observed, weights: list[np.ndarray]) -> Steps:
+def _steps(seen: RowStatistics, weights: list[np.ndarray]) -> Steps:
     """The strength of smoothing that makes the error of the products smallest, without regard to later mending."""
     reach = np.maximum(np.maximum(-seen.low, seen.high), 1e-6)
     meets = np.maximum(np.max([np.abs(weight).max(1) for weight in weights], axis=0), 1e-6)
@@ -245,7 +245,7 @@ def _to_whole_numbers(graph: Any, source: str, steps: Steps) -> list[Any]:
 
 
 def _rounded(
-    seen: Observed, steps: Steps, weight: np.ndarray, bias: np.ndarray
+    seen: RowStatistics, steps: Steps, weight: np.ndarray, bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A layer's weights as whole numbers, the scales of their columns, and the bias with what is lost on average."""
     smooth = weight.astype(np.float64) * steps.factor[:, None]

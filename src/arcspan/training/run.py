@@ -96,7 +96,7 @@ def read_data(config: Config, say: Say) -> Data:
         config = start.settle(config)
     sentences, intake = read_training(config.data)
     say(f"train: {intake.summary()}")
-    # Test sentences are scored at the end, which is no time to find a damaged file.
+    # Test sentences are scored at the end; a damaged file is found now.
     dev, test = (
         read_gold(sources, config.data.mismatch, intake) for sources in (config.data.dev, config.data.test)
     )

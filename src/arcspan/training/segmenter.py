@@ -35,7 +35,7 @@ from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
 from arcspan.segmenting.marks import SENTENCE, TOKEN, read_marks, spaces
 from arcspan.training.average import Average
 from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text
-from arcspan.training.segmenting_data import EXPANDED, Gold, Marked, documents, varied, wrapped
+from arcspan.training.segmenting_data import EXPANDED, GoldText, Paragraph, documents, varied, wrapped
 
 DILATIONS = (1, 2, 4, 8, 16, 32)
 CONTEXT = 1 + sum(DILATIONS)  # characters on either side that a decision depends on
@@ -124,7 +124,7 @@ def train_segmenter(
         "training": _training(settings, seed),
     }
     graph = _graph(network)
-    segmenter = _Remembering(graph, kept)
+    segmenter = _CachedSegmenter(graph, kept)
     kept["threshold"] = segmenter.threshold = _threshold(segmenter, dev)
     scores = [score(segmenter, file) for file in dev]
     results = dict(zip(_named(settings.dev), scores, strict=True))
@@ -153,7 +153,7 @@ def train_segmenter(
 
 
 def _training(settings: SegmenterSettings, seed: int) -> dict[str, Any]:
-    """What a segmenter was trained by, without anybody's folders."""
+    """What a segmenter was trained by, without local folders."""
     files = {part: _named(getattr(settings, part)) for part in ("train", "dev")}
     return {**asdict(settings), "seed": seed, **files}
 
@@ -163,7 +163,7 @@ def _mean(scores: Sequence[dict[str, float]]) -> float:
     return sum(one["words"] + one["sentences"] for one in scores) / max(1, 2 * len(scores))
 
 
-def read_texts(settings: SegmenterSettings) -> tuple[list[list[Gold]], list[list[list[Gold]]]]:
+def read_texts(settings: SegmenterSettings) -> tuple[list[list[GoldText]], list[list[list[GoldText]]]]:
     """The documents to train on, and those of every dev file; an error names what has none."""
     train = [
         document
@@ -185,7 +185,7 @@ def _named(sources: Iterable[Text]) -> list[str]:
 
 
 def _fit(
-    train: list[list[Gold]],
+    train: list[list[GoldText]],
     alphabet: Alphabet,
     rules: RuleSegmenter,
     settings: SegmenterSettings,
@@ -235,7 +235,7 @@ def _fit(
 
 
 def _stream(
-    shown: Iterable[Marked], alphabet: Alphabet, rules: RuleSegmenter
+    shown: Iterable[Paragraph], alphabet: Alphabet, rules: RuleSegmenter
 ) -> tuple[np.ndarray, np.ndarray]:
     """All paragraphs, with room between them, in whole windows: characters with context around, and marks."""
     room = np.zeros((3, CONTEXT), np.int64)
@@ -284,7 +284,7 @@ def _graph(network: Network) -> bytes:
     return stream.getvalue()
 
 
-class _Remembering(Segmenter):
+class _CachedSegmenter(Segmenter):
     """A segmenter that runs its network once for each block."""
 
     def __init__(self, graph: bytes, settings: dict[str, Any]) -> None:
@@ -298,7 +298,7 @@ class _Remembering(Segmenter):
         return self._known[key]
 
 
-def _threshold(segmenter: Segmenter, dev: Sequence[Sequence[Sequence[Gold]]]) -> float:
+def _threshold(segmenter: Segmenter, dev: Sequence[Sequence[Sequence[GoldText]]]) -> float:
     """The log odds above which a sentence ends, with the best mean over the dev files."""
     best = (-1.0, 0.0)
     for share in _SHARES if dev else (0.5,):
@@ -308,7 +308,7 @@ def _threshold(segmenter: Segmenter, dev: Sequence[Sequence[Sequence[Gold]]]) ->
 
 
 def score(
-    segmenter: BaseSegmenter, file: Iterable[Sequence[Gold]], *, gap: str = "\n\n", width: int = 0
+    segmenter: BaseSegmenter, file: Iterable[Sequence[GoldText]], *, gap: str = "\n\n", width: int = 0
 ) -> dict[str, float]:
     """F1 of the tokens, words and sentences of documents in percent; their texts are as `plain_text` has them."""
     counts = np.zeros((3, 3), np.int64)
@@ -322,7 +322,9 @@ def score(
     }
 
 
-def plain_text(document: Sequence[Gold], *, gap: str = "\n\n", width: int = 0) -> tuple[str, list[Sentence]]:
+def plain_text(
+    document: Sequence[GoldText], *, gap: str = "\n\n", width: int = 0
+) -> tuple[str, list[Sentence]]:
     """A document as raw text, `gap` between paragraphs and lines wrapped at a width, and its sentences."""
     texts, sentences, place = [], [], 0
     for number, gold in enumerate(document):

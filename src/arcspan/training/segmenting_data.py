@@ -26,7 +26,7 @@ EXPANDED = 1 << EXPAND  # set on a token's last character beside the mark: its w
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldText:
     """A sentence of a treebank: its text, a mark for every character, and how it goes on from there."""
 
     text: str
@@ -36,7 +36,7 @@ class Gold:
     glued: bool  # no space before the next sentence
 
 
-class Marked(NamedTuple):
+class Paragraph(NamedTuple):
     """A paragraph as it is shown, with its marks."""
 
     text: str
@@ -45,9 +45,9 @@ class Marked(NamedTuple):
 
 def documents(
     path: str | PathLike[str], *, every: int = 1, without: Collection[str] = ()
-) -> Iterator[list[Gold]]:
+) -> Iterator[list[GoldText]]:
     """The documents of a CoNLL-U file, one of `every`, and of those none of a genre or with an id in `without`."""
-    document: list[Gold] = []
+    document: list[GoldText] = []
     number, kept = -1, True
     for sentence in read_conllu(str(path)):
         comments = [line[1:].strip() for line in sentence.comments]
@@ -65,7 +65,7 @@ def documents(
         yield document
 
 
-def _gold(sentence: ConlluSentence, paragraph: bool) -> Gold | None:
+def _gold(sentence: ConlluSentence, paragraph: bool) -> GoldText | None:
     """The marks of a sentence; None where its text does not have its words."""
     text = sentence.text
     marks = np.zeros(len(text), np.int64)
@@ -97,7 +97,7 @@ def _gold(sentence: ConlluSentence, paragraph: bool) -> Gold | None:
     if not place or text[place:].strip():
         return None
     marks[place - 1] += SENTENCE - TOKEN
-    return Gold(text[:place], marks[:place], tuple(expansions), paragraph, glued)
+    return GoldText(text[:place], marks[:place], tuple(expansions), paragraph, glued)
 
 
 def _find(text: str, form: str, place: int) -> tuple[int, int]:
@@ -125,7 +125,7 @@ _STYLES: tuple[tuple[float, str, str, str], ...] = (
 )
 
 
-def varied(document: Sequence[Gold], chance: random.Random) -> list[Marked]:
+def varied(document: Sequence[GoldText], chance: random.Random) -> list[Paragraph]:
     """The paragraphs of a document in one of many styles."""
     weights = [style[0] for style in _STYLES]
     _, space, gap, lines = chance.choices(_STYLES, weights)[0]
@@ -141,10 +141,10 @@ def varied(document: Sequence[Gold], chance: random.Random) -> list[Marked]:
         text = wrapped(text, chance.randint(40, 100))
     elif lines == "verse":
         text = _verse(text, chance)
-    return _cut(Marked(text, marks))
+    return _cut(Paragraph(text, marks))
 
 
-def _joined(document: Iterable[Gold], space: str, gap: str, chance: random.Random) -> Marked:
+def _joined(document: Iterable[GoldText], space: str, gap: str, chance: random.Random) -> Paragraph:
     """The sentences in one text; where `space` is empty, one space of ten is missing."""
     texts: list[str] = []
     marks: list[np.ndarray] = []
@@ -159,21 +159,21 @@ def _joined(document: Iterable[Gold], space: str, gap: str, chance: random.Rando
         texts.append(sentence.text)
         marks.append(sentence.marks)
         glued = sentence.glued
-    return Marked("".join(texts), np.concatenate(marks))
+    return Paragraph("".join(texts), np.concatenate(marks))
 
 
-def _cut(whole: Marked) -> list[Marked]:
+def _cut(whole: Paragraph) -> list[Paragraph]:
     """The paragraphs of a text, which blank lines set apart."""
     found, begin = [], 0
     for text in whole.text.split("\n\n"):
         end = begin + len(text)
         if text:
-            found.append(Marked(text, whole.marks[begin:end]))
+            found.append(Paragraph(text, whole.marks[begin:end]))
         begin = end + 2
     return found
 
 
-def _unfinished(document: Sequence[Gold], chance: random.Random) -> list[Gold]:
+def _unfinished(document: Sequence[GoldText], chance: random.Random) -> list[GoldText]:
     """Sentences without their full stop: the last one of many paragraphs, and some others."""
     found = []
     for number, sentence in enumerate(document):
@@ -187,7 +187,7 @@ def _unfinished(document: Sequence[Gold], chance: random.Random) -> list[Gold]:
         ):
             marks = marks[:-1].copy()
             marks[-1] = SENTENCE
-            sentence = Gold(text[:-1], marks, (), sentence.paragraph, sentence.glued)
+            sentence = GoldText(text[:-1], marks, (), sentence.paragraph, sentence.glued)
         found.append(sentence)
     return found
 
