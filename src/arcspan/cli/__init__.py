@@ -34,7 +34,7 @@ COMMANDS = {
     "breakdown": "Scores by length, width and label, with plots.",
     "treebank": "Statistics, checks, conversion and import of treebanks.",
     "serve": "Serve the HTTP API and the web page.",
-    "benchmark": "Measure the search on this machine.",
+    "benchmark": "Measure parsing and search on this machine.",
 }
 
 

@@ -6,7 +6,7 @@ charts hold values only: trees are traced back through them, all nodes of one de
 
 The same charts, with sums in place of maxima, give `log_partition` with derivatives of any order, and `sample`.
 
-On a CPU the compiled kernels are one to two orders of magnitude faster (`arcspan benchmark decode`), and even for
+On a CPU the compiled kernels are one to two orders of magnitude faster (`benchmarks/decoding.py`), and even for
 scores on an accelerator they win until a batch is large and its sentences are long: `pays` is the rule.
 """
 
@@ -48,7 +48,7 @@ def pays(lengths: Tensor | list[int], device: torch.device | str, threads: int |
 
     On a CPU never. On an accelerator, when the kernels, which work n^4 steps per sentence on the host, would
     take longer than the launches of n steps over the whole batch: long sentences, many of them. Measure a device
-    with `arcspan benchmark decode --device`.
+    with `benchmarks/decoding.py --device`.
 
     >>> pays([24] * 16, "cuda", threads=2), pays([120] * 64, "cuda", threads=2), pays([120] * 64, "cpu")
     (False, True, False)
