@@ -41,6 +41,15 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "real").read_text() == "text"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_that_form_a_loop_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(ArcspanError, match="links that form a loop"), atomic_write(tmp_path / "a"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_symlink()) == ["a", "b"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are another matter there")
 def test_files_written_by_several_threads_keep_to_the_umask(tmp_path: Path) -> None:
     """Issue 15, 12: the umask was read by setting it to 0, and files of other threads were open to everybody."""

@@ -30,6 +30,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     'whole'
     """
     path = Path(os.path.realpath(path))  # a link stays one: what it points to is written
+    if path.is_symlink():
+        raise ArcspanError(f"{path}: symbolic links that form a loop")
     name = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:

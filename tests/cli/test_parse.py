@@ -343,6 +343,12 @@ def test_an_unfinished_output_that_leads_elsewhere_is_refused(
     assert not (tmp_path / "elsewhere").exists() or not os.listdir(tmp_path / "elsewhere")
 
 
+def test_a_device_without_end_is_refused(parse: Parse, tmp_path: Path) -> None:
+    for kind in ("text", "lines", "conllu"):
+        code, _, error = parse("/dev/zero", "--input", kind, "-o", tmp_path / "out.ptb")
+        assert code == 2 and "/dev/zero:1: a zero byte" in error
+
+
 def test_pictures_do_not_replace_their_input(parse: Parse, tmp_path: Path) -> None:
     """`parse q-1.svg -o q.svg` numbered its pictures q-1.svg, q-2.svg."""
     source = tmp_path / "q-2.svg"

@@ -33,7 +33,9 @@ _LABEL = re.compile(
     r"i@/(?:\\.|[^/\\])*/|i@\"(?:\\.|[^\"\\])*\"|/(?:\\.|[^/\\])*/i?|\"(?:\\.|[^\"\\])*\"|"
     r"[^\]\[\s;:.,&|<>()$!@%'^={}]+"
 )
-_ATTRIBUTE = re.compile(r"\s*(?:(\$)|(\w+)\s*:\s*(/(?:\\.|[^/\\])*/i?|[^;}]*?))\s*(?=[;}])")
+_ATTRIBUTE = re.compile(
+    r"\s*(?:(\$)\s*|(\w+)\s*:\s*(?!\s)(?:(?P<regex>/(?:\\.|[^/\\])*/i?)\s*|(?P<plain>[^;}]*)))(?=[;}])"
+)
 _RELATION = re.compile(r"/(?:\\.|[^/\\])*/i?|[\w:-]+(?:\|[\w:-]+)*")
 _NAME = re.compile(r"\s*=\s*(\w+)")
 _NESTING = 50
@@ -212,7 +214,9 @@ class _Reader:
                     self.at = found.start(2)
                     self.refuse(f"words have no {name!r}; a pattern can ask for {', '.join(ATTRIBUTES)}, and "
                                 "for features by their names, such as Number")  # fmt: skip
-                tests.append((name, self._compile(found[3], max(start, found.start(3)), name)))
+                value = "regex" if found["regex"] is not None else "plain"
+                place = max(start, found.start(value))
+                tests.append((name, self._compile(found[value].rstrip(), place, name)))
             self._take(";")
         return Node(words=tuple(tests), is_root=is_root, is_word=True)
 
@@ -231,7 +235,10 @@ class _Reader:
 
     def _relation(self, of_word: bool) -> Relation | Relations:
         if self._take("!"):
-            return Relations("!", (self._relation(of_word),))
+            depth = self._deeper()
+            negated = self._relation(of_word)
+            self.depth = depth
+            return Relations("!", (negated,))
         if self._take("["):
             with_depth = self._deeper()
             inner = self._relations(of_word)
@@ -319,7 +326,7 @@ class _Reader:
     def _deeper(self) -> int:
         self.depth += 1
         if self.depth > _NESTING:
-            self.refuse(f"brackets may be {_NESTING} deep")
+            self.refuse(f"brackets and negations may be {_NESTING} deep")
         return self.depth - 1
 
     def _expect(self, sign: str, depth: int | None) -> None:
