@@ -101,7 +101,7 @@ def test_bare_tuples_are_spans_where_they_can_be(parser: Parser) -> None:
         ([Span(0, 12)], [], "0 <= i < j <= 9"),
         ([Arc(1, 12)], [], "the words 1 to 9"),
         ([Span(0, 2, "WHNP")], [], "no label 'WHNP'"),
-        ([3], [], "no constraint"),
+        ([3], [], "not a constraint"),
     ],
 )
 def test_contradictions_are_named(parser: Parser, require: Any, forbid: Any, message: str) -> None:

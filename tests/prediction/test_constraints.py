@@ -14,12 +14,22 @@ from arcspan.prediction.constraints import (
     Head,
     Root,
     Span,
-    allowed_labels,
+    Tag,
+    name_bonuses,
     read_constraints,
+    read_preferences,
     structure_masks,
 )
+from arcspan.prediction.outputs import Inventories
 
-CHAINS: list[tuple[str, ...]] = [(), ("NP",), ("VP",), ("S", "VP"), ("S",)]
+CHAINS: tuple[tuple[str, ...], ...] = ((), ("NP",), ("VP",), ("S", "VP"), ("S",))
+
+
+def bonuses(
+    require: list[Any], forbid: list[Any], prefer: list[Any] | None = None, chains: Any = CHAINS
+) -> dict[str, Any]:
+    known = Inventories(chains, ("root", "nsubj"), ("NN", "SYM"), ("NOUN", "SYM"))
+    return name_bonuses(4, require, forbid, prefer or [], known)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +47,9 @@ CHAINS: list[tuple[str, ...]] = [(), ("NP",), ("VP",), ("S", "VP"), ("S",)]
         (("root", 2), Root(2)),
         (Root(2), Arc(0, 2)),
         (binary.Span(1, 2), Span(1, 2)),
+        (binary.Arc(1, 2), Arc(1, 2)),
+        (("arc", 1, 2, "nsubj"), Arc(1, 2, "nsubj")),
+        (("tag", 1, "NN"), Tag(1, "NN")),
     ],
 )
 def test_a_constraint_may_be_written_in_several_ways(written: Any, meant: Any) -> None:
@@ -48,7 +61,7 @@ def test_a_constraint_may_be_written_in_several_ways(written: Any, meant: Any) -
     [5, "span", (1,), (), (1, 2, 3), ("arc", 1), ("tree", 1, 2), (0.5, 2), ("span", 1, 3, 4), ("root", "x")],
 )
 def test_what_is_no_constraint_is_refused_with_the_ways_to_write_one(written: Any) -> None:
-    with pytest.raises(ArcspanError, match=r"no constraint: write Span\(i, j\)"):
+    with pytest.raises(ArcspanError, match=r"not a constraint: write Span\(i, j\)"):
         read_constraints([written])
 
 
@@ -59,10 +72,29 @@ def test_constraints_come_in_a_list(written: Any) -> None:
 
 
 def test_labels_are_left_as_constraints_allow() -> None:
-    found = allowed_labels(4, [Span(0, 2, "VP"), Head(2, 4, 3)], [Span(1, 2), Span(2, 4, "S")], CHAINS)
-    assert found[0, 2].tolist() == [False, False, True, True, False]
-    assert found[2, 4].tolist() == [False, True, True, False, False]
-    assert found[1, 2].tolist() == [True, False, False, False, False]
+    found = bonuses([Span(0, 2, "VP"), Head(2, 4, 3)], [Span(1, 2), Span(2, 4, "S")])["label"]
+    assert np.isfinite(found[0, 2]).tolist() == [False, False, True, True, False]
+    assert np.isfinite(found[2, 4]).tolist() == [False, True, True, False, False]
+    assert np.isfinite(found[1, 2]).tolist() == [True, False, False, False, False]
+
+
+def test_preferred_names_are_worth_their_weight() -> None:
+    prefer = [(Span(0, 2, "S"), 2.0), (Span(0, 2), -1.0), (Arc(2, 1, "nsubj"), 3.0), (Tag(1, "SYM"), 1.0)]
+    found = bonuses([], [Arc(0, 1, "root")], prefer)
+    assert found["label"][0, 2].tolist() == [0, -1, -1, 1, 1]
+    assert found["relation"][1, 2].tolist() == [0, 3] and np.isneginf(found["relation"][1, 0]).tolist() == [
+        True,
+        False,
+    ]
+    assert found["tag"][1,].tolist() == [0, 1] and found["upos"][1,].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "written", [[Span(0, 2)], [(Span(0, 2), "2")], [(Span(0, 2), float("nan"))], [((0, 2),)], [3]]
+)
+def test_a_preference_is_a_constraint_and_a_weight(written: Any) -> None:
+    with pytest.raises(ArcspanError, match=r"not a preference: write \(constraint, weight\)"):
+        read_preferences(written)
 
 
 @pytest.mark.parametrize(
@@ -85,19 +117,26 @@ def test_labels_are_left_as_constraints_allow() -> None:
         ([], [Span(0, 2, "XP")], "no label 'XP'"),
         ([Span(2, 7)], [], "0 <= i < j <= 4"),
         ([Span(3, 3)], [], "0 <= i < j <= 4"),
+        ([Arc(2, 1, "obj")], [], "no relation 'obj'; it has root, nsubj"),
+        ([Arc(2, 1, "nsubj")], [Arc(2, 1, "nsubj")], r"Arc \(2, 1\) nsubj is both required and forbidden"),
+        (
+            [Tag(1, "NN"), Tag(1, "SYM")],
+            [],
+            "required tag NN of word 1 and required tag SYM of word 1 cannot both",
+        ),
     ],
 )
 def test_contradictions_about_labels_are_named(require: list[Any], forbid: list[Any], message: str) -> None:
     with pytest.raises(ArcspanError, match=message):
-        allowed_labels(4, require, forbid, CHAINS)
+        bonuses(require, forbid)
 
 
 def test_the_wrapper_is_required_of_the_whole_sentence_alone() -> None:
     """Trees that need their wrapper make it a label, which could then be put inside of others."""
-    chains = [*CHAINS, ("TOP",)]
+    chains = (*CHAINS, ("TOP",))
     with pytest.raises(ArcspanError, match="TOP stands only around the whole sentence"):
-        allowed_labels(4, [Span(1, 3, "TOP")], [], chains)
-    assert allowed_labels(4, [Span(0, 4, "TOP")], [Span(1, 3, "TOP")], chains)[0, 4][-1]
+        bonuses([Span(1, 3, "TOP")], [], chains=chains)
+    assert bonuses([Span(0, 4, "TOP")], [Span(1, 3, "TOP")], chains=chains)["label"][0, 4][-1] == 0
 
 
 @pytest.mark.parametrize(
@@ -112,13 +151,13 @@ def test_the_wrapper_is_required_of_the_whole_sentence_alone() -> None:
 )
 def test_contradictions_of_structure_are_named(require: list[Any], forbid: list[Any], message: str) -> None:
     with pytest.raises(ArcspanError, match=message):
-        structure_masks(4, require, forbid, None)
+        structure_masks(4, require, forbid, [], None)
 
 
 def test_a_head_is_forbidden_only_where_the_span_would_be_seen() -> None:
     visible = np.zeros((4, 4), np.bool_)
-    assert structure_masks(3, [], [Head(0, 2, 1)], visible).headed is None
+    assert structure_masks(3, [], [Head(0, 2, 1)], [], visible).headed is None
     visible[0, 2] = True
-    headed = structure_masks(3, [], [Head(0, 2, 1)], visible).headed
+    headed = structure_masks(3, [], [Head(0, 2, 1)], [], visible).headed
     assert headed is not None
     assert np.isneginf(headed).sum() == 1

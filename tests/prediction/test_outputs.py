@@ -9,6 +9,7 @@ import pytest
 
 from arcspan.decoding import Decoded
 from arcspan.errors import ScoreError
+from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Content
@@ -85,7 +86,7 @@ def test_names_that_a_style_does_not_use_are_never_predicted() -> None:
     decoded = Decoded(np.asarray([[0, 2, 0]] * 4), [spans] * 4, np.zeros(4))
     up = np.tile(np.arange(2.0), (4, 4, 1))
     scores = Scores(hidden=None, words={"tag": up, "lemma": up.copy()})
-    labeller = Labeller(Loud(), scores, np.asarray([2] * 4), styles, FULL)  # type: ignore[arg-type]
+    labeller = Labeller(Loud(), scores, np.asarray([2] * 4), styles, FULL, Calibration(), {})  # type: ignore[arg-type]
     found = labeller.predictions(decoded, np.arange(4), None)
     for style, one in zip(styles, found, strict=True):
         assert one.relations is not None and one.nodes is not None

@@ -7,22 +7,27 @@ from the scores of its sentence alone (`SentenceScores`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from arcspan.decoding import Decoded
 from arcspan.decoding.constraints import Masks
 from arcspan.errors import ArcspanError
-from arcspan.prediction.constraints import Arc, Head, Span, allowed_labels, structure_masks
+from arcspan.prediction.constraints import Arc, Head, Span, name_bonuses, structure_masks
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.outputs import Style
 from arcspan.prediction.prediction import Prediction, merge
 from arcspan.prediction.query import Query
-from arcspan.prediction.scores import Scores, on_host
+from arcspan.prediction.scores import Places, Scores, on_host
 
 if TYPE_CHECKING:
     from arcspan.prediction.predictor import Predictor
+
+LOSS = 2.0  # of score by the guidelines, in a sentence of so many words, that is worth a second thought
+SHORT = 40
+ROUNDS = 100  # searches of a sentence; a dozen was never needed
 
 
 @dataclass(frozen=True)
@@ -51,47 +56,55 @@ class BatchScores:
         self.predictor, self.items = predictor, items
         self.lengths = np.asarray([item.length for item in items], dtype=np.int64)
         self.errors: dict[int, ArcspanError] = {}
-        allowed: dict[tuple[int, int, int], np.ndarray] = {}
+        self.rounds = np.ones(len(items), np.int64)
+        """How many searches the best parse of each sentence took."""
+        self.doubtful: set[int] = set()
+        """Sentences whose best tree has worse relations by the guidelines: another tree may be better with its own."""
+        bonuses: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
         constrained = [b for b, item in enumerate(items) if item.query.constrained]
         for b in constrained:
             try:
-                own = self._allowed_labels(items[b])
-                allowed |= {(b, *place): labels for place, labels in own.items()}
+                for name, own in self._name_bonuses(items[b]).items():
+                    bonuses.setdefault(name, {}).update({(b, *place): bonus for place, bonus in own.items()})
             except ArcspanError as error:
                 self.errors[b] = error
-        styles = [item.style for item in items]
+        given = self.lengths, [item.style for item in items], predictor.inventories, predictor.calibration
         self.parts: list[Part] = []
         for scorer in predictor.scorers:
             scores = scorer.score(predictor.arrays(scorer, items), headed=headed)
-            given = self.lengths, styles, predictor.inventories, allowed
-            self.parts.append(Part(scores, Labeller(scorer, scores, *given)))
+            self.parts.append(Part(scores, Labeller(scorer, scores, *given, bonuses)))
         for b in constrained:
             self._constrain(b)
 
-    def _allowed_labels(self, item: ModelInput) -> dict[tuple[int, int], np.ndarray]:
+    def _name_bonuses(self, item: ModelInput) -> dict[str, dict[tuple[int, ...], np.ndarray]]:
         predictor, query = self.predictor, item.query
-        for one in [*query.require, *query.forbid]:
+        every = [*query.require, *query.forbid, *(one for one, _ in query.prefer)]
+        for one in every:
             if "arc" not in predictor.outputs and isinstance(one, (Arc, Head)):
                 raise ArcspanError(f"{one}: this model predicts no dependencies")
             if "span" not in predictor.outputs and isinstance(one, (Span, Head)):
                 raise ArcspanError(f"{one}: this model predicts no constituents")
-        if not predictor.joint and any(isinstance(one, Head) for one in query.forbid):
-            raise ArcspanError("a head of a span can be forbidden only where one model finds both trees")
-        if all(isinstance(one, Arc) for one in [*query.require, *query.forbid]):
-            return {}
-        return allowed_labels(item.length, query.require, query.forbid, predictor.inventories.labels)
+        if not predictor.joint and any(isinstance(one, Head) for one in every[len(query.require) :]):
+            raise ArcspanError(
+                "a head of a span can be forbidden or preferred only where one model finds both trees"
+            )
+        return name_bonuses(item.length, query.require, query.forbid, query.prefer, predictor.inventories)
 
     def _constrain(self, b: int) -> None:
-        """Forbid the structures of a sentence that its constraints rule out."""
+        """Forbid the structures of a sentence that its constraints rule out, and prefer those that they prefer."""
         if b in self.errors:
             return
         query, n = self.items[b].query, int(self.lengths[b])
-        heads = [one for one in query.forbid if isinstance(one, Head)]
+        heads = [one for one in (*query.forbid, *(what for what, _ in query.prefer)) if isinstance(one, Head)]
+        seen = self.visible(b) if heads else None
         try:
-            masks = structure_masks(n, query.require, query.forbid, self.visible(b) if heads else None)
+            masks = structure_masks(n, query.require, query.forbid, query.prefer, seen)
         except ArcspanError as error:
             self.errors[b] = error
             return
+        unit = np.float32(self.predictor.calibration.structure_temperature)
+        headed = None if masks.headed is None else masks.headed * unit
+        masks = Masks(masks.span * unit, masks.arc * unit, headed)
         self.parts = [part._replace(scores=_under(part.scores, b, n, masks)) for part in self.parts]
 
     def visible(self, b: int) -> np.ndarray:
@@ -104,9 +117,105 @@ class BatchScores:
         everyone = np.arange(len(self.lengths))
         found = []
         for scores, labeller in self.parts:
-            decoded = self.predictor.search(scores, self.lengths)
+            decoded = self._search(scores, labeller)
             found.append(labeller.predictions(decoded, everyone, self.predictor.guidelines))
-        return [merge(own) for own in zip(*found, strict=True)]
+            lost = decoded.scores - [one.score for one in found[-1]]
+            self.doubtful.update(np.flatnonzero((lost > LOSS) & (self.lengths <= SHORT)).tolist())
+        best = [merge(own) for own in zip(*found, strict=True)]
+        return [
+            replace(one, approximate=True) if rounds > ROUNDS else one
+            for one, rounds in zip(best, self.rounds.tolist(), strict=True)
+        ]
+
+    def _search(self, scores: Scores, labeller: Labeller) -> Decoded:
+        """The best labelled structures, exactly.
+
+        The log-probability of a label is at most zero, so that scores without labels are bounds. What a search chose is
+        labelled, and its scores are lowered; a structure all of which was labelled before is the best one. Names that
+        are preferred may be worth more than nothing: they are looked up before the first search.
+        """
+        search = self.predictor.search
+        if not self.predictor.labelled:
+            return search(self.with_preferences(scores), self.lengths)
+        lowered = LoweredScores(_copied(scores), labeller, self.lengths)
+        lowered.add(*labeller.named_places())
+        found = last = search(lowered.scores, self.lengths)
+        active = np.arange(len(self.lengths))
+        for _ in range(ROUNDS):
+            active = lowered.add(*labeller.places(last, active))
+            if not len(active):
+                break
+            last = search(_rows(lowered.scores, active), self.lengths[active])
+            self.rounds[active] += 1
+            _put(found, active, last)
+        return found
+
+    def with_preferences(self, scores: Scores) -> Scores:
+        """For a search without labels: scores with the weights of preferred spans and arcs, whatever their names."""
+        unit = self.predictor.calibration.structure_temperature
+        for b, item in enumerate(self.items):
+            for one, weight in item.query.prefer:
+                if b in self.errors or not (isinstance(one, Span) or (isinstance(one, Arc) and one.relation)):
+                    continue
+                scores = _copied(scores)
+                if isinstance(one, Span) and scores.span is not None:
+                    scores.span[b, one.i, one.j] += unit * weight
+                elif isinstance(one, Arc) and scores.arc is not None:
+                    scores.arc[b, one.modifier, one.head] += unit * weight
+        return scores
+
+
+def _copied(scores: Scores) -> Scores:
+    span, arc = (None if part is None else on_host(part).copy() for part in (scores.span, scores.arc))
+    return scores._replace(span=span, arc=arc)
+
+
+class LoweredScores:
+    """Scores of a batch, with what the best names of some spans and arcs are worth added to them, once."""
+
+    def __init__(self, scores: Scores, labeller: Labeller, lengths: np.ndarray) -> None:
+        self.scores, self._labeller = scores, labeller
+        size = int(lengths.max()) + 1
+        self._nodes, self._arcs = np.zeros((2, len(lengths), size, size), np.bool_)
+
+    def add(self, nodes: Places, arcs: Places) -> np.ndarray:
+        """Add the values of spans (b, i, j) and arcs (b, m, h); the sentences where that was something new."""
+        nodes, arcs = _not_in(self._nodes, nodes), _not_in(self._arcs, arcs)
+        if not len(nodes[0]) + len(arcs[0]):
+            return nodes[0]
+        self._labeller.look_up(nodes, arcs)
+        label, relation = self._labeller.values(nodes, arcs)
+        if self.scores.span is not None and len(nodes[0]):
+            self.scores.span[tuple(nodes)] += label
+        if self.scores.arc is not None and len(arcs[0]):
+            self.scores.arc[tuple(arcs)] += relation
+        return np.flatnonzero(np.bincount(np.concatenate([nodes[0], arcs[0]])))
+
+
+def _not_in(known: np.ndarray, places: Places) -> Places:
+    """The places that are not known yet, and are from now on."""
+    new = np.flatnonzero(~known[tuple(places)])
+    found = tuple(place[new] for place in places) if len(new) < len(places[0]) else tuple(places)
+    known[found] = True
+    return found
+
+
+def _rows(scores: Scores, chosen: np.ndarray) -> Scores:
+    """The scores of some sentences."""
+    span, arc, headed = (
+        None if part is None else part[chosen] for part in (scores.span, scores.arc, scores.headed)
+    )
+    return scores._replace(span=span, arc=arc, headed=headed)
+
+
+def _put(found: Decoded, chosen: np.ndarray, again: Decoded) -> None:
+    """Put the structures of some sentences in their places."""
+    found.scores[chosen] = again.scores
+    if found.heads is not None and again.heads is not None:
+        found.heads[chosen] = again.heads
+    if found.spans is not None and again.spans is not None:
+        for b, spans in zip(chosen.tolist(), again.spans, strict=True):
+            found.spans[b] = spans
 
 
 def _under(scores: Scores, b: int, n: int, masks: Masks) -> Scores:

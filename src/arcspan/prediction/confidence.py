@@ -22,11 +22,21 @@ class Calibration:
 
     structure        for trees: the probabilities of spans, arcs and whole trees are those of one distribution
     label, relation  for labels given their spans, relations given their arcs
+
+    and the weights, in the search, of the log-probabilities of labels and of relations beside that of the tree.
     """
 
     structure_temperature: float = 1.0
     label_temperature: float = 1.0
     relation_temperature: float = 1.0
+    label_weight: float = 1.0
+    relation_weight: float = 1.0
+
+    def of(self, name: str) -> tuple[float, float]:
+        """The weight and the temperature of labels or relations."""
+        if name == "label":
+            return self.label_weight, self.label_temperature
+        return self.relation_weight, self.relation_temperature
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Calibration:

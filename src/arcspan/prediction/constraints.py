@@ -1,37 +1,42 @@
-"""What a user knows about a sentence: constituents, arcs and heads that must, or must not, be in its trees.
+"""What a user knows about a sentence: constituents, arcs, heads and tags that its trees must, must not, or should have.
 
 These are constraints on the trees that the user sees. `decoding.constraints` speaks of binary trees, whose spans
 include those that binarization made; here a span is a constituent with a label. So a forbidden constituent forbids
-labels: its words may still stand together inside a larger one.
+labels: its words may still stand together inside a larger one. What is about names (of labels, relations, tags) becomes
+a bonus for each name, -inf where it is ruled out (`name_bonuses`); what is about structure becomes masks over the
+scores (`structure_masks`).
 """
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from arcspan.decoding import constraints as binary
-from arcspan.decoding.constraints import Arc, Masks, Root, constrain
 from arcspan.decoding.constraints import HeadOf as Head
+from arcspan.decoding.constraints import Masks, constrain
 from arcspan.errors import ArcspanError
+from arcspan.prediction.outputs import Inventories
 from arcspan.trees import WRAPPERS
 
 __all__ = [
     "Arc",
     "Constraint",
     "Head",
+    "Preference",
     "Root",
     "Span",
-    "allowed_labels",
+    "Tag",
+    "name_bonuses",
     "read_constraints",
+    "read_preferences",
     "structure_masks",
 ]
-
-Chain: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,49 @@ class Span(binary.Span):
         return super().__str__() + (f" {self.label}" if self.label is not None else "")
 
 
-Constraint: TypeAlias = Span | Arc | Head
+@dataclass(frozen=True)
+class Arc(binary.Arc):
+    """The head of the word `modifier` is the word `head`, 0 for the root; with a relation, by that relation.
+
+    >>> str(Arc(2, 1, "nsubj"))
+    'arc (2, 1) nsubj'
+    """
+
+    relation: str | None = None
+
+    def __str__(self) -> str:
+        return super().__str__() + (f" {self.relation}" if self.relation is not None else "")
+
+
+@dataclass(frozen=True)
+class Tag:
+    """The word has the tag: one of the treebank's own set, or a universal one."""
+
+    word: int
+    tag: str
+
+    def __str__(self) -> str:
+        return f"tag {self.tag} of word {self.word}"
+
+
+def Root(word: int) -> Arc:
+    """The word is the root of the dependency tree.
+
+    >>> str(Root(2))
+    'root 2'
+    """
+    return Arc(0, word)
+
+
+Constraint: TypeAlias = Span | Arc | Head | Tag
+Preference: TypeAlias = tuple[Constraint, float]
+Chain: TypeAlias = tuple[str, ...]
+Bonuses: TypeAlias = dict[str, dict[tuple[int, ...], np.ndarray]]
 
 _HELP = (
-    "write Span(i, j), Span(i, j, label), Arc(head, modifier), Head(i, j, head) or Root(word), or the tuples "
-    "('span', i, j), ('span', i, j, label), ('arc', head, modifier), ('head', i, j, head), ('root', word)"
+    "write Span(i, j), Span(i, j, label), Arc(head, modifier), Arc(head, modifier, relation), Head(i, j, head), "
+    "Root(word) or Tag(word, tag), or the tuples ('span', i, j), ('span', i, j, label), ('arc', head, modifier), "
+    "('arc', head, modifier, relation), ('head', i, j, head), ('root', word), ('tag', word, tag)"
 )
 
 
@@ -63,17 +106,18 @@ def _whole(value: Any) -> int:
     return operator.index(value)
 
 
-def _span(i: Any, j: Any, label: Any = None) -> Span:
-    if not (label is None or isinstance(label, str)):
+def _name(value: Any) -> str | None:
+    if not (value is None or isinstance(value, str)):
         raise TypeError
-    return Span(_whole(i), _whole(j), label)
+    return value
 
 
 _NAMED: dict[str, Callable[..., Constraint]] = {
-    "span": _span,
-    "arc": lambda head, modifier: Arc(_whole(head), _whole(modifier)),
+    "span": lambda i, j, label=None: Span(_whole(i), _whole(j), _name(label)),
+    "arc": lambda head, modifier, relation=None: Arc(_whole(head), _whole(modifier), _name(relation)),
     "head": lambda i, j, head: Head(_whole(i), _whole(j), _whole(head)),
     "root": lambda word: Root(_whole(word)),
+    "tag": lambda word, tag: Tag(_whole(word), str(_name(tag))),
 }
 
 
@@ -86,84 +130,164 @@ def read_constraints(given: Iterable[Any]) -> list[Constraint]:
     >>> [str(one) for one in read_constraints([(0, 2), (0, 2, "NP"), (3, 1), ("arc", 1, 3), ("root", 3)])]
     ['span (0, 2)', 'span (0, 2) NP', 'arc (3, 1)', 'arc (1, 3)', 'root 3']
     """
-    if isinstance(given, (str, bytes, Mapping, Span, Arc, Head)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, Mapping, *_OBJECTS)) or not isinstance(given, Iterable):
         raise ArcspanError(f"constraints come in a list, not as {given!r}: {_HELP}")
     return [_read(one) for one in given]
 
 
+def read_preferences(given: Iterable[Any]) -> list[Preference]:
+    """Constraints with weights, pairs (constraint, log-weight); the constraints are read as above.
+
+    >>> read_preferences([(Span(0, 2), 2), (("arc", 1, 3), -1.5)])[1]
+    (Arc(head=1, modifier=3, relation=None), -1.5)
+    """
+    found = []
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise ArcspanError(f"preferences come in a list, not as {given!r}: write [(constraint, weight), ...]")
+    for one in given:
+        try:
+            what, weight = one
+            if isinstance(weight, (str, bytes, bool)) or not math.isfinite(weight):
+                raise TypeError
+        except (TypeError, ValueError):
+            raise ArcspanError(
+                f"{one!r} is not a preference: write (constraint, weight), the weight a number: {_HELP}"
+            ) from None
+        found.append((_read(what), float(weight)))
+    return found
+
+
+_OBJECTS = (binary.Span, binary.Arc, Head, Tag)
+
+
 def _read(one: Any) -> Constraint:
-    if isinstance(one, (Span, Arc, Head)):
+    if isinstance(one, (Span, Arc, Head, Tag)):
         return one
     if isinstance(one, binary.Span):
         return Span(one.i, one.j)
+    if isinstance(one, binary.Arc):
+        return Arc(one.head, one.modifier)
     if isinstance(one, (tuple, list)):
         try:
             if one and isinstance(one[0], str):
                 return _NAMED[one[0]](*one[1:])
             if len(one) == 2 and one[0] >= one[1]:
                 return _NAMED["arc"](*one)
-            return _span(*one)
+            return _NAMED["span"](*one)
         except (KeyError, TypeError):
             pass
-    raise ArcspanError(f"{one!r} is no constraint: {_HELP}")
+    raise ArcspanError(f"{one!r} is not a constraint: {_HELP}")
+
+
+_KINDS = {True: "required", False: "forbidden", None: "preferred"}
 
 
 class _Demand(NamedTuple):
-    required: bool
+    """A constraint that is required (True), forbidden (False), or preferred by a weight."""
+
     what: Constraint
+    required: bool | None
+    weight: float = 0.0
 
     def __str__(self) -> str:
-        return f"{'required' if self.required else 'forbidden'} {self.what}"
+        return f"{_KINDS[self.required]} {self.what}"
 
-    def allows(self, chain: Chain) -> bool:
-        """Whether a constituent over the words in question may have this chain of labels; () is none."""
+    def meets(self, name: Any) -> bool:
+        """Whether a name (a chain of labels, () for no constituent; a relation; a tag) is the one in question."""
+        if isinstance(self.what, Tag):
+            return bool(name == self.what.tag)
+        if isinstance(self.what, Arc):
+            return bool(name == self.what.relation)
         label = self.what.label if isinstance(self.what, Span) else None
-        has = chain != () if label is None else label in chain
-        # To forbid a head forbids no label.
-        return has if self.required else isinstance(self.what, Head) or not has
+        return name != () if label is None else label in name
+
+    def bonuses(self, names: Sequence[Any]) -> np.ndarray:
+        """What each name is worth by this demand: 0, the weight, or -inf."""
+        meets = np.asarray([self.meets(name) for name in names])
+        if self.required is None:
+            return np.where(meets & (not isinstance(self.what, Head)), self.weight, 0.0)
+        if not self.required and isinstance(self.what, Head):  # to forbid a head forbids no label
+            return np.zeros(len(names))
+        return np.where(meets == self.required, 0.0, -np.inf)
 
 
-def allowed_labels(
-    n: int, require: Sequence[Constraint], forbid: Sequence[Constraint], chains: Sequence[Chain]
-) -> dict[tuple[int, int], np.ndarray]:
-    """For each span that a constraint names: which chains its label may be, bool [chains].
+def name_bonuses(
+    n: int,
+    require: Sequence[Constraint],
+    forbid: Sequence[Constraint],
+    prefer: Sequence[Preference],
+    known: Inventories,
+) -> Bonuses:
+    """For each output and place that a constraint names: what each name is worth there, -inf for what is ruled out.
 
-    The first chain is (), no constituent. A sentence of several words is always a constituent.
+    Places are (i, j) of labels, (modifier, head) of relations, (word,) of tags. The first label is (), no constituent;
+    a sentence of several words is always one.
 
-    >>> found = allowed_labels(3, [Span(0, 2, "NP")], [], [(), ("NP",), ("S", "NP"), ("VP",)])
-    >>> found[0, 2].tolist()
-    [False, True, True, False]
+    >>> known = Inventories(((), ("NP",), ("S", "NP"), ("VP",)), ("root",), ("NN",), ())
+    >>> name_bonuses(3, [Span(0, 2, "NP")], [], [], known)["label"][0, 2].tolist()
+    [-inf, 0.0, 0.0, -inf]
     """
-    demands: dict[tuple[int, int], list[_Demand]] = {}
-    for demand in [*(_Demand(True, one) for one in require), *(_Demand(False, one) for one in forbid)]:
-        what = demand.what
-        if isinstance(what, Arc):
-            continue
-        if not 0 <= what.i < what.j <= n:
-            raise ArcspanError(f"{demand}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
-        if isinstance(what, Span) and what.label is not None and not any(what.label in c for c in chains):
-            known = ", ".join(sorted({label for chain in chains for label in chain}))
-            raise ArcspanError(f"{demand}: this model has no label {what.label!r}; it has {known}")
-        if demand.required and isinstance(what, Span) and what.label in WRAPPERS and what.j - what.i < n:
-            raise ArcspanError(f"{demand}: {what.label} stands only around the whole sentence")
-        demands.setdefault((what.i, what.j), []).append(demand)
-    found: dict[tuple[int, int], np.ndarray] = {}
-    for place, own in demands.items():
-        whole = place == (0, n) and n > 1
-        own = list(dict.fromkeys(own))
-        allowed = np.asarray([[demand.allows(chain) for chain in chains] for demand in own])
+    demands: dict[tuple[str, tuple[int, ...]], list[_Demand]] = {}
+    every = dict.fromkeys([_Demand(one, True) for one in require] + [_Demand(one, False) for one in forbid])
+    for demand in [*every, *(_Demand(one, None, weight) for one, weight in prefer)]:
+        for output, place in _places(demand, n, known):
+            demands.setdefault((output, place), []).append(demand)
+    found: Bonuses = {}
+    for (output, place), own in demands.items():
+        names = _names(known, output)
+        whole = output == "label" and place == (0, n) and n > 1
+        bonuses = np.asarray([demand.bonuses(names) for demand in own])
         if whole:
-            allowed &= np.asarray([chain != () for chain in chains])
-        found[place] = np.all(allowed, axis=0)
-        if not found[place].any():
-            raise ArcspanError(_explain(own, whole, allowed))
+            bonuses[:, 0] = -np.inf
+        total = bonuses.sum(0)
+        if np.isneginf(total).all():
+            hard = [demand for demand in own if demand.required is not None]
+            allowed = np.asarray([~np.isneginf(row) for row in bonuses[: len(hard)]])
+            raise ArcspanError(_explain(hard, whole, allowed))
+        found.setdefault(output, {})[place] = total
     return found
 
 
-def _explain(demands: list[_Demand], whole: bool, allowed: np.ndarray) -> str:
-    """Names constraints on one span that contradict each other, and no more of them than it takes.
+def _names(known: Inventories, output: str) -> Sequence[Any]:
+    return {"label": known.labels, "relation": known.relations, "tag": known.tags, "upos": known.upos}[output]
 
-    allowed  bool [demands, chains]: which chains of labels each of them allows
+
+def _places(demand: _Demand, n: int, known: Inventories) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Where a demand is about names: outputs and places; ArcspanError where there is none such."""
+    what = demand.what
+    if isinstance(what, Tag):
+        outputs = [output for output in ("tag", "upos") if what.tag in _names(known, output)]
+        if not 1 <= what.word <= n:
+            raise ArcspanError(f"{demand}: a sentence of {n} words has the words 1 to {n}")
+        if not outputs:
+            raise ArcspanError(f"{demand}: this model has no tag {what.tag!r}")
+        yield from ((output, (what.word,)) for output in outputs)
+    elif isinstance(what, Arc):
+        if what.relation is not None:
+            if what.relation not in known.relations:
+                names = ", ".join(known.relations)
+                raise ArcspanError(f"{demand}: this model has no relation {what.relation!r}; it has {names}")
+            if not (0 <= what.head <= n and 1 <= what.modifier <= n):
+                raise ArcspanError(
+                    f"{demand}: a sentence of {n} words has the words 1 to {n}, and 0 is the root"
+                )
+            yield "relation", (what.modifier, what.head)
+    else:
+        if not 0 <= what.i < what.j <= n:
+            raise ArcspanError(f"{demand}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
+        label = what.label if isinstance(what, Span) else None
+        if label is not None and not any(label in chain for chain in known.labels):
+            names = ", ".join(sorted({name for chain in known.labels for name in chain}))
+            raise ArcspanError(f"{demand}: this model has no label {label!r}; it has {names}")
+        if demand.required and label in WRAPPERS and what.j - what.i < n:
+            raise ArcspanError(f"{demand}: {label} stands only around the whole sentence")
+        yield "label", (what.i, what.j)
+
+
+def _explain(demands: list[_Demand], whole: bool, allowed: np.ndarray) -> str:
+    """Names constraints on one place that contradict each other, and no more of them than it takes.
+
+    allowed  bool [demands, names]: which names each of them allows
     """
     kept = np.ones(len(demands), np.bool_)
     for place in range(len(demands)):
@@ -174,28 +298,39 @@ def _explain(demands: list[_Demand], whole: bool, allowed: np.ndarray) -> str:
     if len(names) == 1:
         if whole and not needed[0].required:
             return f"{names[0]}: the whole sentence is always a constituent; forbid a label of it"
-        return f"{names[0]} cannot hold: no label of this model meets it"
-    same = {demand.what for demand in needed}
-    if len(same) == 1:
+        return f"{names[0]} cannot hold: nothing that this model knows meets it"
+    if len({demand.what for demand in needed}) == 1:
         text = str(needed[0].what)
         return f"{text[0].upper()}{text[1:]} is both required and forbidden"
     both = "both" if len(names) == 2 else "all"
-    return (
-        f"{', '.join(names[:-1])} and {names[-1]} cannot {both} hold: no label (or chain of labels) "
-        "of this model meets them"
-    )
+    return f"{', '.join(names[:-1])} and {names[-1]} cannot {both} hold: no label of this model meets them"
 
 
 def structure_masks(
-    n: int, require: Sequence[Constraint], forbid: Sequence[Constraint], visible: np.ndarray | None
+    n: int,
+    require: Sequence[Constraint],
+    forbid: Sequence[Constraint],
+    prefer: Sequence[Preference],
+    visible: np.ndarray | None,
 ) -> Masks:
-    """The masks of what is left to the search once labels are settled; contradictions are named in the error.
+    """What is left to the search once names are settled, -inf or a weight; contradictions are named in the error.
 
     visible  bool [n+1, n+1]: the spans that are constituents if they are in the tree. Others have no head to forbid.
     """
     banned = [
         one
         for one in forbid
-        if isinstance(one, Arc) or (isinstance(one, Head) and (visible is None or visible[one.i, one.j]))
+        if (isinstance(one, Arc) and one.relation is None)
+        or (isinstance(one, Head) and (visible is None or visible[one.i, one.j]))
     ]
-    return constrain(n, require, banned)
+    masks = constrain(n, [one for one in require if not isinstance(one, Tag)], banned)
+    headed = masks.headed
+    for one, weight in prefer:
+        if isinstance(one, Arc) and one.relation is None:
+            if not (0 <= one.head <= n and 1 <= one.modifier <= n):
+                raise ArcspanError(f"preferred {one}: a sentence of {n} words has the words 1 to {n}")
+            masks.arc[one.modifier, one.head] += weight
+        elif isinstance(one, Head) and visible is not None and visible[one.i, one.j]:
+            headed = np.zeros((n + 1,) * 3, np.float32) if headed is None else headed
+            headed[one.i, one.j, one.head] += weight
+    return masks._replace(headed=headed)

@@ -1,8 +1,8 @@
 """The one labeller: scores of labels and relations wherever they are asked for, and predictions made of them.
 
-Everything that may not be chosen scores -inf here and nowhere else: names that a sentence's style does not use, labels
+Everything that may not be chosen scores -inf here and nowhere else: names that a sentence's style does not use, names
 that its constraints do not allow, and "no constituent" over a whole sentence. A span or an arc is scored once, when it
-is first asked for.
+is first asked for; its value is what its best name adds to the score of a labelled tree.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from arcspan.decoding import Decoded
+from arcspan.prediction.confidence import Calibration, log_softmax
 from arcspan.prediction.guidelines import Guidelines
 from arcspan.prediction.outputs import LAYERS, OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Prediction
@@ -21,14 +22,15 @@ _ROWS = 1024  # rows that are scored in one run: a biaffine labeller takes memor
 _NOWHERE = (np.zeros(0, dtype=np.int64),) * 3
 _LAYER = {output.name: output.layer for output in OUTPUTS}
 
-Allowed = Mapping[tuple[int, int, int], np.ndarray]
+Bonuses = Mapping[str, Mapping[tuple[int, ...], np.ndarray]]
 
 
 class Labeller:
     """Scores of labels, relations and whatever is said of words, for the sentences of a batch.
 
     scores   of the batch, by `scorer`;  lengths [B] and styles, one per sentence
-    allowed  (b, i, j) -> bool [labels]: what constraints leave of the labels of a span
+    calibration  temperatures and weights of labels and relations beside the structure
+    bonuses  by output and place, (b, i, j), (b, m, h) or (b, m): what constraints make each name worth, or -inf
     """
 
     def __init__(
@@ -38,14 +40,18 @@ class Labeller:
         lengths: np.ndarray,
         styles: Sequence[Style],
         inventories: Inventories,
-        allowed: Allowed | None = None,
+        calibration: Calibration,
+        bonuses: Bonuses,
     ) -> None:
         self.scorer, self.lengths, self.inventories = scorer, lengths, inventories
         self._hidden, self._words = scores.hidden, scores.words
         self._styles = np.asarray(styles, dtype=np.int64).reshape(-1, len(LAYERS))
-        self._allowed = allowed or {}
+        self._calibration, self._bonuses = calibration, bonuses
+        self._worth: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
         shape = (len(lengths), int(lengths.max()) + 1, int(lengths.max()) + 1)
-        self._known = {name: _Table(shape) for name in ("label", "relation") if name in scorer.outputs}
+        self._known: dict[str, _Table] = {
+            name: _Table(shape) for name in ("label", "relation") if name in scorer.outputs
+        }
 
     def labels(self, b: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Scores [K, labels] at spans (i, j) of sentences b."""
@@ -67,24 +73,66 @@ class Labeller:
             at = slice(begin, begin + _ROWS)
             own = [place[at] for place in new_nodes], [place[at] for place in new_arcs]
             labels, relations = self.scorer.label(self._hidden, *own)
-            if labels is not None and len(own[0][0]):
-                self._known["label"].add(own[0], self._allow(own[0], self._in_style("label", labels, own[0])))
-            if relations is not None and len(own[1][0]):
-                self._known["relation"].add(own[1], self._in_style("relation", relations, own[1]))
+            for name, places, rows in (("label", own[0], labels), ("relation", own[1], relations)):
+                if rows is not None and len(places[0]):
+                    self._add(name, places, self._in_style(name, rows, places))
+
+    def values(self, nodes: Places, arcs: Places) -> tuple[np.ndarray, np.ndarray]:
+        """What the best names of spans and arcs that were looked up add to the score of a tree."""
+        nothing = np.zeros(0, np.float32)
+        label, relation = (
+            self._known[name].values(*places) if len(places[0]) else nothing
+            for name, places in (("label", nodes), ("relation", arcs))
+        )
+        return label, relation
+
+    def all_places(self, b: int) -> tuple[Places, Places]:
+        """All spans (b, i, j) and all arcs (b, m, h) of a sentence."""
+        n = int(self.lengths[b])
+        i, j = np.triu_indices(n + 1, 1)
+        m, h = np.nonzero(~np.eye(n + 1, dtype=np.bool_)[1:])
+        return (np.full_like(i, b), i, j), (np.full_like(m, b), m + 1, h)
+
+    def named_places(self) -> tuple[Places, Places]:
+        """The spans and arcs whose names constraints are about."""
+        nodes, arcs = (
+            np.asarray(list(self._bonuses.get(name, ()) if name in self._known else ()), np.int64)
+            .reshape(-1, 3)
+            .T
+            for name in ("label", "relation")
+        )
+        return tuple(nodes), tuple(arcs)
 
     def _in_style(self, name: str, scores: np.ndarray, places: Places) -> np.ndarray:
         """Scores of an output without the names that the sentences' styles do not use."""
         styles = self._styles[places[0], LAYERS.index(_LAYER[name])]
         return self.inventories.forbid_unused(name, scores, styles)
 
-    def _allow(self, places: Places, labels: np.ndarray) -> np.ndarray:
-        b, i, j = places
-        labels[(i == 0) & (j == self.lengths[b]) & (j > 1), 0] = -np.inf  # the whole is always a constituent
-        if self._allowed:
-            for row, place in enumerate(zip(b.tolist(), i.tolist(), j.tolist(), strict=True)):
-                if place in self._allowed:
-                    labels[row, ~self._allowed[place]] = -np.inf
-        return labels
+    def worth(self, b: int) -> dict[str, dict[tuple[int, int], float]]:
+        """At the spans and arcs of a sentence whose names constraints are about: log of the sum of p(name) e^bonus."""
+        self.look_up(*self.named_places())
+        return {
+            kind: {(x, y): worth for (s, x, y), worth in self._worth[name].items() if s == b}
+            for kind, name in (("span", "label"), ("arc", "relation"))
+        }
+
+    def _add(self, name: str, places: Places, rows: np.ndarray) -> None:
+        b, x, y = places
+        weight, temperature = self._calibration.of(name)
+        if name == "label":
+            rows[
+                (x == 0) & (y == self.lengths[b]) & (y > 1), 0
+            ] = -np.inf  # the whole is always a constituent
+        top = rows.max(1, keepdims=True)
+        best = -weight * np.log(np.exp((rows - top) / np.float32(temperature)).sum(1))
+        if bonuses := self._bonuses.get(name):
+            for row, place in enumerate(zip(b.tolist(), x.tolist(), y.tolist(), strict=True)):
+                if place in bonuses:
+                    chances = weight * log_softmax(rows[row], temperature)
+                    best[row] = (chances + bonuses[place]).max()
+                    self._worth[name][place] = float(np.logaddexp.reduce(chances / weight + bonuses[place]))
+                    rows[row] += bonuses[place] * (temperature / weight)
+        self._known[name].add(places, rows, self._calibration.structure_temperature * best)
 
     def visible(self, b: int) -> np.ndarray:
         """Which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
@@ -95,6 +143,19 @@ class Labeller:
             found[i, j] = self.labels(np.full_like(i, b), i, j).argmax(1) != 0
         return found
 
+    def places(self, decoded: Decoded, sentences: np.ndarray) -> tuple[Places, Places]:
+        """The spans (b, i, j) and arcs (b, m, h) of structures; `sentences` says which sentence each is of."""
+        lengths = self.lengths[sentences]
+        b, m = word_places(lengths)
+        nodes: Places = _NOWHERE
+        arcs: Places = _NOWHERE
+        if decoded.spans is not None:
+            spans = np.concatenate(decoded.spans)
+            nodes = np.repeat(sentences, 2 * lengths - 1), spans[:, 0], spans[:, 1]
+        if decoded.heads is not None:
+            arcs = sentences[b], m, decoded.heads[b, m]
+        return nodes, arcs
+
     def predictions(
         self, decoded: Decoded, sentences: np.ndarray, guidelines: Guidelines | None
     ) -> list[Prediction]:
@@ -102,24 +163,22 @@ class Labeller:
         lengths = self.lengths[sentences]
         b, m = word_places(lengths)
         of = sentences[b]
-        nodes: Places = _NOWHERE
-        arcs: Places = _NOWHERE
         found = heads = relations = None
+        nodes, arcs = self.places(decoded, sentences)
+        self.look_up(nodes, arcs)
         if decoded.spans is not None:
             found = np.concatenate(decoded.spans)
-            nodes = np.repeat(sentences, 2 * lengths - 1), found[:, 0], found[:, 1]
         if decoded.heads is not None:
-            heads = decoded.heads[b, m]
-            arcs = of, m, heads
-        self.look_up(nodes, arcs)
-        words = {
-            name: self._in_style(name, part[of, m], (of,)).argmax(1) for name, part in self._words.items()
-        }
+            heads = arcs[2]
+        words = {name: self._word_scores(name, of, m).argmax(1) for name in self._words}
         if found is not None:
             found = np.column_stack([_with_heads(found), self.labels(*nodes).argmax(1)])
+        values = decoded.scores.copy()
         if heads is not None:
             scores = self.relations(*arcs)
             relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
+            if guidelines:
+                values -= np.bincount(b, self._penalties(scores, relations), minlength=len(lengths))
         return [
             Prediction(
                 None if found is None else found[below],
@@ -128,16 +187,30 @@ class Labeller:
                 {name: ids[own] for name, ids in words.items()},
                 score,
             )
-            for (own, below), score in zip(_bounds(lengths), decoded.scores.tolist(), strict=True)
+            for (own, below), score in zip(_bounds(lengths), values.tolist(), strict=True)
         ]
+
+    def _penalties(self, scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """How much less relations that obey the guidelines are worth than the best ones."""
+        weight, temperature = self._calibration.of("relation")
+        lost = scores.max(1) - scores[np.arange(len(chosen)), chosen]
+        return lost * (self._calibration.structure_temperature * weight / temperature)
+
+    def _word_scores(self, name: str, b: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Scores [K, names] of what is said of words m of sentences b."""
+        found = self._in_style(name, self._words[name][b, m], (b,))
+        for (sentence, word), bonus in self._bonuses.get(name, {}).items():
+            found[(b == sentence) & (m == word)] += bonus
+        return found
 
 
 class _Table:
-    """Rows of scores by place (b, x, y), numbered from 1 in the order in which they were added."""
+    """Rows of scores, and a value for each, by place (b, x, y); numbered from 1 in the order of adding."""
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
         self._number = np.zeros(shape, dtype=np.int32)  # 0 for unknown: pages never touched take no memory
         self._added: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
         self._count = 0
 
     def unknown(self, places: Places) -> Places:
@@ -145,15 +218,21 @@ class _Table:
         new = self._number[tuple(places)] == 0
         return places if new.all() else tuple(place[new] for place in places)
 
-    def add(self, places: Places, rows: np.ndarray) -> None:
+    def add(self, places: Places, rows: np.ndarray, values: np.ndarray) -> None:
         self._number[tuple(places)] = np.arange(self._count + 1, self._count + len(rows) + 1)
         self._count += len(rows)
         self._added.append(rows)
+        self._values.append(values)
 
     def rows(self, *places: np.ndarray) -> np.ndarray:
         if len(self._added) > 1:
             self._added = [np.concatenate(self._added)]
         return self._added[0][self._number[places] - 1]
+
+    def values(self, *places: np.ndarray) -> np.ndarray:
+        if len(self._values) > 1:
+            self._values = [np.concatenate(self._values)]
+        return self._values[0][self._number[places] - 1]
 
 
 def word_places(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -122,10 +122,12 @@ class Inventories:
         All names are chosen from these. A model whose weights are damaged says NaN: no answer is better than one made
         of that.
         """
-        if np.isnan(scores).any():
+        if np.isnan(scores.sum()):  # all are finite, or one of them is not a number
             raise ScoreError(f"the model's scores of {name!r} are NaN: its weights are damaged")
-        if name in self.unused:
-            scores += self._penalties(name, scores.shape[1])[styles]
+        if name in self.unused and len(styles):
+            table = self._penalties(name, scores.shape[1])
+            alike = (styles == styles[0]).all()
+            scores += table[styles[0]] if alike else table[styles]
         return scores
 
     def _penalties(self, name: str, size: int) -> np.ndarray:

@@ -33,7 +33,8 @@ from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs
 from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.query import PLAIN, Query
-from arcspan.prediction.scores import Scorer, Scores, search
+from arcspan.prediction.scores import Scorer, Scores
+from arcspan.prediction.scores import search as search_scores
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
 
 Request = tuple[Sequence[str], Query]
@@ -67,6 +68,7 @@ class Predictor:
     """Scorers at work: one model, or the two of SEP. Several threads may use it at once, and forked processes.
 
     guidelines  whether relations obey those of Universal Dependencies, if that is what they are
+    search     "labelled": the best labelled trees; "two-stage": the best trees, which are labelled then
     apart      search spans and arcs each alone, though one model scores both
     decoder    a search of one's own: scores of a batch and the sentences' lengths to `Decoded`
     styles     conventions that can be asked for by name; the first is the default
@@ -83,6 +85,7 @@ class Predictor:
         guidelines: bool = True,
         apart: bool = False,
         decoder: Callable[[Scores, np.ndarray], Decoded] | None = None,
+        search: str = "labelled",
         styles: Mapping[str, Style] | None = None,
     ) -> None:
         self.scorers, self.inputs, self.inventories = list(scorers), inputs, inventories
@@ -95,6 +98,7 @@ class Predictor:
         self.styles = dict(styles or {})
         self.style = next(iter(self.styles.values()), Style())
         self.calibration = calibration or Calibration()
+        self.labelled = search != "two-stage"
         self.outputs = frozenset().union(*(scorer.outputs for scorer in self.scorers))
         self.joint = not apart and any({"span", "arc"} <= scorer.outputs for scorer in self.scorers)
         self._tag_ids = {tag: number for number, tag in enumerate(inventories.tags, 1)}
@@ -213,8 +217,9 @@ class Predictor:
         all sums are cut alike.
         """
         windows = max(0, item.cost - 510)  # several windows: alone in its batch
-        # A forbidden head makes the search a second-order one.
-        order = any(isinstance(one, Head) for one in item.query.forbid) and "headed" not in self.outputs
+        # A head that is forbidden or preferred makes the search a second-order one.
+        named = *item.query.forbid, *(one for one, _ in item.query.prefer)
+        order = "headed" not in self.outputs and any(isinstance(one, Head) for one in named)
         summands = self.inputs.summands(item.ready)
         return _columns(item.length + 1), _columns(item.cost), summands, windows, order
 
@@ -246,15 +251,17 @@ class Predictor:
         if b in batch.errors:
             return [Prediction(error=str(batch.errors[b]))]
         found = [best]
-        if query.k is None and not query.confidence:
+        if query.k is None and not query.confidence and b not in batch.doubtful:
             return found
         scores = SentenceScores(batch, b)
         # Of a sentence that is too long for more, the best parse is better than none.
         with contextlib.suppress(LengthError):
-            if query.k is not None:
-                found = scores.kbest(query.k)
+            if query.k is not None or scores.is_doubtful:
+                found = scores.kbest(query.k or 1)
             if query.confidence:
                 found = [replace(one, confidence=scores.confidence(one)) for one in found]
+            # The first is the best parse whatever k is; the others follow in falling probability.
+            found[1:] = sorted(found[1:], key=scores.probability, reverse=True)
         return found
 
     def _predict_long(self, item: ModelInput) -> Prediction:
@@ -296,7 +303,7 @@ class Predictor:
         """The best structures of a batch."""
         if self.decoder is not None:
             return self.decoder(scores, lengths)
-        return search(scores, lengths, apart=self.apart)
+        return search_scores(scores, lengths, apart=self.apart)
 
     def _pool(self) -> ThreadPoolExecutor:
         with self._lock:

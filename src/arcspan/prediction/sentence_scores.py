@@ -4,11 +4,15 @@ The k best parses and the confidence of any parse follow from the scores of a ba
 constraints already. A pair of trees as the user sees it is a set of arcs and a set of constituents. A span is a
 constituent if its best label is one, whatever tree it is in, and an arc's relation depends on the arc alone; so the
 k best pairs are the k best lexicalized trees, those that differ only in spans without a label counted once.
+
+The probability of a pair is that of all labelled trees that look like it: trees by their scores, labels and relations
+by theirs, each independently given the tree.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
@@ -19,11 +23,13 @@ from arcspan import decoding
 from arcspan.decoding.batch import pack_headed
 from arcspan.errors import ArcspanError
 from arcspan.prediction.alternatives import find_alternatives, head_entropies
-from arcspan.prediction.batch_scores import BatchScores
+from arcspan.prediction.batch_scores import BatchScores, Part
 from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.scores import Scores, log_partition, marginals, on_host
+
+SECOND_THOUGHTS = 5  # trees
 
 
 class Probabilities(NamedTuple):
@@ -53,6 +59,7 @@ class SentenceScores:
             raise batch.errors[b]
         self.batch, self.predictor, self.b, self.n = batch, batch.predictor, b, int(batch.lengths[b])
         self._scores = [_sentence(part.scores, b, self.n) for part in batch.parts]
+        self._weigh_names()
         self._lengths = np.asarray([self.n])
         self._partitions: dict[float, float] = {}
         self._probabilities: dict[float, Probabilities] = {}
@@ -77,21 +84,56 @@ class SentenceScores:
 
     def best(self) -> Prediction:
         """The best parse."""
-        return self.batch.best()[self.b]
+        found = self.batch.best()[self.b]
+        return self.kbest(1)[0] if self.is_doubtful else found
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the guidelines make it worth looking for a better tree than that of the best score."""
+        return self.b in self.batch.doubtful and self.predictor.joint and self.predictor.labelled
 
     def kbest(self, k: int) -> list[Prediction]:
-        """The k best parses that differ in what the user sees, best first; fewer where there are fewer."""
+        """The k best parses that differ in what the user sees, best first; fewer where there are fewer.
+
+        Trees are found in the order of their scores with the best relations; where the guidelines make those of the
+        first one worse, the best with the relations that obey is looked for among the next, `SECOND_THOUGHTS` at most.
+        """
         if not self.predictor.joint:
             raise ArcspanError(
                 "the k best pairs need a model that finds both trees at once: this one finds each by itself"
             )
         needed = decoding.memory_needed(self.n, headed="headed" in self.predictor.outputs, kbest=True)
-        self._check_length(needed)
-        (scores,), (part,) = self._scores, self.batch.parts
+        if not self.is_doubtful:  # such a sentence is short, and its best parse must not depend on the memory
+            self._check_length(needed)
+        (part,) = self.batch.parts
+        scores = self._labelled_scores(part)
         with self.predictor.memory.take(needed):
             headed = None if scores.headed is None else scores.headed[0]
-            found = decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=self.visible)
-            trees = list(islice(found, min(k, sys.maxsize)))
+            trees = decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=self.visible)
+            found = self._predictions(part, list(islice(trees, min(k, sys.maxsize))))
+            if not self.is_doubtful:
+                return found
+            for tree in islice(trees, max(0, SECOND_THOUGHTS - k)):
+                if tree.score <= max(one.score for one in found):
+                    break  # no later tree can be better, whatever its relations
+                found += self._predictions(part, [tree])
+        best = max(found[:SECOND_THOUGHTS], key=lambda one: one.score)
+        return [best, *(one for one in found if one is not best)][:k]
+
+    def _labelled_scores(self, part: Part) -> Scores:
+        """The scores of the structure with what the best names add, or without them for a search in two stages."""
+        if not self.predictor.labelled:
+            return _sentence(self.batch.with_preferences(part.scores), self.b, self.n)
+        scores = _sentence(part.scores, self.b, self.n)
+        nodes, arcs = part.labeller.all_places(self.b)
+        part.labeller.look_up(nodes, arcs)
+        label, relation = part.labeller.values(nodes, arcs)
+        scores = scores._replace(span=scores.span.copy(), arc=scores.arc.copy())
+        scores.span[0][nodes[1:]] += label
+        scores.arc[0][arcs[1:]] += relation
+        return scores
+
+    def _predictions(self, part: Part, trees: Sequence[decoding.ScoredTree]) -> list[Prediction]:
         decoded = decoding.Decoded(
             np.stack([tree.heads for tree in trees]),
             [tree.spans for tree in trees],
@@ -130,23 +172,16 @@ class SentenceScores:
     def confidence(self, prediction: Prediction, calibration: Calibration | None = None) -> Confidence:
         """The probabilities of a parse of this sentence, at the model's temperatures or others."""
         calibration = calibration or self.predictor.calibration
-        temperature = calibration.structure_temperature
-        marginal = self.probabilities(temperature)
+        marginal = self.probabilities(calibration.structure_temperature)
         sure: dict[tuple[int, int], float] = {}
         names: dict[tuple[int, int], float] = {}
         heads: tuple[float, ...] = ()
         relations: tuple[float, ...] = ()
-        whole = np.zeros(3)  # log-probabilities of the pair, of the c-tree and of the d-tree
         if prediction.nodes is not None and marginal.spans is not None:
-            i, j, _, label = prediction.nodes.T
+            i, j, _, label = prediction.nodes[prediction.nodes[:, 3] > 0].T
             scores = self.labels(i, j)
-            chances = log_softmax(scores, calibration.label_temperature)
-            whole[:2] += chances[np.arange(len(label)), label].sum()
-            whole[1] += self.structure(replace(prediction, heads=None), temperature)
-            shown = np.flatnonzero(label)
-            i, j, label, chances = i[shown], j[shown], label[shown], chances[shown]
-            constituent = -np.expm1(chances[:, 0])
-            among = log_softmax(scores[shown, 1:], calibration.label_temperature)
+            constituent = -np.expm1(log_softmax(scores, calibration.label_temperature)[:, 0])
+            among = log_softmax(scores[:, 1:], calibration.label_temperature)
             among = np.exp(among[np.arange(len(label)), label - 1])
             places = list(zip(i.tolist(), j.tolist(), strict=True))
             sure = dict(zip(places, _probabilities(marginal.spans[i, j] * constituent), strict=True))
@@ -154,14 +189,13 @@ class SentenceScores:
         if prediction.heads is not None and marginal.arcs is not None:
             m = np.arange(self.n)
             heads = _probabilities(marginal.arcs[m + 1, prediction.heads])
-            whole[2] += self.structure(replace(prediction, nodes=None), temperature)
             if prediction.relations is not None:
                 chances = log_softmax(self.relations(prediction.heads), calibration.relation_temperature)
-                chances = chances[m, prediction.relations]
-                relations = _probabilities(np.exp(chances))
-                whole[[0, 2]] += chances.sum()
-        whole[0] += self.structure(prediction, temperature)
-        pair, constituency, dependency = _probabilities(np.exp(whole))
+                relations = _probabilities(np.exp(chances[m, prediction.relations]))
+        layers = (prediction, replace(prediction, heads=None), replace(prediction, nodes=None))
+        pair, constituency, dependency = _probabilities(
+            np.exp([self.log_probability(one, calibration) for one in layers])
+        )
         return Confidence(
             sure,
             names,
@@ -174,37 +208,62 @@ class SentenceScores:
             entropies=() if marginal.arcs is None else head_entropies(marginal.arcs),
         )
 
-    def structure(self, prediction: Prediction, temperature: float) -> float:
-        """The log-probability of all trees that look like the parse: its arcs, its constituents and no others.
+    def probability(self, prediction: Prediction) -> float:
+        """The probability of the pair."""
+        sure = prediction.confidence
+        return float(np.exp(self.log_probability(prediction))) if sure is None else sure.sentence
+
+    def log_probability(self, prediction: Prediction, calibration: Calibration | None = None) -> float:
+        """The log-probability of all labelled trees that look like the parse: its arcs, its constituents, no others.
 
         Of a prediction without heads, or without nodes, that of its one tree.
         """
+        calibration = calibration or self.predictor.calibration
+        temperature = calibration.structure_temperature
 
         def total(all_scores: list[Scores]) -> float:
             return sum(float(log_partition(one, self._lengths, temperature)[0]) for one in all_scores)
 
         if temperature not in self._partitions:
             self._partitions[temperature] = total(self._scores)
-        alike = total([self._only(prediction, scores) for scores in self._scores])
+        alike = total([self._only(prediction, scores, calibration) for scores in self._scores])
         return min(0.0, alike - self._partitions[temperature])
 
-    def _only(self, prediction: Prediction, scores: Scores) -> Scores:
-        """Scores that forbid every tree that does not look like the parse."""
-        span, arc = scores.span, scores.arc
-        if arc is not None and prediction.heads is not None:
+    def _only(self, prediction: Prediction, scores: Scores, calibration: Calibration) -> Scores:
+        """Scores with the names of the parse, that forbid every tree that does not look like it."""
+        span, arc, unit = scores.span, scores.arc, calibration.structure_temperature
+        if arc is not None and prediction.heads is not None and prediction.relations is not None:
             m = np.arange(1, self.n + 1)
+            chances = log_softmax(self.relations(prediction.heads), calibration.relation_temperature)
             kept = np.full_like(arc, -np.inf)
-            kept[0, m, prediction.heads] = arc[0, m, prediction.heads]
+            kept[0, m, prediction.heads] = (
+                arc[0, m, prediction.heads] + unit * chances[m - 1, prediction.relations]
+            )
             arc = kept
         if span is not None and prediction.nodes is not None:
             span = span.copy()
-            others = self.visible.copy()
-            for i, j, _, label in prediction.nodes.tolist():
-                if label:
-                    others[i, j] = False
+            label = np.zeros((self.n + 1, self.n + 1), np.int64)
+            for i, j, _, own in prediction.nodes.tolist():
+                if own:
+                    label[i, j] = own
                     span[0, :i, i + 1 : j] = span[0, i + 1 : j, j + 1 :] = -np.inf  # what crosses it
-            span[0, others] = -np.inf
+            i, j = np.nonzero(np.triu(~np.isneginf(span[0]), 1))
+            chances = log_softmax(self.labels(i, j), calibration.label_temperature)
+            span[0, i, j] += unit * chances[np.arange(len(i)), label[i, j]]
         return scores._replace(span=span, arc=arc)
+
+    def _weigh_names(self) -> None:
+        """Where constraints leave some names, or prefer some, give spans and arcs what these are worth together."""
+        unit = self.predictor.calibration.structure_temperature
+        for place, part in enumerate(self.batch.parts):
+            for name, worth in part.labeller.worth(self.b).items():
+                scores = self._scores[place]
+                changed = getattr(scores, name)
+                if changed is not None and worth:
+                    changed = changed.copy()
+                    for (x, y), value in worth.items():
+                        changed[0, x, y] += unit * value
+                    self._scores[place] = scores._replace(**{name: changed})
 
 
 def _probabilities(values: np.ndarray) -> tuple[float, ...]:

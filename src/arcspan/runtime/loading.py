@@ -57,6 +57,7 @@ def load_predictor(
         calibration=Calibration.from_config(config),
         guidelines=bool(config.get("guidelines", True)) if guidelines is None else guidelines,
         decoder=find_part("decoders", config["decoder"], installed=True) if config.get("decoder") else None,
+        search=str(config.get("search", "labelled")),
         styles=styles,
     )
     return predictor, config

@@ -90,6 +90,8 @@ class Temperatures:
     span_temperature: float = _temperature()
     arc_temperature: float = _temperature()
     sentence_temperature: float = _temperature()
+    label_weight: float = _temperature()
+    relation_weight: float = _temperature()
     sentences: int = _count(0)
 
 
@@ -112,6 +114,7 @@ class Bundle:
     seen_lemmas: str = _file(LEMMAS)
     decoder: str = ""
     guidelines: bool = True
+    search: str = described("labelled", choices=("labelled", "two-stage"))
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ class Session:
         None for what the model does not have.
         """
         _, graph = self.load()
-        given = dict(hidden)
+        given, nodes, words = _in_use(hidden, nodes, words)
         counts = {}
         for kind, prefix, places in (("label", "node_", nodes), ("relation", "word_", words)):
             if kind in self.outputs:
@@ -170,6 +170,17 @@ class Session:
         options = onnxruntime.RunOptions()
         options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         return graph.run(names, given, options)
+
+
+def _in_use(hidden: Arrays, nodes: Places, words: Places) -> tuple[Arrays, Places, Places]:
+    """The vectors of those sentences alone that are asked about, and the places in them."""
+    used = np.flatnonzero(np.bincount(np.concatenate([nodes[0], words[0]]), minlength=len(hidden["hidden"])))
+    if len(used) == len(hidden["hidden"]) or not len(used):
+        return dict(hidden), nodes, words
+    row = np.zeros(len(hidden["hidden"]), np.int64)
+    row[used] = np.arange(len(used))
+    given = {name: part[used] for name, part in hidden.items()}
+    return given, (row[nodes[0]], *nodes[1:]), (row[words[0]], *words[1:])
 
 
 _NONE = np.zeros(0, dtype=np.int64)
