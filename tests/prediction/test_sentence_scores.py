@@ -228,7 +228,9 @@ def test_a_preference_multiplies_the_odds(predictor: Predictor) -> None:
     words = some_words(5, 4)
     pairs = scores_for(predictor, words).kbest(10_000)
     m, h = next(
-        (m, h) for m, h in enumerate(key_of(pairs[0])[0], 1) if any(key_of(one)[0][m - 1] != h for one in pairs)
+        (m, h)
+        for m, h in enumerate(key_of(pairs[0])[0], 1)
+        if any(key_of(one)[0][m - 1] != h for one in pairs)
     )
     for preferred in (Arc(h, m), Span(0, 5)):
         free, eager = (scores_for(predictor, words, prefer=p) for p in ([], [(preferred, 1.5)]))
