@@ -4,7 +4,7 @@ O(n) steps, each over large tensors. `cky`, `eisner` and `eisner_satta` take ten
 same name in `arcspan.decoding` take arrays, and find the same trees; `headed` makes `eisner_satta` second order. The
 charts hold values only: trees are traced back through them, all nodes of one depth of all sentences at once.
 
-The same charts, with sums in place of maxima, give `log_partition` with derivatives of any order, and `sample`.
+The same charts, with sums in place of maxima, give `log_partition`, with derivatives of any order.
 
 On a CPU the compiled kernels are one to two orders of magnitude faster (`benchmarks/decoding.py`), and even for
 scores on an accelerator they win until a batch is large and its sentences are long: `pays` is the rule.
@@ -26,7 +26,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("decoding.batched", "train") from error
 
-__all__ = ["cky", "eisner", "eisner_satta", "log_partition", "pays", "sample"]
+__all__ = ["cky", "eisner", "eisner_satta", "log_partition", "pays"]
 
 INFINITY = float("inf")
 # In sums -inf would give gradients of NaN; this is far enough below any score to have the weight zero.
@@ -111,37 +111,6 @@ def log_partition(
     return _total(_tops(_fill(scores, torch.logsumexp), scores, sizes), sizes)
 
 
-@torch.no_grad()
-def sample(
-    span: Tensor | None,
-    arc: Tensor | None,
-    lengths: Tensor | Sequence[int],
-    k: int,
-    headed: Tensor | None = None,
-    *,
-    generator: torch.Generator | None = None,
-) -> tuple[Tensor | None, list[np.ndarray] | None]:
-    """Trees drawn with their probabilities: heads [k * B, n+1], and k * B arrays of spans; draw d of b is d * B + b.
-
-    The nodes of a tree are drawn from the top down, each in proportion to the sum of the trees below it.
-
-    >>> heads, spans = sample(None, torch.tensor([[[0.0, 0, 0], [50, 0, 0], [0, 0, 0]]]), [2], 2)
-    >>> heads.tolist()  # that word 1 is the root is all but certain
-    [[0, 0, 1], [0, 0, 1]]
-    """
-    scores, sizes = _summable(span, arc, lengths, headed)
-    charts = _fill(scores, torch.logsumexp)
-    tops = _tops(charts, scores, sizes)
-    _total(tops, sizes)
-
-    def draw(values: Tensor, allowed: Tensor) -> Tensor:
-        # The least of exponential variables, each divided by its weight, belongs to a weight in proportion to it.
-        waits = torch.empty_like(values).exponential_(generator=generator).log()
-        return (values - waits).masked_fill(~allowed, -INFINITY).argmax(-1)
-
-    return _trace(charts, tops, scores, sizes, draw, k)
-
-
 def _best(
     span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None
 ) -> Decoded:
@@ -151,7 +120,7 @@ def _best(
     tops = _tops(charts, scores, sizes)
     best = torch.where(sizes > 0, tops.amax(-1), 0.0)
     complain(torch.where(best == -INFINITY, FORBIDDEN, 0).cpu().numpy())
-    heads, spans = _trace(charts, tops, scores, sizes, _first_best, 1)
+    heads, spans = _trace(charts, tops, scores, sizes)
     return Decoded(
         None if heads is None else heads.cpu().numpy(), spans, (best.double() * factor).cpu().numpy()
     )
@@ -187,21 +156,19 @@ def _tops(charts: tuple[Tensor, ...], scores: Scores, lengths: Tensor) -> Tensor
 
 
 def _trace(
-    charts: tuple[Tensor, ...], tops: Tensor, scores: Scores, lengths: Tensor, choose: Choice, k: int
+    charts: tuple[Tensor, ...], tops: Tensor, scores: Scores, lengths: Tensor
 ) -> tuple[Tensor | None, list[np.ndarray] | None]:
-    """The heads, and the spans in pre-order, of k trees per sentence: tree t = 0..kB-1 is one of sentence t % B."""
+    """The heads, and the spans in pre-order, of the best trees."""
     count, size = scores.some.shape[:2]
-    t = torch.arange(k * count, device=lengths.device)
-    t = t[lengths[t % count] > 0]
+    b = torch.arange(count, device=lengths.device)[lengths > 0]
     if scores.arc is None:
-        return None, _preorder(_trace_spans(charts[0], t, lengths, choose), k * count, 3)
-    heads = torch.zeros(k * count, size, dtype=torch.int64, device=lengths.device)
-    roots = choose(tops[t % count], _words(lengths, size)[t % count])
+        return None, _preorder(_trace_spans(charts[0], b, lengths), count, 3)
+    heads = torch.zeros(count, size, dtype=torch.int64, device=lengths.device)
+    roots = _first_best(tops[b], _words(lengths, size)[b])
     if scores.span is None:
-        _trace_arcs(charts[0], charts[1], t, roots, lengths, choose, heads)
+        _trace_arcs(charts[0], charts[1], b, roots, lengths, heads)
         return heads, None
-    nodes = _trace_joint(charts[0], scores.arc, t, roots, lengths, choose, heads)
-    return heads, _preorder(nodes, k * count, 4)
+    return heads, _preorder(_trace_joint(charts[0], scores.arc, b, roots, lengths, heads), count, 4)
 
 
 def _fill_spans(span: Tensor, join: Join) -> Tensor:
@@ -219,17 +186,16 @@ def _fill_spans(span: Tensor, join: Join) -> Tensor:
     return chart
 
 
-def _trace_spans(chart: Tensor, t: Tensor, lengths: Tensor, choose: Choice) -> list[Tensor]:
-    count = len(lengths)
-    i, j = torch.zeros_like(t), lengths[t % count]
+def _trace_spans(chart: Tensor, b: Tensor, lengths: Tensor) -> list[Tensor]:
+    i, j = torch.zeros_like(b), lengths[b]
     nodes = []
     positions = torch.arange(chart.shape[1], device=chart.device)
-    while len(t):
-        nodes.append(torch.stack((t, i, j), -1))
-        t, i, j = (part[j > i + 1] for part in (t, i, j))
-        splits = chart[t % count, i] + chart[t % count, :, j]
-        k = choose(splits, (positions > i[:, None]) & (positions < j[:, None]))
-        t, i, j = torch.cat((t, t)), torch.cat((i, k)), torch.cat((k, j))
+    while len(b):
+        nodes.append(torch.stack((b, i, j), -1))
+        b, i, j = (part[j > i + 1] for part in (b, i, j))
+        splits = chart[b, i] + chart[b, :, j]
+        k = _first_best(splits, (positions > i[:, None]) & (positions < j[:, None]))
+        b, i, j = torch.cat((b, b)), torch.cat((i, k)), torch.cat((k, j))
     return nodes
 
 
@@ -262,30 +228,22 @@ def _fill_arcs(arc: Tensor, join: Join) -> tuple[Tensor, Tensor]:
 
 
 def _trace_arcs(
-    made: Tensor,
-    complete: Tensor,
-    t: Tensor,
-    roots: Tensor,
-    lengths: Tensor,
-    choose: Choice,
-    heads: Tensor,
+    made: Tensor, complete: Tensor, b: Tensor, roots: Tensor, lengths: Tensor, heads: Tensor
 ) -> None:
-    count = len(lengths)
     positions = torch.arange(made.shape[1], device=made.device)
-    h, end = torch.cat((roots, roots)), torch.cat((torch.ones_like(t), lengths[t % count]))
-    t = torch.cat((t, t))
-    while len(t):
-        t, h, end = (part[h != end] for part in (t, h, end))
-        b = t % count
+    h, end = torch.cat((roots, roots)), torch.cat((torch.ones_like(b), lengths[b]))
+    b = torch.cat((b, b))
+    while len(b):
+        b, h, end = (part[h != end] for part in (b, h, end))
         between = (positions >= torch.minimum(h, end)[:, None]) & (
             positions <= torch.maximum(h, end)[:, None]
         )
-        m = choose(made[b, h] + complete[b, :, end], between & (positions != h[:, None]))
-        heads[t, m] = h
+        m = _first_best(made[b, h] + complete[b, :, end], between & (positions != h[:, None]))
+        heads[b, m] = h
         low, high = torch.minimum(h, m), torch.maximum(h, m)
         parts = complete[b, low] + complete[b, high].roll(-1, -1)
-        k = choose(parts, (positions >= low[:, None]) & (positions < high[:, None]))
-        t, h, end = torch.cat((t, t, t)), torch.cat((m, low, high)), torch.cat((end, k, k + 1))
+        k = _first_best(parts, (positions >= low[:, None]) & (positions < high[:, None]))
+        b, h, end = torch.cat((b, b, b)), torch.cat((m, low, high)), torch.cat((end, k, k + 1))
 
 
 def _fill_joint(span: Tensor, arc: Tensor, headed: Tensor | None, join: Join) -> Tensor:
@@ -320,31 +278,23 @@ def _fill_joint(span: Tensor, arc: Tensor, headed: Tensor | None, join: Join) ->
 
 
 def _trace_joint(
-    chart: Tensor,
-    arc: Tensor,
-    t: Tensor,
-    roots: Tensor,
-    lengths: Tensor,
-    choose: Choice,
-    heads: Tensor,
+    chart: Tensor, arc: Tensor, b: Tensor, roots: Tensor, lengths: Tensor, heads: Tensor
 ) -> list[Tensor]:
-    count = len(lengths)
     positions = torch.arange(arc.shape[1], device=arc.device)
-    i, j, h = torch.zeros_like(t), lengths[t % count], roots
+    i, j, h = torch.zeros_like(b), lengths[b], roots
     nodes = []
-    while len(t):
-        nodes.append(torch.stack((t, i, j, h), -1))
-        t, i, j, h = (part[j > i + 1] for part in (t, i, j, h))
-        b = t % count
+    while len(b):
+        nodes.append(torch.stack((b, i, j, h), -1))
+        b, i, j, h = (part[j > i + 1] for part in (b, i, j, h))
         splits = chart[b, i, :, h] + chart[b, :, j, h]
-        k = choose(splits, (positions > i[:, None]) & (positions < j[:, None]))
+        k = _first_best(splits, (positions > i[:, None]) & (positions < j[:, None]))
         low, high = torch.where(h <= k, k, i), torch.where(h <= k, j, k)
         attached = chart[b, low, high] + arc[b, :, h]
-        m = choose(attached, (positions > low[:, None]) & (positions <= high[:, None]))
-        heads[t, m] = h
+        m = _first_best(attached, (positions > low[:, None]) & (positions <= high[:, None]))
+        heads[b, m] = h
         left_head, right_head = torch.where(h <= k, h, m), torch.where(h <= k, m, h)
-        t, i, j, h = (
-            torch.cat((t, t)),
+        b, i, j, h = (
+            torch.cat((b, b)),
             torch.cat((i, k)),
             torch.cat((k, j)),
             torch.cat((left_head, right_head)),
@@ -464,10 +414,10 @@ def _summable(
 
 
 def _preorder(nodes: list[Tensor], count: int, columns: int) -> list[np.ndarray]:
-    """The nodes (t, i, j, ...) as one array per tree, in pre-order: by begin, the widest first."""
+    """The nodes (b, i, j, ...) as one array per sentence, in pre-order: by begin, the widest first."""
     if not nodes:
         return [np.empty((0, columns - 1), np.int64) for _ in range(count)]
     table = torch.cat(nodes).cpu().numpy()
     table = table[np.lexsort((-table[:, 2], table[:, 1], table[:, 0]))]
     borders = np.searchsorted(table[:, 0], np.arange(count + 1))
-    return [table[borders[t] : borders[t + 1], 1:] for t in range(count)]
+    return [table[borders[b] : borders[b + 1], 1:] for b in range(count)]

@@ -5,6 +5,13 @@ max, entropy, log_prob, sample, topk, mbr, kl, cross_entropy, condition. Everyth
 scores smoothly is differentiable, more than once.
 """
 
+from arcspan.errors import MissingExtraError
+
+try:
+    import torch as _torch  # noqa: F401
+except ImportError as error:
+    raise MissingExtraError("distributions", "train") from error
+
 from arcspan.decoding.constraints import Arc, HeadOf, Root, Span
 from arcspan.distributions.distribution import (
     ConstituencyTrees,

@@ -45,6 +45,11 @@ class TreeDistribution:
         self._sums = Sums(batched.Scores(span, arc, headed), self._host)
 
     @property
+    def size(self) -> int:
+        """N + 1, the positions of the longest sentence."""
+        return int(self._sums.given.some.shape[1])
+
+    @property
     def _scores(self) -> batched.Scores:
         return self._sums.scores
 
@@ -53,7 +58,7 @@ class TreeDistribution:
 
     def __repr__(self) -> str:
         order = ", second order" if self._scores.headed is not None else ""
-        return f"{type(self).__name__}(B={len(self)}, n={self._scores.some.shape[1] - 1}{order})"
+        return f"{type(self).__name__}(B={len(self)}, n={self.size - 1}{order})"
 
     @property
     def log_partition(self) -> Tensor:
@@ -112,11 +117,6 @@ class TreeDistribution:
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Trees:
         """K trees of every sentence, [k, B], drawn independently, each with its exact probability."""
         check_count(k, "k")
-        if self._sums.on_device:
-            heads, spans = batched.sample(
-                *self._scores[:2], self.lengths, k, self._scores[2], generator=generator
-            )
-            return self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)  # type: ignore[arg-type]
         span, arc, headed = self._sums.arrays()
         seed = int(torch.randint(2**63 - 1, (), generator=generator))
         return self._several(decoding.sample(span, arc, self._host, headed, k=k, random=seed), k)
@@ -150,7 +150,7 @@ class TreeDistribution:
         sentences, or a list of lists, one per sentence.
         """
         required, forbidden = self._per_sentence(require), self._per_sentence(forbid)
-        size = self._scores.some.shape[1]
+        size = self.size
         span, arc = np.zeros((2, len(self), size, size), bool)
         headed = None
         for b, n in enumerate(self._host.tolist()):
@@ -182,11 +182,19 @@ class TreeDistribution:
             for part, mask in zip(scores, (span, arc, headed), strict=True)
         )
 
-    def rows(self: Self, chosen: Sequence[int]) -> Self:
-        """The distributions of some of the sentences."""
+    def plus(self: Self, span: np.ndarray | Tensor | None, arc: np.ndarray | Tensor | None) -> Self:
+        """The distribution with numbers added to the scores of spans and arcs, such as costs; it has no gradients."""
         return self._like(
-            (None if part is None else part[chosen] for part in self._sums.given), self.lengths[chosen]
+            None if part is None else part.detach() + (0 if more is None else torch.as_tensor(more).to(part))
+            for part, more in zip(self._sums.given, (span, arc, None), strict=True)
         )
+
+    def rows(self: Self, chosen: Sequence[int] | np.ndarray) -> Self:
+        """The distributions of some of the sentences."""
+        if np.array_equal(chosen, np.arange(len(self))):
+            return self
+        at = torch.as_tensor(chosen, device=self.lengths.device)
+        return self._like((None if part is None else part[at] for part in self._sums.given), self.lengths[at])
 
     def _like(self: Self, scores: Iterable[Tensor | None], lengths: Tensor | None = None) -> Self:
         """A distribution of the same kind."""
@@ -215,7 +223,7 @@ class TreeDistribution:
     def _layers(self, trees: Any) -> tuple[Tensor | None, Tensor | None]:
         """The heads [..., B, n+1] and the spans [..., B, 2n-1, columns] of trees, of the layers that have scores."""
         span, arc, _ = self._scores
-        count, size = self._scores.some.shape[:2]
+        count, size = len(self), self.size
         heads = spans = None
         if arc is not None:
             heads = torch.as_tensor(getattr(trees, "heads", trees), device=self.lengths.device)
@@ -237,7 +245,7 @@ class TreeDistribution:
     def _trees(self, found: Any, k: int | None = None) -> Trees:
         """What a search has found, k trees per sentence in turn, or one without k, as tensors."""
         lead = () if k is None else (k,)
-        count, size = self._scores.some.shape[:2]
+        count, size = len(self), self.size
         heads = spans = None
         if self._scores.arc is not None:
             heads = torch.as_tensor(found.heads, device=self.lengths.device).view(*lead, count, size)
@@ -250,7 +258,7 @@ class TreeDistribution:
 
     def _several(self, found: list[decoding.Decoded], k: int) -> Trees:
         """Up to k trees of each sentence."""
-        count, size = self._scores.some.shape[:2]
+        count, size = len(self), self.size
         heads = np.zeros((k * count, size), np.int64)
         spans = [np.zeros((0, 3), np.int64)] * (k * count)
         there = np.zeros(k * count, bool)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -115,7 +115,8 @@ class StructureLoss:
 
         Where those are hidden, the nodes are those of the best tree that agrees with the constituents.
         """
-        scores = _each(scores, lambda part: part.float())
+        span, arc, headed = (None if part is None else part.float() for part in scores[1:4])
+        scores = Scores(None, span, arc, headed)
         some = scores.span if scores.span is not None else scores.arc
         with self.timed(some.device):
             return self._sum(scores, gold, some.new_zeros(()))
@@ -170,14 +171,11 @@ class StructureLoss:
 
     def _loss(self, scores: Scores, gold: Gold, task: Task) -> tuple[Tensor, Nodes | None]:
         """The loss of a task's sentences, and the nodes of the agreed trees where these were hidden."""
-        part = _each(scores, lambda rows: _rows(rows, task.chosen))
-        part = part._replace(
-            span=part.span if task.spans else None,
-            arc=part.arc if task.arcs else None,
-            headed=part.headed if task.spans and task.arcs else None,
-        )
+        both = task.spans and task.arcs
+        span, arc = scores.span if task.spans else None, scores.arc if task.arcs else None
+        trees = TreeDistribution(span, arc, scores.headed if both else None, gold.lengths).rows(task.chosen)
         own = _choose(gold, task.chosen)
-        batch, size = len(own.lengths), (part.span if task.spans else part.arc).shape[1]
+        batch, size = len(own.lengths), trees.size
         wrong_span = wrong_arc = None
         if task.know_spans:
             wrong_span = _wrong_spans(own, size) if task.fixed else _crossing(own, size)
@@ -187,7 +185,6 @@ class StructureLoss:
             wrong_arc = np.zeros((batch, size, size), dtype=bool)
             wrong_arc[b, m] = True
             wrong_arc[b, m, h] = False
-        trees = TreeDistribution(part.span, part.arc, part.headed, own.lengths)
         agreeing = nodes = None
         if task.fixed:
             agreed = _gold_trees(own, size)
@@ -202,39 +199,16 @@ class StructureLoss:
         else:
             if self.cost == "arcs" and wrong_arc is not None:
                 wrong_span, wrong_arc = None, wrong_arc & (np.arange(size) > 0)
-            value = _margin(trees, part, own, agreed, wrong_span, wrong_arc)
+            value = _margin(trees, trees.plus(wrong_span, wrong_arc), own, agreed)
         return (value * torch.as_tensor(own.weights, device=value.device)).sum(), nodes
 
 
-def _margin(
-    trees: TreeDistribution,
-    scores: Scores,
-    gold: Gold,
-    agreed: Trees,
-    wrong_span: np.ndarray | None,
-    wrong_arc: np.ndarray | None,
-) -> Tensor:
+def _margin(trees: TreeDistribution, costly: TreeDistribution, gold: Gold, agreed: Trees) -> Tensor:
     """The greatest score + cost of all trees, less the agreed tree's score; cost counts wrong spans and arcs."""
-    span, arc, headed = (None if part is None else part.detach() for part in scores[1:4])
-    span_cost = (
-        None
-        if span is None
-        else torch.zeros_like(span)
-        if wrong_span is None
-        else torch.as_tensor(wrong_span).to(span)
-    )
-    arc_cost = (
-        None
-        if arc is None
-        else torch.zeros_like(arc)
-        if wrong_arc is None
-        else torch.as_tensor(wrong_arc).to(arc)
-    )
-    costly = (None if one is None else one + cost for one, cost in ((span, span_cost), (arc, arc_cost)))
-    found = _best(TreeDistribution(next(costly), next(costly), headed, gold.lengths), gold)
-    cost = TreeDistribution(span_cost, arc_cost, None, gold.lengths).score(found)
-    target = trees.score(agreed)
-    margin = trees.score(found) + cost - target
+    found = _best(costly, gold)
+    target, score = trees.score(agreed), trees.score(found)
+    cost = (costly.score(found) - score.detach()).round()
+    margin = score + cost - target
     # float32 sums of some hundred parts, in two orders: what rounding may leave below zero.
     slack = 1e-4 * (1 + target.detach().abs()) + 1e-3
     below = (margin.detach() < -slack).nonzero()
@@ -310,14 +284,6 @@ def with_intermediate(
             above = around[-1][2]
             labels[row] = IGNORE if above == IGNORE else numbers[chains[above][-1]]
     return labels
-
-
-def _each(scores: Scores, change: Callable[..., Tensor]) -> Scores:
-    """The scores of structure, each changed; what is not there stays so."""
-    span, arc, headed = (
-        None if part is None else change(part) for part in (scores.span, scores.arc, scores.headed)
-    )
-    return Scores(None, span, arc, headed)
 
 
 def _gold_trees(gold: Gold, size: int) -> Trees:
@@ -400,12 +366,6 @@ def _choose(gold: Gold, chosen: np.ndarray) -> Gold:
             found[one.name] = value[chosen]
     found["node_b"], found["word_b"] = place[found["node_b"]], place[found["word_b"]]
     return Gold(**found)
-
-
-def _rows(scores: Tensor, chosen: np.ndarray) -> Tensor:
-    if len(chosen) == scores.shape[0]:
-        return scores
-    return scores[_index(chosen, scores)]
 
 
 def _index(array: np.ndarray, like: Tensor) -> Tensor:

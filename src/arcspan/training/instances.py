@@ -429,7 +429,7 @@ def unseen(pairs: Iterable[Pair], inventories: Inventories) -> dict[str, Counter
             spans = constituency.without_wrapper().spans
             out["labels"].update(label for _, _, label in spans if label not in labels)
         if dependencies is not None:
-            out["relations"].update(one for one in dependencies.relations if one not in relations)
+            out["relations"].update(one for one in dependencies.relations if one not in {*relations, "", "_"})
         out["tags"].update(tag for tag in (constituency or dependencies).tags if tag and tag not in tags)
     return out
 
