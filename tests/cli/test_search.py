@@ -29,7 +29,7 @@ def test_matches_are_shown_in_their_sentences(files: tuple[str, str], capsys: Ca
     assert shown.splitlines() == [
         f"{conllu}:{number}: The dog [saw] a man with ( .  (root)  who=dog" for number in (1, 2)
     ]
-    assert "2 matches in 2 sentences; 125.00 per 1,000 of 16 words" in notes
+    assert "2 matches, sentences with one: 2; 125.00 per 1,000 of 16 words" in notes
     assert run(["search", "NP < PP", brackets, "--context", "1"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == f"{brackets}:1: saw [a man with (] .  (NP)"
 
@@ -123,3 +123,9 @@ def test_what_is_wrong_is_said(files: tuple[str, str], capsys: Captured) -> None
     ):
         assert run(["search", *arguments]) == 2
         assert reason in capsys.readouterr().err
+
+
+def test_a_node_that_is_not_in_every_match_has_its_column(files: tuple[str, str], capsys: Captured) -> None:
+    assert run(["search", "{upos:NOUN} <obj {} | >case {}=c", files[1], "--csv"]) == 0
+    rows = list(csv.reader(capsys.readouterr().out.splitlines()))
+    assert rows[0][-1] == "c" and [row[-1] for row in rows[1:3]] == ["", "with"]

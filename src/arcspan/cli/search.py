@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -34,13 +34,13 @@ COLUMNS = ("file", "sentence", "left", "match", "right", "label", "probability")
 COUNTS = ("matches", "sentences", "words", "per_1000_words", "file")
 
 
-class Hit(NamedTuple):
-    """A match in its sentence, and the share of the sentence's parses that have it."""
+class Found(NamedTuple):
+    """The matches in a sentence, each with the share of the sentence's parses that have it."""
 
     sentence: int
     words: tuple[str, ...]
-    match: Match
-    probability: float
+    matches: list[tuple[Match, float]]
+    share: float  # of parses with a match
 
 
 class Tally:
@@ -50,11 +50,11 @@ class Tally:
         self.matches = self.sentences = 0.0
         self.words = 0
 
-    def add(self, hits: list[Hit], words: int) -> None:
+    def add(self, found: Found) -> None:
         """Count a sentence."""
-        self.matches += sum(hit.probability for hit in hits)
-        self.sentences += max((hit.probability for hit in hits), default=0.0)
-        self.words += words
+        self.matches += sum(share for _, share in found.matches)
+        self.sentences += found.share
+        self.words += len(found.words)
 
     def row(self, name: str) -> list[str]:
         """The values of `COUNTS`."""
@@ -88,93 +88,65 @@ def command(query: str, files: tuple[str, ...], layout: str | None, context: int
     found = corpora(files, standard_input="conll" if query.lstrip("(! ").startswith("{") else "brackets")
     total = Tally()
     with open_output(output) as out:
-        write = _Writer(out, layout, context)
+        table = csv.writer(out, delimiter="," if layout == "csv" else "\t", lineterminator="\n")
+        if layout is not None:
+            table.writerow(COUNTS if layout == "count" else [*COLUMNS, *asked.names])
         for corpus in found:
             own = Tally()
-            for words, hits in _hits(asked, corpus):
-                for tally in (own, total):
-                    tally.add(hits, len(words))
-                write.hits(corpus.name, hits)
+            for one in _search(asked, corpus):
+                own.add(one)
+                total.add(one)
+                for match, share in one.matches if layout != "count" else ():
+                    row = _row(corpus.name, one, match, share, context)
+                    if layout is None:
+                        out.write(_line(row, match))
+                    else:
+                        named = (match.names.get(name) for name in asked.names)
+                        table.writerow(
+                            [*row, *("" if node is None else _text([node.text]) for node in named)]
+                        )
             if layout == "count":
-                write.row(own.row(corpus.name))
+                table.writerow(own.row(corpus.name))
         if layout == "count" and len(found) > 1:
-            write.row(total.row("total"))
-        write.end()
+            table.writerow(total.row("total"))
     matches, sentences, length, rate, _ = total.row("")
-    counted = (
-        f"{matches} match{'es'[: 2 * (matches != '1')]} in {sentences} sentence{'s'[: sentences != '1']}"
-    )
+    counted = f"{matches} match{'' if matches == '1' else 'es'}, sentences with one: {sentences}"
     note(f"{counted}; {rate} per 1,000 of {length} words")
     if not total.matches:
         for hint in _hints(asked, found):
             note(hint)
 
 
-def _hits(query: Query, corpus: Corpus) -> Iterator[tuple[tuple[str, ...], list[Hit]]]:
-    """Every sentence with its matches; the same match in several parses is one."""
+def _search(query: Query, corpus: Corpus) -> Iterator[Found]:
+    """What is found in each sentence; the same match in several parses is one."""
     for number, parses in enumerate(corpus.sentences(), 1):
         merged: dict[Any, tuple[Match, float]] = {}
+        share = 0.0
         for weight, c, d in parses:
             try:
-                query.check(c, d)
+                matches = query.find(c, d)
             except ArcspanError as error:
                 raise ArcspanError(f"{corpus.name}: sentence {number}: {error}") from None
-            for match in query.find(c, d):
-                key = (
-                    match.span,
-                    match.word,
-                    match.label,
-                    *((n, m.span, m.label) for n, m in match.names.items()),
-                )
+            share += weight * bool(matches)
+            for match in matches:
+                named = ((name, node.span, node.label) for name, node in match.names.items())
+                key = match.span, match.word, match.label, *named
                 merged[key] = match, weight + merged.get(key, (match, 0.0))[1]
-        words = parses[0].words
-        yield words, [Hit(number, words, match, weight) for match, weight in merged.values()]
+        yield Found(number, parses[0].words, list(merged.values()), share)
 
 
-class _Writer:
-    """Writes matches or counts in the layout that was asked for."""
+def _row(name: str, found: Found, match: Match, share: float, context: int) -> tuple[Any, ...]:
+    """The values of `COLUMNS`."""
+    (i, j), words = match.span, found.words
+    sides = words[max(0, i - context) : i], words[i:j], words[j : j + context]
+    return name, found.sentence, *map(_text, sides), match.label, f"{share:.4g}"
 
-    def __init__(self, out: IO[str], layout: str | None, context: int) -> None:
-        self.out, self.layout, self.context = out, layout, context
-        self.table = csv.writer(out, delimiter="," if layout == "csv" else "\t", lineterminator="\n")
-        self.names: list[str] | None = None
-        if layout == "count":
-            self.row(COUNTS)
 
-    def row(self, values: Sequence[object]) -> None:
-        """A row of a table."""
-        self.table.writerow(values)
-
-    def hits(self, name: str, hits: list[Hit]) -> None:
-        """The matches of a sentence."""
-        for hit in hits if self.layout != "count" else ():
-            left, match, right = self._sides(hit)
-            if self.layout is not None:
-                self._head(list(hit.match.names))
-                values = name, hit.sentence, left, match, right, hit.match.label, f"{hit.probability:.4g}"
-                named = [_text([named.text]) for named in hit.match.names.values()]
-                self.row([*values, *named])
-                continue
-            named_text = "".join(f"  {key}={_text([m.text])}" for key, m in hit.match.names.items())
-            share = "" if hit.probability > 1 - 1e-9 else f"  p={hit.probability:.2f}"
-            shown = " ".join(part for part in (left, f"[{match}]", right) if part)
-            self.out.write(f"{name}:{hit.sentence}: {shown}  ({hit.match.label}){share}{named_text}\n")
-
-    def _head(self, names: list[str]) -> None:
-        if self.names is None:
-            self.names = names
-            self.row([*COLUMNS, *names])
-
-    def end(self) -> None:
-        """A table without rows has its head still."""
-        if self.layout in ("csv", "tsv"):
-            self._head([])
-
-    def _sides(self, hit: Hit) -> tuple[str, str, str]:
-        """The words before a match, in it, and after it."""
-        i, j = hit.match.span
-        before = hit.words[max(0, i - self.context) : i]
-        return _text(before), _text(hit.words[i:j]), _text(hit.words[j : j + self.context])
+def _line(row: tuple[Any, ...], match: Match) -> str:
+    name, number, left, middle, right, label, share = row
+    shown = " ".join(part for part in (left, f"[{middle}]", right) if part)
+    named = "".join(f"  {key}={_text([node.text])}" for key, node in match.names.items())
+    return f"{name}:{number}: {shown}  ({label}){'' if share == '1' else f'  p={float(share):.2f}'}{named}\n"
 
 
 def _text(words: Sequence[str]) -> str:

@@ -1,27 +1,33 @@
 """Values that a pattern compares with: sets of strings, or regular expressions that cannot run for ever.
 
-Python's engine backtracks, so that `(a+)+b` takes time that doubles with every letter. Expressions with a repetition
-inside a repetition, or with back references, are refused, and so are those with more than four repetitions; what is
-left takes at most the fifth power of a value's length, and values longer than 200 characters are cut.
+Python's engine backtracks, so that `(a+)+b` takes time that doubles with every letter. So these are refused: something
+of no fixed length inside a repetition, back references, more than three repetitions or six optional parts. What is
+left takes at most the fourth power of a value's length, and values are cut after 200 characters.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 if sys.version_info >= (3, 11):
-    from re import _constants as _codes  # type: ignore[attr-defined]
     from re import _parser  # type: ignore[attr-defined]
 else:
-    import sre_constants as _codes
     import sre_parse as _parser
 
 _LONGEST = 200
-_REPETITIONS = 4
+_REPETITIONS, _OPTIONAL = 3, 6
 _REMEMBERED = 100_000
+# Where the parts of a part are, by the name of the code that Python's parser gives it.
+_BELOW: dict[str, Callable[[Any], list[Any]]] = {
+    "SUBPATTERN": lambda argument: [argument[-1]],
+    "BRANCH": lambda argument: argument[1],
+    "ASSERT": lambda argument: [argument[1]],
+    "ASSERT_NOT": lambda argument: [argument[1]],
+    "ATOMIC_GROUP": lambda argument: [argument],
+}
 
 
 class Expression:
@@ -46,9 +52,9 @@ class Expression:
             self.values = frozenset(wanted)
             return
         try:
-            parsed = _parser.parse(source)
-            if _repetitions(parsed, False) > _REPETITIONS:
-                raise ValueError(f"it has more than {_REPETITIONS} repetitions")
+            optional, repeated = _variable_parts(_parser.parse(source), False)
+            if repeated > _REPETITIONS or optional > _OPTIONAL:
+                raise ValueError(f"it has more than {_REPETITIONS} repetitions or {_OPTIONAL} optional parts")
             compiled = re.compile(source, re.IGNORECASE if ignore_case else 0)
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(str(error)) from None
@@ -66,25 +72,25 @@ class Expression:
         return known
 
 
-def _repetitions(parts: Any, inside: bool) -> int:
-    """How many unbounded repetitions there are; ValueError for one inside another and for back references."""
-    count = 0
+def _variable_parts(parts: Any, inside: bool) -> tuple[int, int]:
+    """How many parts are optional, and how many repeated; ValueError for what may not be `inside` a repetition."""
+    optional = repeated = 0
     for code, argument in parts:
-        if code in (_codes.MAX_REPEAT, _codes.MIN_REPEAT):
-            _, most, below = argument
-            if most > 10:
+        name, deeper = str(code), inside
+        below: list[Any] = []
+        if name.endswith("_REPEAT"):
+            least, most, part = argument
+            if least != most:
                 if inside:
-                    raise ValueError("it repeats a repetition")
-                count += 1
-            count += _repetitions(below, inside or most > 10)
-        elif code is _codes.SUBPATTERN:
-            count += _repetitions(argument[-1], inside)
-        elif code is _codes.BRANCH:
-            if inside and any(len(branch) != 1 for branch in argument[1]):
-                raise ValueError("it repeats a choice of several letters")
-            count += sum(_repetitions(branch, inside) for branch in argument[1])
-        elif code in (_codes.ASSERT, _codes.ASSERT_NOT):
-            count += _repetitions(argument[1], inside)
-        elif code in (_codes.GROUPREF, _codes.GROUPREF_EXISTS):
-            raise ValueError("it refers back to a group")
-    return count
+                    raise ValueError("it repeats something of no fixed length")
+                optional += most == 1
+                repeated += most > 1
+            below, deeper = [part], inside or most > 1
+        elif name in ("GROUPREF", "GROUPREF_EXISTS") or (name == "BRANCH" and inside):
+            raise ValueError("it repeats a choice" if name == "BRANCH" else "it refers back to a group")
+        elif name in _BELOW:
+            below = _BELOW[name](argument)
+        for part in below:
+            counts = _variable_parts(part, deeper)
+            optional, repeated = optional + counts[0], repeated + counts[1]
+    return optional, repeated

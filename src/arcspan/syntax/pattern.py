@@ -108,6 +108,7 @@ class Pattern:
     further: tuple[tuple[str, Relations], ...] = ()
     literals: dict[str, set[str]] = field(default_factory=dict, compare=False)
     layers: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
 
 
 def read_pattern(text: str) -> Pattern:
@@ -134,7 +135,7 @@ class _Reader:
             further.append((name, self._relations(self.names[name])))
         if self._peek():
             self.refuse("a relation or the end should be here")
-        return Pattern(node, tuple(further), self.literals, frozenset(self.layers))
+        return Pattern(node, tuple(further), self.literals, frozenset(self.layers), tuple(self.names))
 
     def _related(self) -> Node:
         """A node and what it is related to."""

@@ -28,26 +28,23 @@ def noun_phrases(s: Sentence, coordinations: Sequence[Coordination], kind: Kind)
         raise ArcspanError(f"noun phrases are of the kind 'base', 'maximal' or 'all', not {kind!r}")
     if kind == "base":
         return _base(s)
-    found = {}
-    for h in range(1, s.n + 1):
-        if (
-            s.is_noun(h)
-            and s.relations[s.first_conjunct(h)] not in _WITHIN
-            and s.tags[h] not in ("PRP$", "WP$")
-        ):
-            found[s.noun_phrase(h)] = h
-    for joined in coordinations:
-        for conjunct in joined.conjuncts:
-            if joined.kind == "NP" and conjunct.position in found.values():
-                found.setdefault(conjunct.span, conjunct.position)
-    spans = sorted(found, key=lambda span: (span[0], -span[1]))
-    if kind == "maximal":
-        outer: list[tuple[int, int]] = []
-        for span in spans:
-            if not outer or span[1] > outer[-1][1]:
-                outer.append(span)
-        spans = outer
-    return [Phrase(s, span, found[span]) for span in spans]
+    found = {s.noun_phrase(h): h for h in range(1, s.n + 1) if _heads_phrase(s, h)}
+    for conjunct in (one for joined in coordinations if joined.kind == "NP" for one in joined.conjuncts):
+        if conjunct.position in found.values():
+            found.setdefault(conjunct.span, conjunct.position)
+    phrases: list[Phrase] = []
+    end = 0
+    for span in sorted(found, key=lambda span: (span[0], -span[1])):
+        if kind == "all" or span[1] > end:
+            phrases.append(Phrase(s, span, found[span]))
+            end = span[1]
+    return phrases
+
+
+def _heads_phrase(s: Sentence, h: int) -> bool:
+    if not s.is_noun(h) or s.relations[h] in ("advmod", "case", "mark"):  # "sort of"
+        return False
+    return s.relations[s.first_conjunct(h)] not in _WITHIN and s.tags[h] not in ("PRP$", "WP$")
 
 
 def _base(s: Sentence) -> list[Phrase]:
@@ -55,7 +52,7 @@ def _base(s: Sentence) -> list[Phrase]:
     found: list[Phrase] = []
     end = 0
     for h in range(1, s.n + 1):
-        if h <= end or not s.is_noun(h) or _is_part(s, h):
+        if h <= end or not _heads_phrase(s, h) or _is_part(s, h):
             continue
         i = h - 1
         left = _LEFT - {"advmod"} if s.with_relation(h, "cop") else _LEFT
@@ -85,5 +82,4 @@ def _has_case(s: Sentence, m: int) -> bool:
 def _is_part(s: Sentence, h: int) -> bool:
     """Whether a noun belongs to the base phrase of the noun that it depends on."""
     first = s.first_conjunct(h)
-    is_before = s.relations[first] in ("nmod", "poss") and first < s.heads[first] and not _has_case(s, first)
-    return is_before or s.relations[first] in _WITHIN
+    return s.relations[first] in ("nmod", "poss") and first < s.heads[first] and not _has_case(s, first)

@@ -47,6 +47,10 @@ class Match(Phrase):
 class Query:
     """A pattern over constituents, words, or both.
 
+    names     the names of its nodes
+    layers    which trees it asks for: "constituency", "dependency"
+    literals  the values that it compares with, by attribute; "label" for those of constituents
+
     `heads`: the rules that say which child heads a constituent; None asks the dependency tree where there is one, and
     the table "ptb" where there is none.
 
@@ -61,7 +65,7 @@ class Query:
     def __init__(self, pattern: str, *, heads: HeadRules | None = None) -> None:
         self.pattern, self._heads = pattern, heads
         read = read_pattern(pattern)
-        self.literals, self.layers = read.literals, read.layers
+        self.literals, self.layers, self.names = read.literals, read.layers, read.names
         self._needed = [(ATTRIBUTES.get(of, ""), values) for of, values in needed(read.node)]
         self._labels = label_set(read.node)
         self._ways = _node(read.node)

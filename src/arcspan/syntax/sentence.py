@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from arcspan.errors import ArcspanError
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -28,25 +28,13 @@ _PAIRS = [frozenset(pair.split()) for pair in ("( )", "[ ]", "{ }", "“ ”", "
 _UPOS = {
     "NN": "NOUN",
     "PR": "PRON",
+    "WP": "PRON",
     "VB": "VERB",
     "MD": "AUX",
     "JJ": "ADJ",
     "RB": "ADV",
     "CD": "NUM",
-    "WP": "PRON",
 }
-
-
-class Probabilities(Protocol):
-    """What a parser says about how sure it is; `arcspan.Confidence` is one."""
-
-    @property
-    def arcs(self) -> Sequence[float]:
-        """For each word: that its head is right."""
-
-    @property
-    def relations(self) -> Sequence[float]:
-        """For each word: that its relation is right if its head is."""
 
 
 class Word(NamedTuple):
@@ -62,7 +50,7 @@ class Text:
     tokens      what phrases give as their tokens and heads, one per word; `Word`s where nothing is given
     text        the sentence as it was written
     offsets     (start, end) of every word in the document that the sentence is from
-    confidence  a function that gives the probabilities of arcs, or None
+    confidence  a function that gives the `Confidence` of the parse, or None
     """
 
     def __init__(
@@ -72,15 +60,15 @@ class Text:
         tokens: Sequence[Any] | None = None,
         text: str | None = None,
         offsets: Sequence[Range] | None = None,
-        confidence: Callable[[], Probabilities | None] = lambda: None,
+        confidence: Callable[[], Any] = lambda: None,
     ) -> None:
         self.words = ("", *words)
         self.tokens = tokens or [Word(m, word) for m, word in enumerate(words, 1)]
         self.text, self.offsets, self._confidence = text, offsets, confidence
 
     @cached_property
-    def confidence(self) -> Probabilities | None:
-        """The probabilities of arcs; None where there are none."""
+    def confidence(self) -> Any:
+        """The probabilities of arcs and of their relations (`Confidence`); None where there are none."""
         return self._confidence()
 
 
