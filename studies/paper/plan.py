@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-import hashlib
 import importlib.resources
 import json
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import ConfigError
-from arcspan.training.config import Config, read_config
+from arcspan.training.config import Config, config_from_dict, read_config
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -24,6 +24,27 @@ else:
 SYSTEM_TITLES = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
 # The paper's systems learn by the margin, and no lemmas and features; a row's own settings come after these.
 AS_IN_PAPER = ("model.loss=margin", "model.rows=false")
+# What decides the method: commands name these settings, even where they are a recipe's own or the default.
+METHOD = (
+    "data.incompatible",
+    "data.missing",
+    "data.binarization",
+    "model.system",
+    "model.loss",
+    "model.cost",
+    "model.labeller",
+    "model.intermediate",
+    "model.separate_hooked",
+    "model.tags",
+    "model.rows",
+    "model.gold_tags",
+    "training.precision",
+    "training.batch_pieces",
+    "training.batch_words",
+    "seed",
+)
+# What changes nothing in a model.
+APART = ("output", "language", "licence", "data.root", "training.checkpoint_minutes", "training.tensorboard")
 KINDS = ("train", "apart", "convert", "converter")
 
 
@@ -85,6 +106,7 @@ class Plan:
     title: str
     note: str
     reading: str
+    changes: str
     results: Path
     page: Path
     samples: int
@@ -123,6 +145,7 @@ class Plan:
             title=data["title"],
             note=data.get("note", "").strip(),
             reading=data.get("reading", "").strip(),
+            changes=data.get("changes", "").strip(),
             results=path.parent / data["results"],
             page=path.parent / data["page"],
             samples=data["samples"],
@@ -145,19 +168,60 @@ class Plan:
         settings = [*AS_IN_PAPER, *row.overrides(), f"output={json.dumps(str(output))}"]
         return read_config(self.recipe(row), settings)
 
-    def fingerprint(self, row: Row) -> str:
-        """Changes when a row's meaning does: recipe (without comments), settings, system, seed, kind."""
-        made = [row.kind, _recipe(self.recipe(row)), row.overrides()]
-        made += [row.treebank.converter] if row.kind == "converter" else []
-        text = json.dumps(made, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def settings(self, row: Row) -> dict[str, Any]:
+        """What a row means: its kind, and every setting of its model, as resolved from recipe, plan and defaults."""
+        found = resolved(self.recipe(row), [*AS_IN_PAPER, *row.overrides()])
+        found = {name: value for name, value in found.items() if name not in APART}
+        return {
+            "kind": row.kind,
+            **found,
+            **({"converter": row.treebank.converter} if row.kind == "converter" else {}),
+        }
 
     def command(self, row: Row) -> str:
-        """The command that trains the row's model by itself."""
-        recipe = row.treebank.recipe
+        """The command that trains the row's model by itself, with every setting that decides the method."""
+        given = dict(one.split("=", 1) for one in (*AS_IN_PAPER, *row.overrides()))
+        settings = self.settings(row)
+        given |= {name: _shown(settings[name]) for name in METHOD if name in settings and name not in given}
         return " ".join(
-            ["arcspan train", recipe, *(f"--set {one}" for one in (*AS_IN_PAPER, *row.overrides()))]
+            ["arcspan train", row.treebank.recipe, *(f"--set {name}={text}" for name, text in given.items())]
         )
+
+
+def is_same(stored: dict[str, Any] | None, now: dict[str, Any]) -> bool:
+    """Whether a result was made with the present settings; settings that were not there then do not count.
+
+    >>> is_same({"seed": 1, "gone": 2}, {"seed": 1, "new": 3}), is_same({"seed": 1}, {"seed": 2})
+    (True, False)
+    """
+    return stored is not None and all(now[name] == value for name, value in stored.items() if name in now)
+
+
+def resolved(recipe: str, overrides: list[str]) -> dict[str, Any]:
+    """Every setting of a recipe with overrides, by its name; the files that it names need not be there."""
+    data = copy.deepcopy(_recipe(recipe))
+    for one in ["output=unused", *overrides]:
+        name, _, text = one.partition("=")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except ValueError:
+            value = text
+        *sections, last = name.split(".")
+        table = data
+        for section in sections:
+            table = table.setdefault(section, {})
+        table[last] = value
+    config = json.loads(json.dumps(config_from_dict(data, recipe).to_json()))
+    config.pop("segmenter")
+    return {
+        name if not isinstance(own, dict) or name == "styles" else f"{name}.{key}": value
+        for name, own in config.items()
+        for key, value in (own.items() if isinstance(own, dict) and name != "styles" else [("", own)])
+    }
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @functools.lru_cache

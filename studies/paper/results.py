@@ -2,7 +2,7 @@
 
 rows/TREEBANK/ROW-SEED.json      figures, signatures, curves and provenance of one row and seed
 counts/TREEBANK/ROW-SEED.npz     what was counted in each sentence, for significance tests
-significance/TREEBANK-A-B.json   tests of A against B, the seeds of both added up sentence by sentence
+significance/TREEBANK-A-B.json   tests of A against B over their seeds and sentences (`seeds`)
 treebanks/NAME.json              sizes
 speed-decoding.json, speed-parsing.json
 """
@@ -26,7 +26,7 @@ from arcspan import __version__
 from arcspan.evaluation import COLLINS, Breakdown, Report, Tally
 from arcspan.evaluation.breakdown import CURVES
 from arcspan.files import atomic_write
-from studies.paper.plan import Plan, Row
+from studies.paper.plan import Plan, Row, is_same
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
@@ -152,7 +152,7 @@ class Results:
     def row(self, row: Row) -> dict[str, Any] | None:
         """A row's figures, if they were made as the plan now says."""
         data = read_json(self.row_path(row))
-        if data is None or data["fingerprint"] != self.plan.fingerprint(row):
+        if data is None or not is_same(data["settings"], self.plan.settings(row)):
             return None
         return data if self.counts_path(row).is_file() else None
 
@@ -168,8 +168,8 @@ class Results:
             "row": row.name,
             "seed": row.seed,
             "kind": row.kind,
-            "fingerprint": self.plan.fingerprint(row),
             "train_command": self.plan.command(row),
+            "settings": self.plan.settings(row),
         }
         write_json(self.row_path(row), {**head, **provenance, **describe(found)})
 
@@ -199,33 +199,19 @@ class Results:
         names = dict.fromkeys(row.name for row in self.plan.rows if row.treebank.name == treebank)
         return [found for name in names if (found := self.summary(treebank, name)) is not None]
 
-    def shared(self, treebank: str, a: str, b: str) -> list[tuple[Row, Row]]:
-        """Rows a and b of the same seeds."""
-        others = {row.seed: row for row in self.rows(treebank, b)}
-        return [(row, others[row.seed]) for row in self.rows(treebank, a) if row.seed in others]
-
-    def pooled(self, rows: list[Row]) -> Report:
-        """The report on several seeds: their counts added up sentence by sentence."""
-        first = self.row(rows[0])
-        assert first is not None
-        seeds = [self.counts(row) for row in rows]
-        counts = {name: sum(one[name] for one in seeds) for name in seeds[0]}
-        return report_of(counts, first["scoring"])
-
     def significance_path(self, treebank: str, a: str, b: str) -> Path:
         """Where the tests of a against b are."""
         return self.folder / "significance" / f"{treebank}-{a}-{b}.json"
 
-    def significance_inputs(self, pairs: list[tuple[Row, Row]]) -> dict[str, Any]:
+    def significance_inputs(self, rows: list[Row]) -> dict[str, Any]:
         """What the tests depend on."""
-        sums = {row.id: checksum(self.counts_path(row)) for pair in pairs for row in pair}
-        return {"samples": self.plan.samples, **sums}
+        return {"samples": self.plan.samples, **{row.id: checksum(self.counts_path(row)) for row in rows}}
 
     def significance(self, treebank: str, a: str, b: str) -> dict[str, Any] | None:
         """The tests of a against b, if they were made from the present results."""
         data = read_json(self.significance_path(treebank, a, b))
-        pairs = self.shared(treebank, a, b)
-        if data is None or not pairs or data["inputs"] != self.significance_inputs(pairs):
+        rows = [self.rows(treebank, name) for name in (a, b)]
+        if data is None or not all(rows) or data["inputs"] != self.significance_inputs([*rows[0], *rows[1]]):
             return None
         return data
 

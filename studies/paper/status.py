@@ -59,7 +59,8 @@ def status_text(study: Study) -> str:
             ]
         )
     tests = sum(
-        bool(study.results.shared(name, a, b)) and study.results.significance(name, a, b) is None
+        all(study.results.rows(name, row) for row in (a, b))
+        and study.results.significance(name, a, b) is None
         for name in study.plan.treebanks
         for a, b in study.plan.comparisons
     )

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from arcspan.evaluation import COLLINS, Breakdown, Scoring, breakdown, compare
+from arcspan.evaluation import COLLINS, METRICS, Breakdown, Scoring, breakdown
 from arcspan.evaluation.breakdown import bin_names
 from arcspan.files import atomic_write
 from arcspan.prediction.outputs import LAYERS
@@ -26,8 +26,9 @@ from arcspan.treebanks import Pair, read_pairs, stats, write_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from studies.paper import conversion, speed
 from studies.paper.learnt_rules import learn_rules
-from studies.paper.plan import Plan, Row
+from studies.paper.plan import Plan, Row, is_same
 from studies.paper.results import Results, checksum, machine, read_json, write_json
+from studies.paper.seeds import compare_seeds
 
 PREDICTED = ("test.ptb.xz", "test.conllu.xz")
 Say = Callable[[str], None]
@@ -58,7 +59,7 @@ class Study:
     def is_trained(self, row: Row) -> bool:
         """Whether the row's model is complete, and trained as the plan now says."""
         done = read_json(self.folder(row.trained) / "study.json")
-        return done == {"fingerprint": self.plan.fingerprint(row.trained)}
+        return done is not None and is_same(done.get("settings"), self.plan.settings(row.trained))
 
     def is_wanted(self, row: Row) -> bool:
         """Whether the row, or one that is made from it, is still to be scored."""
@@ -71,7 +72,7 @@ class Study:
             return False
         files = {name: self.folder(row) / name for name in PREDICTED}
         return (
-            made["fingerprint"] == self.plan.fingerprint(row)
+            is_same(made.get("settings"), self.plan.settings(row))
             and all(path.is_file() for path in files.values())
             and made["files"] == {name: checksum(path) for name, path in files.items()}
         )
@@ -101,7 +102,7 @@ class Study:
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, test=[]))
         # A run that was begun with other settings is refused here; one that needs no more epochs returns at once.
         train(config, resume=True, say=lambda line: self.say(f"  {line}"))
-        write_json(self.folder(row) / "study.json", {"fingerprint": self.plan.fingerprint(row)})
+        write_json(self.folder(row) / "study.json", {"settings": self.plan.settings(row)})
         self._drop_state(row)
 
     def _drop_state(self, row: Row) -> None:
@@ -123,7 +124,7 @@ class Study:
         folder.mkdir(parents=True, exist_ok=True)
         write_pairs(pairs, *(folder / name for name in PREDICTED))
         made = {
-            "fingerprint": self.plan.fingerprint(row),
+            "settings": self.plan.settings(row),
             "files": {name: checksum(folder / name) for name in PREDICTED},
             "seconds": round(seconds, 2),
         }
@@ -189,8 +190,10 @@ class Study:
             row = next((row for row in self.plan.rows if row.treebank.name == name), None)
             if row is None or not any(self.results.summaries(name)):
                 continue
-            inputs = {"fingerprint": self.plan.fingerprint(row)}
-            if (read_json(path) or {}).get("inputs") == inputs:
+            inputs = {
+                name: value for name, value in self.plan.settings(row).items() if name.startswith("data.")
+            }
+            if is_same((read_json(path) or {}).get("inputs"), inputs):
                 continue
             self.say(f"count {name}")
             data = self.config(row).data
@@ -204,16 +207,24 @@ class Study:
         """Significance tests between the rows that the plan pairs up."""
         for name in self.plan.treebanks:
             for a, b in self.plan.comparisons:
-                pairs = self.results.shared(name, a, b)
-                if not pairs or self.results.significance(name, a, b) is not None:
+                rows = [self.results.rows(name, row) for row in (a, b)]
+                if not all(rows) or self.results.significance(name, a, b) is not None:
                     continue
                 self.say(f"compare {name}: {a} with {b}")
-                one, other = (self.results.pooled([pair[k] for pair in pairs]) for k in (0, 1))
-                found = compare(one, other, samples=self.plan.samples, names=(a, b)).to_dict()
-                inputs = self.results.significance_inputs(pairs)
-                seeds = [row.seed for row, _ in pairs]
-                path = self.results.significance_path(name, a, b)
-                write_json(path, {"inputs": inputs, "treebank": name, "seeds": seeds, **found})
+                known = [self.results.summary(name, row) for row in (a, b)]
+                metrics = [
+                    one
+                    for one in METRICS
+                    if all(row and len(row.values(one)) == len(row.files) for row in known)
+                ]
+                counts = [[self.results.counts(row) for row in own] for own in rows]
+                found = compare_seeds(counts[0], counts[1], metrics, self.plan.samples)
+                head = {
+                    "inputs": self.results.significance_inputs([*rows[0], *rows[1]]),
+                    "treebank": name,
+                    "seeds": [[row.seed for row in own] for own in rows],
+                }
+                write_json(self.results.significance_path(name, a, b), {**head, "figures": found})
 
     def measure_speed(self) -> None:
         """Table 7: the searches alone, and models from words to trees."""

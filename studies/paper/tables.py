@@ -193,7 +193,7 @@ def treebanks(results: Results) -> str:
 
 
 def significance(results: Results) -> str:
-    """Every comparison that was made: difference, 95% interval, the larger of both tests' p-values."""
+    """Every comparison that was made: seeds of both rows, difference, 95% interval, p-value."""
     metrics = ("las", "f1", "lcm_both")
     rows = []
     for treebank in results.plan.treebanks:
@@ -202,24 +202,19 @@ def significance(results: Results) -> str:
             if data is not None:
                 titles = [found.title for name in (a, b) if (found := results.summary(treebank, name))]
                 cells = [difference(data["figures"][metric]) for metric in metrics]
-                rows.append([results.plan.treebanks[treebank].title, " − ".join(titles), *cells])
-    return markdown(["treebank", "difference", *(METRICS[metric].title for metric in metrics)], rows)
-
-
-def p_value(one: dict[str, Any]) -> float:
-    """The larger of the two tests' p-values."""
-    return float(max(one["p_bootstrap"], one["p_randomization"]))
+                seeds = " / ".join(str(len(own)) for own in data["seeds"])
+                rows.append([results.plan.treebanks[treebank].title, " − ".join(titles), seeds, *cells])
+    return markdown(["treebank", "difference", "seeds", *(METRICS[metric].title for metric in metrics)], rows)
 
 
 def difference(one: dict[str, Any]) -> str:
     """A difference as text.
 
-    >>> tests = {"p_bootstrap": 0.2, "p_randomization": 0.1}
-    >>> difference({"difference": 0.5, "interval": [-0.1, 1.1], **tests})
+    >>> difference({"difference": 0.5, "interval": [-0.1, 1.1], "p": 0.2})
     '+0.50 [−0.10, +1.10], p = 0.2'
     """
     low, high = one["interval"]
-    p = p_value(one)
+    p = one["p"]
     shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
     return f"{one['difference']:+.2f} [{low:+.2f}, {high:+.2f}], {shown}".replace("-", "−")
 
@@ -280,11 +275,10 @@ def signatures(results: Results) -> str:
 def provenance(results: Results) -> str:
     """Each row's file of results, how long it was trained, and the command for its model."""
     rows = []
-    for name in results.plan.treebanks:
-        for one in results.summaries(name):
-            for file in one.files:
-                training = file.get("training")
-                minutes = f"{training['minutes']:.0f}" if training else "–"
-                path = f"rows/{name}/{one.name}-{file['seed']}.json"
-                rows.append([f"`{path}`", f"`{file['train_command']}`", minutes])
+    for row in results.plan.rows:
+        file = results.row(row)
+        if file is not None:
+            training = file.get("training")
+            minutes = f"{training['minutes']:.0f}" if training else "–"
+            rows.append([f"`rows/{row.id}.json`", f"`{results.plan.command(row)}`", minutes])
     return markdown(["file in the results", "command that trains the model", "minutes"], rows)

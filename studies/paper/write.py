@@ -103,9 +103,22 @@ def _treebank(results: Results, name: str) -> dict[str, Any]:
         "settings": treebank.settings,
         "converter": treebank.converter if results.summary(name, "converter") else "",
         "systems": [one.title for one in results.summaries(name) if one.name in tables.SYSTEMS],
-        "seeds": max(len(one.seeds) for one in results.summaries(name)),
+        "seeds": _seeds([len(one.seeds) for one in results.summaries(name)]),
+        "several": max(len(one.seeds) for one in results.summaries(name)) > 1,
         "structure_share": 100 * max(shares) if shares else None,
     }
+
+
+def _seeds(counts: list[int]) -> str:
+    """How many seeds rows have, in words.
+
+    >>> _seeds([1, 1]), _seeds([3, 3]), _seeds([1, 3])
+    ('one seed', '3 seeds', '1 to 3 seeds, by row')
+    """
+    least, most = min(counts), max(counts)
+    if least < most:
+        return f"{least} to {most} seeds, by row"
+    return "one seed" if most == 1 else f"{most} seeds"
 
 
 def _machines(results: Results) -> list[str]:
