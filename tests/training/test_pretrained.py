@@ -75,6 +75,7 @@ def test_an_encoder_from_a_folder_is_trained_kept_and_exported(tmp_path: Path, p
     assert before.shape == after.shape
     assert not torch.equal(before, after)
     bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32")
+    assert str(tmp_path) not in (bundle / "config.json").read_text(encoding="utf-8")
     session = onnxruntime.InferenceSession(str(bundle / "score.onnx"))
     graph = ScoreGraph(model).eval()
     # The last sentence has more pieces than the encoder reads at once; one word has none of its own.

@@ -129,6 +129,7 @@ def describe_model(
     architecture = None
     if isinstance(model.encoder, PretrainedEncoder):
         architecture = json.loads(model.encoder.pretrained.config.to_json_string(use_diff=False))
+        architecture.pop("_name_or_path", None)  # somebody's folder
     return {
         "format": FORMAT,
         "arcspan": __version__,
