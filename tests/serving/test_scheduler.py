@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -220,4 +221,21 @@ def test_a_sentence_that_fails_spoils_no_other_request_and_no_thread(
     assert "on purpose" in caplog.text
     assert len(dogs(scheduler).result(30)) == 1
     assert scheduler.healthy
+    scheduler.close()
+
+
+def test_a_sentence_that_takes_long_leaves_the_threads_of_the_parser_to_others(toy_bundle: Path) -> None:
+    """It was parsed in their pool, where the short sentences of everybody else waited behind it."""
+    parser = Parser(toy_bundle, threads=2)
+    scheduler = Scheduler(parser)
+    at_work: list[str] = []
+    predict = parser.predictor._predict_batch
+
+    def watched(items: Any) -> Any:
+        at_work.append(threading.current_thread().name)
+        return predict(items)
+
+    parser.predictor._predict_batch = watched  # type: ignore[method-assign]
+    assert len(scheduler.submit([task(*["Logic"] * 150)] * 2, write).result(30)) == 2
+    assert len(at_work) == 2 and not any(name.startswith("arcspan") for name in at_work)
     scheduler.close()

@@ -263,7 +263,9 @@ class Scheduler:
     def _parse(self, turn: list[Place]) -> None:
         tasks = [job.tasks[position] for job, position in turn]
         try:
-            found = list(self.parser.stream([(task.sentence, task.query) for task in tasks], len(tasks)))
+            # One more than there are: a single batch, such as a sentence that takes long, is then parsed by this thread
+            # and not by those of the parser, for which others would wait.
+            found = list(self.parser.stream([(task.sentence, task.query) for task in tasks], len(tasks) + 1))
         except BaseException:  # a panic of a library in Rust is not an Exception
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
             log.exception("a turn of %d sentences failed; its sentences are parsed one by one", len(turn))
