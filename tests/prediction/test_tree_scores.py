@@ -142,6 +142,8 @@ def test_what_the_model_does_not_know_is_impossible_and_other_words_are_refused(
     odd = DependencyTree([2, 0, 2, 2], ["nsubj", "root", "odd", "obj"], WORDS)
     both = score_trees(scores, unknown, odd)
     assert (both, both.constituency_given_dependencies) == (-math.inf, -math.inf)
+    known = DependencyTree([2, 0, 2, 2], ["nsubj", "root", "obj", "obj"], WORDS)
+    assert score_trees(scores, unknown, known).dependencies == score_trees(scores, None, known) > -math.inf
     with pytest.raises(ArcspanError, match="the dependency tree has 2 words, the sentence has 4"):
         score_trees(scores, None, DependencyTree([2, 0], ["nsubj", "root"], ["Ada", "sees"]))
 

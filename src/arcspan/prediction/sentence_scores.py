@@ -216,7 +216,7 @@ class SentenceScores:
     def log_probability(self, prediction: Prediction, calibration: Calibration | None = None) -> float:
         """The log-probability of all labelled trees that look like the parse: its arcs, its constituents, no others.
 
-        Of a prediction without heads, or without nodes, that of its one tree.
+        Of a prediction without heads, or without nodes, that of its one tree. Heads and relations of -1 are any.
         """
         calibration = calibration or self.predictor.calibration
         temperature = calibration.structure_temperature
@@ -232,13 +232,19 @@ class SentenceScores:
     def _only(self, prediction: Prediction, scores: Scores, calibration: Calibration) -> Scores:
         """Scores with the names of the parse, that forbid every tree that does not look like it."""
         span, arc, unit = scores.span, scores.arc, calibration.structure_temperature
-        if arc is not None and prediction.heads is not None and prediction.relations is not None:
-            m = np.arange(1, self.n + 1)
-            chances = log_softmax(self.relations(prediction.heads), calibration.relation_temperature)
-            kept = np.full_like(arc, -np.inf)
-            kept[0, m, prediction.heads] = (
-                arc[0, m, prediction.heads] + unit * chances[m - 1, prediction.relations]
-            )
+        if arc is not None and prediction.heads is not None:
+            m = np.flatnonzero(prediction.heads >= 0)
+            h = prediction.heads[m]
+            kept = arc.copy()
+            kept[0, m + 1] = -np.inf
+            kept[0, m + 1, h] = arc[0, m + 1, h]
+            if prediction.relations is not None:
+                named = prediction.relations[m] >= 0
+                m, h, names = m[named], h[named], prediction.relations[m[named]]
+                chances = log_softmax(
+                    self.relations(prediction.heads.clip(0)), calibration.relation_temperature
+                )
+                kept[0, m + 1, h] += unit * chances[m, names]
             arc = kept
         if span is not None and prediction.nodes is not None:
             span = span.copy()

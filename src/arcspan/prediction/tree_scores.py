@@ -1,21 +1,18 @@
 """How likely given trees are: the log-probability of a pair, of one layer, and of one layer given the other.
 
-A model gives each lexicalized tree a probability, in proportion to exp(score / temperature). Given the tree, each of
-its spans has a label, or is no constituent, and each of its arcs a relation, independently. The user sees a pair of it:
-constituents and arcs. So the probability of a pair is the sum over all lexicalized trees that have its arcs, and its
-constituents among their spans, of the tree's probability times that of all labels and relations, "no constituent" for
-the other spans included. For one layer the sum runs over all trees of the other layer as well. All pairs together have
-the probability 1. Guidelines (`prediction.guidelines`), which choose relations, have no part in it.
+The sum runs over all labelled trees that look like the pair (`SentenceScores.log_probability`); for one layer over all
+trees of the other layer as well. All pairs together have the probability 1. Guidelines (`prediction.guidelines`), which
+choose relations, have no part in it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from arcspan import decoding
 from arcspan.errors import ArcspanError, ScoreError
-from arcspan.prediction.confidence import log_softmax
-from arcspan.prediction.scores import divided
+from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.sentence_scores import SentenceScores
 from arcspan.trees import ConstituencyTree, DependencyTree
 
@@ -59,74 +56,43 @@ def score_trees(
 
     Labels count, and relations where they are named; heads of -1 are not known, and summed over.
     """
-    n, inventories = scores.n, scores.predictor.inventories
+    outputs = scores.predictor.outputs
     for name, tree, output in (("constituency", constituency, "span"), ("dependency", dependencies, "arc")):
-        if tree is not None and len(tree.words) != n:
-            raise ArcspanError(f"the {name} tree has {len(tree.words)} words, the sentence has {n}")
-        if tree is not None and output not in scores.predictor.outputs:
+        if tree is not None and len(tree.words) != scores.n:
+            raise ArcspanError(f"the {name} tree has {len(tree.words)} words, the sentence has {scores.n}")
+        if tree is not None and output not in outputs:
             raise ArcspanError(f"this model does not predict {name} trees")
-    labelled = None if constituency is None else _labelled_spans(scores, constituency, inventories.labels)
-    attached = None if dependencies is None else _named_arcs(scores, dependencies, inventories.relations)
-    everything = _total(scores, None, None)
-    alone = [
-        None if part is None else _total(scores, *given) - everything
-        for part, given in ((labelled, (labelled, None)), (attached, (None, attached)))
-    ]
-    if labelled is None or attached is None:
-        (value,) = (one for one in alone if one is not None)
-        return LogProbability(value, *alone)
-    return LogProbability(_total(scores, labelled, attached) - everything, *alone)
+    inventories = scores.predictor.inventories
+    nodes = heads = relations = None
+    known = [True, True]  # whether the model has all names of each layer
+    if constituency is not None:
+        nodes = _nodes(constituency, inventories.labels)
+        known[0] = bool((nodes[:, 3] >= 0).all())
+    if dependencies is not None:
+        heads = np.asarray(dependencies.heads, dtype=np.int64)
+        numbers = {name: number for number, name in enumerate(inventories.relations)} | {"": -1, "_": -1}
+        named = np.asarray([numbers.get(name, -2) for name in dependencies.relations], dtype=np.int64)
+        known[1] = bool((named >= -1).all())
+        relations = named if "relation" in outputs else None
 
-
-def _total(scores: SentenceScores, labelled: np.ndarray | None, attached: np.ndarray | None) -> float:
-    """The logarithm of the sum over all trees, with log-probabilities added to their spans and arcs."""
-    temperature = scores.predictor.calibration.structure_temperature
-    total = 0.0
-    for one in scores.parts:
-        span, arc, headed = divided(one, temperature)
-        if span is not None and labelled is not None:
-            span = span + labelled[None]
-        if arc is not None and attached is not None:
-            arc = arc + attached[None]
+    def log_probability(prediction: Prediction, possible: bool) -> float:
         try:
-            total += float(decoding.log_partition(span, arc, [scores.n], headed, threads=1)[0])
+            return scores.log_probability(prediction) if possible else float("-inf")
         except ScoreError:
             return float("-inf")
-    return total
+
+    return LogProbability(
+        log_probability(Prediction(nodes, heads, relations), all(known)),
+        None if nodes is None else log_probability(Prediction(nodes), known[0]),
+        None if heads is None else log_probability(Prediction(None, heads, relations), known[1]),
+    )
 
 
-def _labelled_spans(
-    scores: SentenceScores, tree: ConstituencyTree, inventory: tuple[tuple[str, ...], ...]
-) -> np.ndarray:
-    """What spans (i, j) add to the log-probability: their labels', "no constituent" for those that the tree lacks."""
-    n = scores.n
-    i, j = np.triu_indices(n + 1, 1)
-    chances = np.full((n + 1, n + 1, len(inventory)), -np.inf)
-    chances[i, j] = log_softmax(scores.labels(i, j), scores.predictor.calibration.label_temperature)
-    found = chances[:, :, 0].copy()
+def _nodes(tree: ConstituencyTree, inventory: Sequence[tuple[str, ...]]) -> np.ndarray:
+    """Rows (i, j, 0, number of the label), -1 for a label that the model does not know."""
     chains: dict[tuple[int, int], tuple[str, ...]] = {}
-    for begin, end, label in tree.without_wrapper().spans:
-        chains[begin, end] = (*chains.get((begin, end), ()), label)
+    for i, j, label in tree.without_wrapper().spans:
+        chains[i, j] = (*chains.get((i, j), ()), label)
     numbers = {chain: number for number, chain in enumerate(inventory)}
-    for (begin, end), chain in chains.items():
-        found[:begin, begin + 1 : end] = found[begin + 1 : end, end + 1 :] = -np.inf  # what crosses it
-        found[begin, end] = chances[begin, end, numbers[chain]] if chain in numbers else -np.inf
-    return found
-
-
-def _named_arcs(scores: SentenceScores, tree: DependencyTree, inventory: tuple[str, ...]) -> np.ndarray:
-    """What arcs [modifier, head] add to the log-probability: their relations', -inf where the tree has another head."""
-    heads = np.asarray(tree.heads)
-    m = np.flatnonzero(heads >= 0)
-    found = np.zeros((scores.n + 1, scores.n + 1))
-    found[m + 1] = -np.inf
-    found[m + 1, heads[m]] = 0.0
-    named = [word for word in m.tolist() if tree.relations[word] not in ("", "_")]
-    if named and "relation" in scores.predictor.outputs:
-        rows = scores.relations(np.maximum(heads, 0))
-        chances = log_softmax(rows, scores.predictor.calibration.relation_temperature)
-        numbers = {name: number for number, name in enumerate(inventory)}
-        for word in named:
-            number = numbers.get(tree.relations[word])
-            found[word + 1, heads[word]] = -np.inf if number is None else chances[word, number]
-    return found
+    rows = [(i, j, 0, numbers.get(chain, -1)) for (i, j), chain in chains.items()]
+    return np.asarray(rows, dtype=np.int64).reshape(-1, 4)
