@@ -67,7 +67,8 @@ class Parser:
     threads       how many batches are worked on at once; None for one per processor. Results do not depend on it
     memory_limit  bytes that charts and their scores may take, all threads together; a sentence that needs
                   more is parsed in pieces, and its `Parse` is marked `approximate`
-    verify        compare the bundle's files with their checksums
+    verify        compare the bundle's files with their checksums; None: unless it is inside the package, where the
+                  installer has checked them
     guidelines    whether relations of Universal Dependencies obey its guidelines (one subject per word, and the
                   like); None: as the bundle says, else yes
     device        where the network runs: cpu, cuda, coreml or directml, if onnxruntime has it, or auto for the first
@@ -83,7 +84,7 @@ class Parser:
         *,
         threads: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
-        verify: bool = True,
+        verify: bool | None = None,
         guidelines: bool | None = None,
         device: str = "cpu",
     ) -> None:

@@ -13,6 +13,8 @@ import onnxruntime
 import pytest
 
 from arcspan.errors import BundleError
+from arcspan.runtime import bundle as bundle_module
+from arcspan.runtime import session as session_module
 from arcspan.runtime.bundle import checksum
 from arcspan.runtime.session import providers
 from tests.runtime.random_bundles import Made, load, sentences
@@ -129,3 +131,27 @@ def test_a_label_alone_is_scored_as_among_others(joint2o: Made) -> None:
         alone = session.label(scores.hidden, [b[one], i[one], j[one]], [b[one], j[one], i[one]])
         for mine, all_of_them in zip(alone, together, strict=True):
             np.testing.assert_array_equal(mine, all_of_them[one])
+
+
+def test_graphs_are_loaded_once(joint1o: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Making the predictor dropped them, and the first sentence loaded them again."""
+    loaded: list[Path] = []
+    real = session_module._load
+
+    def count(file: Path, *more: Any) -> Any:
+        loaded.append(file)
+        return real(file, *more)
+
+    monkeypatch.setattr(session_module, "_load", count)
+    load(joint1o.folder).predict([["the", "dog"]])
+    assert len(loaded) == len(set(loaded)) == 2
+
+
+def test_the_model_inside_the_package_is_verified_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> str:
+        raise AssertionError(f"{path} was read")
+
+    monkeypatch.setattr(bundle_module, "checksum", refuse)
+    assert load(bundle_module.MODELS / "en").styles
+    with pytest.raises(AssertionError, match="was read"):
+        load(bundle_module.MODELS / "en", verify=True)

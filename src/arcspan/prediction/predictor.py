@@ -102,14 +102,17 @@ class Predictor:
         self.outputs = frozenset().union(*(scorer.outputs for scorer in self.scorers))
         self.joint = not apart and any({"span", "arc"} <= scorer.outputs for scorer in self.scorers)
         self._tag_ids = {tag: number for number, tag in enumerate(inventories.tags, 1)}
-        self.reset_after_fork()
+        self._begin()
         _alive.add(self)
 
-    def reset_after_fork(self) -> None:
-        """Begin anew in a forked process, which has none of its parent's threads."""
+    def _begin(self) -> None:
         self.memory = _Memory(self.budget.memory)
         self._workers: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+
+    def reset_after_fork(self) -> None:
+        """Begin anew in a forked process, which has none of its parent's threads."""
+        self._begin()
         for scorer in self.scorers:
             scorer.reset_after_fork()
 

@@ -15,7 +15,7 @@ from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories, Style, words_to_edits
 from arcspan.prediction.predictor import Budget, Predictor
-from arcspan.runtime.bundle import read_bundle
+from arcspan.runtime.bundle import MODELS, read_bundle
 from arcspan.runtime.schema import Lemmas
 from arcspan.runtime.session import Session, providers
 from arcspan.settings import read
@@ -25,23 +25,29 @@ def load_predictor(
     folder: str | os.PathLike[str],
     budget: Budget | None = None,
     *,
-    verify: bool = True,
+    verify: bool | None = None,
     guidelines: bool | None = None,
     device: str = "cpu",
 ) -> tuple[Predictor, dict[str, Any]]:
     """The predictor of a bundle, and the bundle's configuration.
 
+    verify      whether to compare its files with their checksums; None: unless it is inside the package
     guidelines  whether universal relations obey their guidelines; None: as the bundle says, else yes
     """
     folder = Path(folder)
     chosen = providers(device)
+    if verify is None:
+        verify = folder.parent != MODELS
     config = read_bundle(folder, verify=verify)
     try:
         inventories = Inventories.from_json(config["inventories"])
         if "seen_lemmas" in config:
             inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
         inputs = _read_inputs(folder, config["inputs"])
-        sessions = [Session(folder, component, inventories, chosen) for component in config["components"]]
+        sessions = [
+            Session(folder, component, inventories, chosen, verify=verify)
+            for component in config["components"]
+        ]
     except BundleError:
         raise
     except (KeyError, TypeError, ValueError) as error:
