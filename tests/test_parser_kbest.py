@@ -282,3 +282,43 @@ def test_a_batch_size_is_a_whole_number(parser: Parser, size: Any) -> None:
 
 def test_k_may_be_larger_than_any_sentence_needs(parser: Parser) -> None:
     assert len(parser.parse(["Ada", "sees"], k=2**63)) == 2
+
+
+def test_preferences_move_the_parse_as_far_as_they_weigh(
+    parser: Parser, toy_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    best = parser.parse(WORDS)
+    other = next(h for h in (2, 4) if h != best.heads[7])
+    assert parser.parse(WORDS, prefer=[(Arc(other, 8), 1e-3)]) == best
+    moved = parser.parse(WORDS, prefer=[(Arc(other, 8), 100.0)])
+    assert moved.heads[7] == other and looks(moved) == looks(parser.parse(WORDS, require=[Arc(other, 8)]))
+    assert (
+        run(
+            [
+                "parse",
+                "-m",
+                str(toy_bundle),
+                "--words",
+                " ".join(WORDS),
+                "--prefer",
+                f"arc,{other},8=100",
+                "-f",
+                "json",
+            ]
+        )
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["heads"][7] == other
+    assert run(["parse", "-m", str(toy_bundle), "--words", " ".join(WORDS), "--prefer", "arc,2,8"]) == 2
+    assert "PART=WEIGHT" in capsys.readouterr().err
+
+
+def test_relations_and_tags_can_be_required(parser: Parser) -> None:
+    best = parser.parse(WORDS)
+    relation = next(name for name in parser.inventories.relations if name not in ("root", best.relations[0]))
+    found = parser.parse(WORDS, require=[Arc(2, 1, relation), arcspan.Tag(1, "NN")])
+    assert (found.heads[0], found.relations[0], found.tags[0]) == (2, relation, "NN")
+    assert (
+        parser.parse(WORDS, forbid=[("arc", best.heads[0], 1, best.relations[0])]).relations[0]
+        != best.relations[0]
+    )

@@ -13,7 +13,7 @@ from arcspan._version import __version__
 
 if TYPE_CHECKING:
     from arcspan.parse import Node, Token, show
-    from arcspan.parser import Arc, Confidence, Head, Parse, Parser, Root, Span, load
+    from arcspan.parser import Arc, Confidence, Head, Parse, Parser, Query, Root, Sentence, Span, Tag, load
 
 __all__ = [
     "Arc",
@@ -22,8 +22,11 @@ __all__ = [
     "Node",
     "Parse",
     "Parser",
+    "Query",
     "Root",
+    "Sentence",
     "Span",
+    "Tag",
     "Token",
     "__version__",
     "load",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from arcspan.errors import ArcspanError, BundleError
 from arcspan.parse import Confidence, Parse
-from arcspan.prediction.constraints import Arc, Head, Root, Span
+from arcspan.prediction.constraints import Arc, Head, Root, Span, Tag
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Submission
@@ -39,6 +39,7 @@ __all__ = [
     "Root",
     "Sentence",
     "Span",
+    "Tag",
     "Words",
     "load",
 ]

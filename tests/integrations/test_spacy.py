@@ -12,7 +12,7 @@ pytest.importorskip("spacy", reason="spaCy is not installed (arcspan[spacy])")
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 
 from arcspan.errors import ArcspanError
@@ -317,3 +317,13 @@ def test_a_model_of_one_tree_writes_that_tree(tmp_path: Path, layer: int) -> Non
     assert bool(doc[:]._.constituents) == (layer == 0)
     assert doc.has_annotation("DEP") == (layer == 1)
     assert len(list(doc.sents)) == 1
+
+
+def test_entities_are_preferred_as_constituents(bundle: Path, nlp: Language) -> None:
+    def spans(pipeline: Language) -> set[tuple[int, int]]:
+        doc = pipeline.make_doc("Ada sees the dog with the old tree .")
+        doc.ents = [Span(doc, 1, 4, label="X")]
+        return {(one.start, one.end) for one in pipeline(doc)[:]._.constituents}
+
+    assert (1, 4) not in spans(nlp)
+    assert (1, 4) in spans(pipeline(bundle, entities=100.0))

@@ -358,6 +358,15 @@ def test_health_names_the_version_the_model_and_the_limits(server: Running) -> N
     assert health["limits"]["max_words"] == 300
 
 
+def test_preferences_come_over_http(server: Running) -> None:
+    words = ["Ada", "sees", "the", "dog", "with", "the", "old", "tree", "."]
+    for head in (2, 4):
+        answer = server.parse(words=words, prefer=[[["arc", head, 8], 100]]).json()
+        assert answer["sentences"][0]["heads"][7] == head
+    assert_refused(server.parse(words=words, prefer=[[100, ["arc", 2, 8]]]), 400, "bad_request")
+    assert_refused(server.parse(words=words, prefer=[["arc", 2, 8]]), 400, "bad_request")
+
+
 def test_a_panic_is_an_error_of_the_server_and_not_its_end(start: Start, toy_bundle: Path) -> None:
     class Panicking(Parser):
         def split(self, text: str, *, one_sentence: bool = False) -> list[Any]:

@@ -56,8 +56,11 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     return size
 
 
-_PARTS = "'span,2,6' (words 3 to 6), 'span,2,6,NP', 'arc,HEAD,WORD', 'head,2,6,WORD' or 'root,WORD'"
-_PART = re.compile(r"(span,)?\d+,\d+(,[^,]+)?|arc,\d+,\d+|head,\d+,\d+,\d+|root,\d+")
+_PARTS = (
+    "'span,2,6' (words 3 to 6), 'span,2,6,NP', 'arc,HEAD,WORD', 'arc,HEAD,WORD,nsubj', 'head,2,6,WORD', 'root,WORD' "
+    "or 'tag,WORD,NN'"
+)
+_PART = re.compile(r"(span,)?\d+,\d+(,[^,]+)?|arc,\d+,\d+(,[^,]+)?|head,\d+,\d+,\d+|root,\d+|tag,\d+,[^,]+")
 
 
 def _constraints(
@@ -69,6 +72,23 @@ def _constraints(
         if not _PART.fullmatch(part):
             raise click.BadParameter(f"{part!r} is not {_PARTS}")
     return [[int(one) if one.isdecimal() else one for one in part.split(",")] for part in parts]
+
+
+def _preferences(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> list[tuple[list[int | str], float]]:
+    """`span,2,6,NP=1.5` as the pair that `Parser.parse` takes."""
+    found = []
+    for value in values:
+        part, equals, weight = value.rpartition("=")
+        try:
+            number = float(weight)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.BadParameter(f"{value!r} is not PART=WEIGHT, such as 'span,2,6=1.5'")
+        found.append((_constraints(ctx, param, (part,))[0], number))
+    return found
 
 
 def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -145,6 +165,13 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 )
 @click.option(
     "--forbid", multiple=True, metavar="PART", callback=_constraints, help="A part that they must not have."
+)
+@click.option(
+    "--prefer",
+    multiple=True,
+    metavar="PART=WEIGHT",
+    callback=_preferences,
+    help="A part that they should have: such trees are e^WEIGHT times as likely.",
 )
 @click.option(
     "--confidence",

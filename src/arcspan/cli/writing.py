@@ -225,7 +225,9 @@ class Writing:
     def _single(self, items: Iterator[Item]) -> list[Item]:
         found = list(items)
         if len(found) != 1:
-            raise ArcspanError(f"--require and --forbid are about one sentence, but here are {len(found)}")
+            raise ArcspanError(
+                f"--require, --forbid and --prefer are about one sentence, but here are {len(found)}"
+            )
         return found
 
     def _title(self, parse: Parse) -> str:

@@ -76,6 +76,7 @@ CHUNK = 64  # sentences that the parser reads ahead
         "sentences": True,
         "constituents": True,
         "threads": None,
+        "entities": 0.0,
     },
     default_score_weights={
         "dep_las": 0.4,
@@ -97,6 +98,7 @@ def make_component(
     sentences: bool,
     constituents: bool,
     threads: int | None,
+    entities: float,
 ) -> ArcspanComponent:
     """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
     if dependencies:
@@ -110,6 +112,7 @@ def make_component(
         sentences=sentences,
         constituents=constituents,
         threads=threads,
+        entities=entities,
     )
 
 
@@ -122,7 +125,9 @@ class ArcspanComponent(Pipe):
     tags           set `tag_`, and `pos_`, `lemma_` and `morph` where the model predicts them
     sentences      set sentence starts on Docs that have none
     constituents   keep the constituents, for the extensions
-    threads        how many batches are parsed at once; None for one a processor, 1 with `n_process`
+    threads        how many batches are parsed at once; None for one per processor, 1 with `n_process`
+    entities       how much the entities of a Doc should be constituents: trees in which one is are e^entities times as
+                   likely; 0 leaves them out of it
 
     A Doc that has sentence starts keeps them; otherwise they are those of arcspan's own rules. The model is
     loaded when it is first needed.
@@ -139,6 +144,7 @@ class ArcspanComponent(Pipe):
         sentences: bool = True,
         constituents: bool = True,
         threads: int | None = None,
+        entities: float = 0.0,
     ) -> None:
         set_extensions()
         self.name = name
@@ -149,6 +155,7 @@ class ArcspanComponent(Pipe):
         self.sentences = sentences
         self.constituents = constituents
         self.threads = threads
+        self.entities = entities
         self._parser: Parser | None = None
 
     @property
@@ -185,7 +192,16 @@ class ArcspanComponent(Pipe):
             for doc, own in zip(docs, bounds, strict=True)
             for start, end in own
         ]
-        parses = self.parser.pipe(words, batch_size=CHUNK, style=self.style)
+        items: list[Any] = list(words)
+        if self.entities:
+            spans = [own for doc, places in zip(docs, bounds, strict=True) for own in _entities(doc, places)]
+            for number, own in enumerate(spans):
+                if own:
+                    items[number] = (
+                        words[number],
+                        {"prefer": [(("span", i, j), self.entities) for i, j in own]},
+                    )
+        parses = self.parser.pipe(items, batch_size=CHUNK, style=self.style)
         for doc, own in zip(docs, bounds, strict=True):
             self._write(doc, own, [next(parses) for _ in own])
 
@@ -260,7 +276,16 @@ class ArcspanComponent(Pipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        settings = ("model", "style", "dependencies", "tags", "sentences", "constituents", "threads")
+        settings = (
+            "model",
+            "style",
+            "dependencies",
+            "tags",
+            "sentences",
+            "constituents",
+            "threads",
+            "entities",
+        )
         return _restore, (self.name, {setting: getattr(self, setting) for setting in settings})
 
 
@@ -284,6 +309,18 @@ def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
 
 def _is_word(token: Token) -> bool:
     return not token.is_space
+
+
+def _entities(doc: Doc, bounds: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """For each sentence, the entities of several words inside it, as spans over its words."""
+    for start, end in bounds:
+        places = [token.i for token in doc[start:end] if _is_word(token)]
+        own = []
+        for entity in doc.ents:
+            inside = [k for k, place in enumerate(places) if entity.start <= place < entity.end]
+            if start <= entity.start and entity.end <= end and 1 < len(inside) < len(places):
+                own.append((inside[0], inside[-1] + 1))
+        yield own
 
 
 class _Columns:

@@ -87,5 +87,10 @@ class ModelSettings:
     scorers: dict[str, str] = described(
         {}, 'scorers of one\'s own, by output: { arc = "package.module:Class" }'
     )
+    search: str = described(
+        "labelled",
+        "labelled: the best labelled trees; two-stage, as in the paper: the best trees, which are labelled then",
+        choices=("labelled", "two-stage"),
+    )
     decoder: str = described("", "a search of one's own: package.module:function; empty: the exact ones")
     gold_tags: bool = described(False, "read part-of-speech tags as input, added to the words' vectors")

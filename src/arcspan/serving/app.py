@@ -121,13 +121,16 @@ class Answers:
         self._query(request)  # a style that there is not is refused before the work of splitting
         each = await self._split(request, left, end)
         sentences = [sentence for own in each for sentence in own]
-        self._check_sentences(sentences, bool(request.require or request.forbid), kind in PICTURES)
+        self._check_sentences(
+            sentences, bool(request.require or request.forbid or request.prefer), kind in PICTURES
+        )
         pictures = 1 if kind in PICTURES else 0 if kind else len(request.svg)
         beyond = {
             "k": request.k if request.k > 1 else None,
             "confidence": request.confidence and kind not in FILES,
             "require": map(tuple, request.require),
             "forbid": map(tuple, request.forbid),
+            "prefer": map(tuple, request.prefer),
         }
         query, best = self._query(request, **beyond), self._query(request)
         short = self.settings.max_words_beyond

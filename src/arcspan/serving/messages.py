@@ -15,6 +15,9 @@ from arcspan.rendering import Colours, Layer, Layout, to_pdf, to_png
 
 Constraint = Annotated[list[int | str], Field(min_length=1, max_length=4)]
 Constraints = Annotated[list[Constraint], Field(max_length=1_000)]
+Weight = Annotated[float, Field(ge=-1_000, le=1_000, strict=False)]
+Preference = Annotated[list[Constraint | Weight], Field(min_length=2, max_length=2)]
+Preferences = Annotated[list[Preference], Field(max_length=1_000)]
 
 
 class ParseRequest(BaseModel):
@@ -63,6 +66,11 @@ class ParseRequest(BaseModel):
         'words i+1..j, ["arc", head, word], ["head", i, j, head], ["root", word].',
     )
     forbid: Constraints = Field([], description="What they must not have, written in the same way.")
+    prefer: Preferences = Field(
+        [],
+        description="What they should have: pairs of a constraint and a weight. Trees that meet it are e^weight times "
+        "as likely as they were.",
+    )
     svg: list[Layout] = Field(
         [],
         max_length=8,

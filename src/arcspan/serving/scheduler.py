@@ -54,7 +54,7 @@ class Task:
         reading = sum(min(max(4, len(word)), 16) for word in words) / 4  # long words have many pieces
         search = 3 * n * (n / 100) ** 2
         # Constraints that contradict each other are named, which takes a search for each, up to a limit.
-        searches = min(len(query.require) + len(query.forbid), MOST_SEARCHES)
+        searches = min(len(query.require) + len(query.forbid) + len(query.prefer), MOST_SEARCHES)
         parsing = (reading + search) * (1 if query.plain else 4) + (1 + search) * searches / 4
         return 1 + parsing + (n + 20) * (query.k or 1) * self.pictures
 

@@ -175,6 +175,7 @@ def export(
             "scores": {part: values[3]["dev"] for part, values in parts.items()},
             **_calibration(run),
             **_decoder(run_config["model"].get("decoder", ""), say),
+            "search": run_config["model"].get("search", "labelled"),
             **(extra or {}),
         }
         for line in _inherited(run, config):

@@ -34,7 +34,13 @@ def predict_gold(
     own = models[0].settings.decoder
     decoder = find_part("decoders", own) if own else None
     predictor = Predictor(
-        [model.eval() for model in models], inputs, inventories, BUDGET, apart=apart, decoder=decoder
+        [model.eval() for model in models],
+        inputs,
+        inventories,
+        BUDGET,
+        apart=apart,
+        decoder=decoder,
+        search=models[0].settings.search,
     )
     sentences = [one.pair.words for one in gold]
     queries = []
