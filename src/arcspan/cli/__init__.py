@@ -71,7 +71,7 @@ def main(args: list[str] | None = None) -> None:
     warnings.showwarning = _show_warning
     code = run(args)
     if code:
-        # After Ctrl-C or an error nobody waits for the threads that are still busy with a batch.
+        # After Ctrl-C or an error, threads that are still busy with a batch are not waited for.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
         os._exit(code)
@@ -93,17 +93,17 @@ def run(args: list[str] | None = None) -> int:
     except ArcspanError as error:
         return _complain(str(error), 2)
     except BrokenPipeError:
-        # The reader (head, less) went away: nobody is left to tell.
+        # The reader (head, less) has gone.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        return _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted", 1)
-    except OSError as error:  # a full disk, a closed standard output
+    except OSError as error:  # no such file, a full disk, a closed standard output
         if error.errno == errno.EBADF:
             return _complain("standard output is closed", 1)
-        return _complain(f"{error.filename}: {error.strerror}" if error.filename else f"{error.strerror}", 1)
+        wrong = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}", 2 if isinstance(error, wrong) else 1)
     except MemoryError:
         return _complain("out of memory", 1)
     except Exception as error:

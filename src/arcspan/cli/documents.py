@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from arcspan.cli.parse import STREAMED
+from arcspan.cli.parse import FORMATS, STREAMED
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import Item, document_name, read_items
 from arcspan.cli.resuming import ResumableOutput, is_done, read_note, target
@@ -25,10 +25,7 @@ from arcspan.errors import ArcspanError
 if TYPE_CHECKING:
     from arcspan.parser import Parser
 
-SUFFIXES = {
-    **{"pretty": ".txt", "brackets": ".ptb", "conllu": ".conllu", "json": ".jsonl", "csv": ".csv"},
-    **{"tsv": ".tsv", "html": ".html", "parquet": ".parquet"},
-}
+SUFFIXES = {form: FORMATS[form][0] for form in (*STREAMED, "html", "parquet")}
 
 
 class Document(NamedTuple):

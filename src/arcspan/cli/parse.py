@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from arcspan.parser import Parser
 
 INPUTS = ("text", "lines", "words", "conllu", "brackets")
+# A format and the endings of files that have it, the usual one first.
 FORMATS = {
     "pretty": (".txt",),
     "brackets": (".ptb", ".mrg", ".brackets"),
     "conllu": (".conllu", ".conll"),
-    "json": (".json", ".jsonl"),
+    "json": (".jsonl", ".json"),
     "csv": (".csv",),
     "tsv": (".tsv",),
     "svg": (".svg",),

@@ -188,44 +188,34 @@ def as_they_come(things: Iterator[_Thing], most: int) -> Iterator[list[_Thing]]:
 
     While it waits, the calling thread can be interrupted, whatever the other one is busy with.
     """
-    arrived: queue.Queue[tuple[_Thing] | BaseException | None] = queue.Queue(most)
+    arrived: queue.SimpleQueue[tuple[_Thing] | BaseException | None] = queue.SimpleQueue()
+    places = threading.Semaphore(most)
     stopped = threading.Event()
-
-    def put(found: tuple[_Thing] | BaseException | None) -> None:
-        while not stopped.is_set():
-            try:
-                return arrived.put(found, timeout=0.1)
-            except queue.Full:
-                pass
 
     def read() -> None:
         try:
             for thing in things:
-                put((thing,))
+                places.acquire()
                 if stopped.is_set():
                     return
-            put(None)
+                arrived.put((thing,))
+            arrived.put(None)
         except BaseException as error:
-            put(error)
+            arrived.put(error)
 
     threading.Thread(target=read, daemon=True, name="arcspan-read").start()
     try:
         while True:
-            found: list[_Thing] = []
-            last = arrived.get()
-            while isinstance(last, tuple):
-                found += last
-                if len(found) == most:
-                    break
-                try:
-                    last = arrived.get_nowait()
-                except queue.Empty:
-                    break
-            if found:
+            batch = [arrived.get()]
+            while len(batch) < most and not arrived.empty():
+                batch.append(arrived.get())
+            if found := [one[0] for one in batch if isinstance(one, tuple)]:
+                places.release(len(found))
                 yield found
-            if isinstance(last, BaseException):
-                raise last
-            if last is None:
+            if isinstance(batch[-1], BaseException):
+                raise batch[-1]
+            if batch[-1] is None:
                 return
     finally:
         stopped.set()
+        places.release()

@@ -101,7 +101,7 @@ def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
 
     unknown = [kind for kind in ignore if kind not in KINDS]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is none of {', '.join(KINDS)}", param_hint="--ignore")
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(KINDS)}", param_hint="--ignore")
     kinds: Counter[str] = Counter()
     brackets, conll = _one_treebank(files)
     for finding in find(brackets, conll, ignore=ignore, watch=_watched, **_options(strip)):
@@ -154,7 +154,7 @@ def filter_(
     (brackets, conll), (brackets_out, conll_out) = _in_and_out(files)
     keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
     if (without or only) and conll is None:
-        raise click.UsageError("Documents are told by comments of a CoNLL file, and there is none.")
+        raise click.UsageError("--without and --only need a CoNLL-U file: its comments identify documents.")
     report = filter_pairs(
         brackets,
         conll,

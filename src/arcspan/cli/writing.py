@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 PICTURES = ("svg", "tikz", "png", "pdf")  # one file per sentence
 READ_AHEAD = 256  # sentences
-_OF_A_PARSE = re.compile(
-    r"#\s*(rank|score|approximate|error|constituency)\s*="
-)  # comments of an earlier parse
+# Comments of an earlier parse.
+_OF_A_PARSE = re.compile(r"#\s*(rank|score|approximate|error|constituency)\s*=")
 
 
 class Run:
@@ -102,21 +101,8 @@ class Writing:
         """
         opened: deque[Run] = deque()
         owners: deque[Run] = deque()  # of the sentences under way
-
-        def items() -> Iterator[Item]:
-            for run in runs:
-                opened.append(run)
-                if run.output is None:
-                    continue
-                try:
-                    for item in run.output.remaining(run.items):
-                        owners.append(run)
-                        yield item
-                except (ArcspanError, OSError) as error:
-                    run.error = error
-
         try:
-            for item, parses in self._parses(items(), bar):
+            for item, parses in self._parses(_items_of(runs, opened, owners), bar):
                 run = owners.popleft()
                 while opened[0] is not run:
                     yield self._end(opened.popleft())
@@ -309,6 +295,18 @@ class Writing:
 
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def _items_of(runs: Iterable[Run], opened: deque[Run], owners: deque[Run]) -> Iterator[Item]:
+    """The sentences of all runs that no earlier call has covered; the runs, and whose each sentence is, are noted."""
+    for run in runs:
+        opened.append(run)
+        try:
+            for item in run.output.remaining(run.items) if run.output else ():
+                owners.append(run)
+                yield item
+        except (ArcspanError, OSError) as error:
+            run.error = error
 
 
 def _ranked(text: str, rank: int) -> str:

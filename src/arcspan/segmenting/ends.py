@@ -78,7 +78,7 @@ def _is_end(shadow: str, tokens: list[Offsets], mark: int, here: int, english: b
 
 
 def _ends_before_lower(shadow: str, tokens: list[Offsets], mark: int, here: int) -> bool:
-    """A small letter follows: the sentence ends where the word before the full stop is no abbreviation."""
+    """A small letter follows: the sentence ends where the word before the full stop is not an abbreviation."""
     if mark == 0 or here != mark + 1 or shadow[slice(*tokens[mark])] != ".":
         return False
     start, stop = tokens[mark - 1]
