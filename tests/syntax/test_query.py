@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcspan.errors import ArcspanError
@@ -215,6 +215,7 @@ def test_every_word_can_be_in_a_tree_that_is_searched() -> None:
     assert found("NP < a", bare) == [(0, 2, "NP")]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 9).flatmap(lambda n: st.tuples(*[st.integers(0, k) for k in range(n)])))
 def test_the_ways_down_are_the_ways_up(heads: tuple[int, ...]) -> None:
     """Against plain enumeration: A > B as B < A, A >> B as B << A, and by following heads."""

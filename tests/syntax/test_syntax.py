@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arcspan.errors import ArcspanError
@@ -119,6 +119,20 @@ def test_constituents_decide_what_is_shared() -> None:
         assert texts(joined.conjuncts) == [first, "women"] and texts(joined.shared) == shared
 
 
+def test_not_only_is_no_negation_and_a_tag_question_is_not_shared() -> None:
+    tree = DependencyTree(
+        [3, 3, 0, 3, 7, 7, 3, 3, 8, 8],
+        ["advmod", "advmod", "root", "nsubj", "cc", "nsubj", "conj", "parataxis", "advmod", "nsubj"],
+        ["Not", "only", "came", "he", "but", "she", "left", "did", "n't", "she"],
+        None,
+        ["PART", "ADV", "VERB", "PRON", "CCONJ", "PRON", "VERB", "AUX", "PART", "PRON"],
+    )
+    found = Syntax(None, tree)
+    assert [verb.polarity for verb in found.verb_groups] == ["positive", "positive", "negative"]
+    (joined,) = found.coordinations
+    assert texts(joined.shared) == [] and joined.conjuncts[1].text == "she left"
+
+
 def test_clauses_know_their_parents() -> None:
     found = {clause.text: clause for clause in syntax("If he had known").clauses}
     inner = found["what she had done"]
@@ -192,6 +206,7 @@ RELATIONS = (
 )
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_every_tree_gives_an_answer(data: st.DataObject) -> None:
     """A conjunct whose words are not in a row sent the search for its first word around for ever."""

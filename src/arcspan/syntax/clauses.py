@@ -232,9 +232,14 @@ class Clauses:
                 m for m in shared if s.relations[m] == "aux" or (s.relations[m] == "cop" and not s.is_verb(h))
             ]
             main = h if s.is_verb(h) or not parts else parts[-1]
-        negation = [m for m in s.with_relation(h, "advmod") if s.words[m].lower() in _NEGATION and m > after]
+        negation = [m for m in s.with_relation(h, "advmod") if m > after and self._negates(m)]
         particles = [m for m in s.children[h] if s.full_relations[m] == "compound:prt"]
         return VerbGroup(s, h, sorted({*parts, main, *negation, *particles}), main)
+
+    def _negates(self, m: int) -> bool:
+        """Whether an adverb negates a clause; "not only" does not."""
+        following = self.s.words[m + 1].lower() if m < self.s.n else ""
+        return self.s.words[m].lower() in _NEGATION and following != "only"
 
     def _parent(self, h: int) -> Clause | None:
         s = self.s

@@ -121,7 +121,10 @@ def _split_dependents(
     shared: list[int] = []
     theirs = {s.relations[m] for other in others for m in s.children[other] if m < other}
     skipped = ("conj", "cc", "punct")
-    before = [m for m in reversed(s.children[first]) if m < first and s.relations[m] not in skipped]
+    aside = ("parataxis", "discourse", "vocative", "reparandum", "list")  # the sentence's, not the conjuncts'
+    before = [
+        m for m in reversed(s.children[first]) if m < first and s.relations[m] not in (*skipped, *aside)
+    ]
     for m in before:
         if not shared and _is_own(s, first, m, others, around, theirs):
             own.append(m)
@@ -129,7 +132,10 @@ def _split_dependents(
             shared.append(m)
     for m in s.children[first]:
         if m > first and s.relations[m] not in skipped:
-            (own if m < others[-1] else shared).append(m)
+            if m < others[-1]:
+                own.append(m)
+            elif s.relations[m] not in aside:
+                shared.append(m)
     return own, shared
 
 
