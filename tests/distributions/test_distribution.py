@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -429,3 +431,9 @@ def test_wrong_shapes_and_other_kinds_are_refused() -> None:
     with pytest.raises(ScoreError, match=r"heads must have the shape \[..., 1, 4\]"):
         DependencyTrees(torch.zeros(1, 4, 4)).log_prob(torch.zeros(1, 3, dtype=torch.int64))
     assert repr(LexicalizedTrees(*torch.zeros(2, 1, 4, 4))) == "LexicalizedTrees(B=1, n=3)"
+
+
+def test_without_torch_the_error_names_the_extra() -> None:
+    code = "import sys; sys.modules['torch'] = None; import arcspan.distributions"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "MissingExtraError: distributions needs packages that are not installed" in found.stderr

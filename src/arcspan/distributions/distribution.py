@@ -30,7 +30,8 @@ class TreeDistribution:
     all n by default. Padding is not read, and -inf forbids a part. Results have the type and the device of the scores.
     A sentence without any tree, or with a score of NaN or plus infinity, raises ScoreError.
 
-    log_partition, max, marginals, entropy, score, log_prob, kl and cross_entropy are differentiable in the scores.
+    log_partition, max, marginals, entropy, score, log_prob, kl and cross_entropy are differentiable in the scores. Sums
+    are computed once: where scores change in place, make a new distribution.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class TreeDistribution:
 
     @property
     def size(self) -> int:
-        """N + 1, the positions of the longest sentence."""
+        """The positions of the longest sentence, n + 1."""
         return int(self._sums.given.some.shape[1])
 
     @property
@@ -115,7 +116,7 @@ class TreeDistribution:
         return self.cross_entropy(other) - self.entropy
 
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Trees:
-        """K trees of every sentence, [k, B], drawn independently, each with its exact probability."""
+        """Draw k trees of every sentence, [k, B], independently, each with its exact probability."""
         check_count(k, "k")
         span, arc, headed = self._sums.arrays()
         seed = int(torch.randint(2**63 - 1, (), generator=generator))
