@@ -93,6 +93,14 @@ TREES = [
 ]
 
 
+def test_the_entropy_of_a_sentence_is_that_of_its_lexicalized_trees(predictor: Predictor) -> None:
+    scores = predictor.scores(WORDS)
+    chances = Everything(scores).chances
+    assert scores.confidence(scores.best()).entropy == pytest.approx(
+        -(np.exp(chances) * chances).sum(), rel=1e-4
+    )
+
+
 @pytest.mark.parametrize("case", range(len(TREES)))
 def test_trees_have_the_sum_of_the_probabilities_of_all_lexicalized_trees_that_show_them(
     predictor: Predictor, case: int

@@ -91,6 +91,7 @@ class Confidence:
     dependency     that the whole dependency tree is right, with its relations; 1 where there is none
     alternatives   other heads, relations, constituents and labels, with their probabilities
     entropies  for each word: how uncertain its head is, in nats
+    entropy    how uncertain the trees of the sentence are, in nats, whatever their labels and relations
 
     Where constraints were given, all are probabilities under these constraints.
     """
@@ -104,6 +105,7 @@ class Confidence:
     dependency: float = 1.0
     alternatives: Alternatives = Alternatives()
     entropies: tuple[float, ...] = ()
+    entropy: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: spans as [i, j, probability, probability of the label]."""

@@ -27,7 +27,7 @@ from arcspan.prediction.batch_scores import BatchScores, Part
 from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.scores import Scores, log_partition, marginals, on_host
+from arcspan.prediction.scores import Scores, divided, log_partition, marginals, on_host
 
 SECOND_THOUGHTS = 5  # trees
 
@@ -206,7 +206,12 @@ class SentenceScores:
             dependency,
             alternatives=find_alternatives(self, prediction, calibration),
             entropies=() if marginal.arcs is None else head_entropies(marginal.arcs),
+            entropy=sum(self._entropy(part, calibration.structure_temperature) for part in self._scores),
         )
+
+    def _entropy(self, scores: Scores, temperature: float) -> float:
+        span, arc, headed = divided(scores, temperature)
+        return max(0.0, float(decoding.entropy(span, arc, self._lengths, headed, threads=1)[0]))
 
     def probability(self, prediction: Prediction) -> float:
         """The probability of the pair."""
