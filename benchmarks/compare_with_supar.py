@@ -16,9 +16,9 @@ import time
 
 import numpy as np
 import torch
+from decoding import make_batches, mixture
 
 from arcspan import decoding
-from arcspan.cli.benchmark import make_batches, mixture
 
 
 def main() -> None:

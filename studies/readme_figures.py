@@ -2,17 +2,26 @@
 
 Reads studies/english/results.json, which studies/english/score.py writes, and rewrites what stands between the markers
 `<!-- figures: begin -->` and `<!-- figures: end -->`; without results there is nothing between them. The README also
-has a comparison with other parsers, whose published figures are below.
+has a comparison with other parsers, whose published figures are below. Figures within sentences, of any page, are
+listed in studies/quoted.toml with the results that they come from, and rewritten too.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
 from arcspan.files import atomic_write
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "studies" / "english" / "results.json"
@@ -39,7 +48,8 @@ OF_GENRES = ("sentences", "LAS", "LAS from raw text", "UAS", "F1", "both trees r
 EVERYTHING = COLUMNS | {"LAS from raw text": "raw.LAS"}
 RULES = (
     "Attachment and lemmas are counted as the CoNLL 2018 scorer does (punctuation counts, subtypes do not), F1 as "
-    "EVALB with the COLLINS rules, except that the gold tags decide what is punctuation. Words are the treebank's, "
+    "EVALB with the COLLINS rules, except that the gold tags decide what is punctuation; both trees are right where "
+    "constituents and dependencies are, those of punctuation aside. Words are the treebank's, "
     "except for raw text. Each treebank is parsed in its own style. The dev parts chose the model; craft-ud test did "
     "not. Made by `studies/english/score.py`."
 )
@@ -168,6 +178,30 @@ def filled(page: str, name: str, section: str) -> str:
     return markers.sub(lambda found: f"{found[1]}{inside}{found[2]}", page)
 
 
+def quotations() -> list[dict[str, Any]]:
+    """The sentences of pages that quote figures; see studies/quoted.toml."""
+    found: list[dict[str, Any]] = tomllib.loads(
+        (ROOT / "studies" / "quoted.toml").read_text(encoding="utf-8")
+    )["quoted"]
+    return found
+
+
+def quoted(page: str, one: dict[str, Any]) -> str:
+    """The page with the figures of one sentence as the results have them; ValueError where it has no such sentence."""
+    results = json.loads((ROOT / one["from"]).read_text(encoding="utf-8"))
+    figures = [one.get("scale", 1) * reduce(getitem, place.split("/"), results) for place in one["places"]]
+    shown = iter(f"{figure:.{one.get('digits', 1)}f}" for figure in figures)
+    # A sentence may be broken into lines anywhere.
+    words = (re.escape(word).replace(r"\{\}", r"(\d+(?:\.\d+)?)") for word in one["text"].split())
+    found = re.search(r"\s+".join(words), page)
+    if found is None:
+        raise ValueError(f"{one['page']}: no such sentence: {one['text']}")
+    spans = [found.span(k) for k in range(1, 1 + len(figures))]
+    for (begin, end), text in reversed(list(zip(spans, shown, strict=True))):
+        page = page[:begin] + text + page[end:]
+    return page
+
+
 def pages(path: Path = RESULTS) -> dict[Path, str]:
     """The pages as they should be, by the results in a file, which may be missing."""
     results = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
@@ -181,5 +215,10 @@ def pages(path: Path = RESULTS) -> dict[Path, str]:
 
 if __name__ == "__main__":
     for page, content in pages().items():
+        with atomic_write(page) as file:
+            file.write(content)
+    for one in quotations():
+        page = ROOT / one["page"]
+        content = quoted(page.read_text(encoding="utf-8"), one)
         with atomic_write(page) as file:
             file.write(content)

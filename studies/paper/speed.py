@@ -18,7 +18,6 @@ import torch
 from accelerate import PartialState
 
 from arcspan import decoding
-from arcspan.cli.benchmark import Contestant, Race, kernels, make_batches, mixture, rivals
 from arcspan.neural.model import Model
 from arcspan.prediction.batch_scores import ModelInput
 from arcspan.prediction.predictor import Predictor
@@ -26,6 +25,7 @@ from arcspan.prediction.scores import Scores, on_host
 from arcspan.prediction.scores import search as search_scores
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.scoring import BUDGET
+from benchmarks.decoding import Contestant, Race, kernels, make_batches, mixture, rivals
 
 Search = Callable[[Scores, np.ndarray], decoding.Decoded]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,6 +13,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRY = {"sentences": 1575, "las": 86.123, "uas": 88.0, "f1": 85.5, "tag_accuracy": 95.5, "lcm_both": 40.0}
+OTHERS = ("docs/study.md", "docs/train.md")  # made from results as a whole; examples of training
+# Figures that others have published.
+FOREIGN = ("spaCy's small English model", "constituency parsers that were trained")
 WORDS = {"sentences": 9, "f1": 90.0}
 RESULTS: dict[str, Any] = {
     "model": {"name": "en", "system": "joint2o", "precision": "fp16"},
@@ -38,6 +42,45 @@ def figures() -> ModuleType:
 def test_the_pages_have_the_figures_of_the_results_file(figures: ModuleType) -> None:
     for page, content in figures.pages().items():
         assert page.read_text(encoding="utf-8") == content, "run studies/readme_figures.py"
+
+
+def test_sentences_quote_the_figures_of_their_results(figures: ModuleType) -> None:
+    for one in figures.quotations():
+        page = (ROOT / one["page"]).read_text(encoding="utf-8")
+        assert figures.quoted(page, one) == page, f"{one['page']}: run studies/readme_figures.py"
+
+
+def test_scores_in_sentences_are_listed_with_their_results(figures: ModuleType) -> None:
+    """A sentence with LAS, UAS or F1 and a figure is another program's, or in studies/quoted.toml."""
+    listed: dict[str, list[str]] = {one["page"]: [] for one in figures.quotations()}
+    for one in figures.quotations():
+        listed[one["page"]].append(re.sub(r"\s+", " ", one["text"]).split("{}")[0].strip())
+    for path in [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        name = str(path.relative_to(ROOT))
+        text = re.sub(
+            r"```.*?```|<!-- (\w+): begin -->.*?<!-- \1: end -->",
+            "",
+            path.read_text("utf-8"),
+            flags=re.DOTALL,
+        )
+        for sentence in re.split(r"(?<=[.;:])\s|\n\n|\n[|-]", text):
+            sentence = re.sub(r"\s+", " ", sentence)
+            if name in OTHERS or not re.search(
+                r"\b(LAS|UAS|F1)\b.*\b\d\d\.\d|\b\d\d\.\d.*\b(LAS|UAS|F1)\b", sentence
+            ):
+                continue
+            is_listed = any(begin in sentence for begin in listed.get(name, []))
+            assert is_listed or any(words in sentence for words in FOREIGN), f"{name}: {sentence}"
+
+
+def test_a_figure_that_differs_is_mended_and_a_sentence_that_is_gone_is_named(figures: ModuleType) -> None:
+    one = next(one for one in figures.quotations() if one["page"] == "docs/parse.md" and "LAS" in one["text"])
+    right = (ROOT / one["page"]).read_text(encoding="utf-8")
+    begin = one["text"].split("{}")[0]
+    wrong = re.sub(rf"({begin})\d+\.\d+", r"\g<1>12.34", right)
+    assert wrong != right and figures.quoted(wrong, one) == right
+    with pytest.raises(ValueError, match=r"docs/parse.md: no such sentence"):
+        figures.quoted(right.replace("LAS goes", "LAS went"), one)
 
 
 def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
