@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -148,6 +149,21 @@ def test_a_file_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
         output.count_start()
     output.close()
     assert not (tmp_path / ".arcspan").exists()
+
+
+def test_thousands_of_small_files_are_not_open_at_once(parse: Parse, tmp_path: Path) -> None:
+    corpus, out = tmp_path / "corpus", tmp_path / "out"
+    corpus.mkdir()
+    for number in range(300):
+        (corpus / f"{number:03}.txt").write_text("" if number % 3 == 0 else "Ada plays .\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/dev/fd")) + 30, hard))
+    try:
+        code, _, error = parse(corpus, "-o", out, "-f", "brackets")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert code == 0 and error == "files: 300 parsed\n"
+    assert len(list(out.glob("*.ptb"))) == 300 and not list(out.rglob("*.part"))
 
 
 def test_several_files_go_into_one_output(parse: Parse, corpus: Path, tmp_path: Path) -> None:

@@ -130,13 +130,15 @@ class Task:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             before = read_note(target(path))
             again = before is not None and not before.done and self.form in STREAMED
-            output = ResumableOutput(path, self.settings, resume=again, keep=True, source=document.source)
+            output = ResumableOutput(
+                path, self.settings, resume=again, keep=True, source=document.source, wait=not again
+            )
             try:
                 if self.replaced:
                     output.count_start()
                 return Run(self._items(parser, document), output, document.source)
             except BaseException:
-                output.file.close()
+                output.close()
                 raise
         except (ArcspanError, OSError) as error:
             failed = Run(iter(()), None, document.source)

@@ -58,6 +58,7 @@ class ResumableOutput:
     resume  continue a run that was interrupted; otherwise one that has got somewhere is refused
     keep    leave the note behind, so that `is_done` knows the file
     source  the file that the output is made of, where it is one
+    wait    open it when it is first written to: of a thousand small files only a few may be open at once
 
     `remaining` passes on the items that no earlier run has covered; each of them is then to be written, in order, by
     one call of `write`. A file that is `complete` already is not written: all that is left to do is to see that the
@@ -72,9 +73,10 @@ class ResumableOutput:
         resume: bool,
         keep: bool = False,
         source: str | None = None,
+        wait: bool = False,
     ) -> None:
         self.path = target(path)
-        self._keep = keep or resume
+        self._resume, self._keep = resume, keep or resume
         self._note = Note(settings, _stamp(source))
         self.part, self._notes = _places(self.path)
         self._output = hashlib.sha256()
@@ -82,12 +84,30 @@ class ResumableOutput:
         self._saved = time.monotonic()
         before = read_note(self.path) if resume else None
         self.complete = before is not None and before.done and not self.part.exists()
-        self.file: IO[bytes] = open(self.path, "rb") if self.complete else _open_part(self.part)  # noqa: SIM115
-        try:
-            self._begin(resume)
-        except BaseException:
-            self.file.close()
-            raise
+        self._file: IO[bytes] | None = None
+        if not wait:
+            self.open()
+
+    def open(self) -> None:
+        """Open the output if it is not; ArcspanError where it cannot be continued, or another run writes to it."""
+        if self._file is None:
+            self._file = open(self.path, "rb") if self.complete else _open_part(self.part)  # noqa: SIM115
+            try:
+                self._begin(self._resume)
+            except BaseException:
+                self._file.close()
+                raise
+
+    @property
+    def file(self) -> IO[bytes]:
+        """The open output."""
+        self.open()
+        assert self._file is not None
+        return self._file
+
+    @property
+    def _place(self) -> Path:
+        return self.path if self.complete else self.part
 
     def _begin(self, resume: bool) -> None:
         """Lock the output, take over what an earlier run has left, and cut off what no note covers."""
@@ -141,7 +161,7 @@ class ResumableOutput:
         if (progress.length and self._output.hexdigest() != progress.output) or (
             self.complete and self.file.read(1)
         ):
-            raise ArcspanError(f"{self.file.name}: changed since it was written: delete it and start again")
+            raise ArcspanError(f"{self._place}: changed since it was written: delete it and start again")
 
     def remaining(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items that are still to be written; ArcspanError where the others are not what they were."""
@@ -149,7 +169,7 @@ class ResumableOutput:
         for number, item in enumerate(items, 1):
             seen.update(repr(item).encode("utf-8", "surrogatepass"))
             if number == before.items and seen.hexdigest() != before.input:
-                raise ArcspanError(f"{self.file.name}: made from another input: delete it and start again")
+                raise ArcspanError(f"{self._place}: made from another input: delete it and start again")
             if number > before.items:
                 if self.complete:
                     raise ArcspanError(f"{self.path}: made from a shorter input: delete it and start again")
@@ -157,7 +177,7 @@ class ResumableOutput:
                 yield item
         if number < before.items:
             raise ArcspanError(
-                f"{self.file.name}: made from a longer input ({before.items} sentences, now {number}): "
+                f"{self._place}: made from a longer input ({before.items} sentences, now {number}): "
                 "delete it and start again"
             )
 
@@ -185,7 +205,9 @@ class ResumableOutput:
 
     def close(self) -> None:
         """Leave the output as it is, for a run that continues it."""
-        with self.file:
+        if self._file is None:
+            return
+        with self._file:
             if not self.complete and self.items:
                 self._save(starts=0)
             elif not self.complete:

@@ -106,10 +106,11 @@ class Writing:
                 run = owners.popleft()
                 while opened[0] is not run:
                     yield self._end(opened.popleft())
-                assert run.output is not None
-                run.failures += parses[0].error is not None
-                head = "" if run.output.items else self._header()
-                run.output.write(head + self._text(item, parses))
+                if _is_open(run):
+                    assert run.output is not None
+                    run.failures += parses[0].error is not None
+                    head = "" if run.output.items else self._header()
+                    run.output.write(head + self._text(item, parses))
             while opened:
                 yield self._end(opened.popleft())
         finally:
@@ -120,7 +121,8 @@ class Writing:
     def _end(self, run: Run) -> Run:
         if run.output is not None and run.error is not None:
             run.output.close()
-        elif run.output is not None:
+        elif _is_open(run):
+            assert run.output is not None
             if not run.output.items:
                 run.output.file.write(self._header().encode())
             run.output.finish()
@@ -295,6 +297,16 @@ class Writing:
 
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+def _is_open(run: Run) -> bool:
+    """Whether the output of a run can be written to; otherwise the run has an error."""
+    try:
+        if run.output is not None:
+            run.output.open()
+    except ArcspanError as error:
+        run.error, run.output = error, None
+    return run.output is not None
 
 
 def _items_of(runs: Iterable[Run], opened: deque[Run], owners: deque[Run]) -> Iterator[Item]:
