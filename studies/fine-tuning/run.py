@@ -1,7 +1,7 @@
 """What 200 sentences of one's own are worth, and what they cost elsewhere: a model as it is, and trained further.
 
     ARCSPAN_TREEBANKS=FOLDER python studies/fine-tuning/run.py [--model en] [--domains genia atis atis-style]
-        [--epochs 5] [--rate 1e-4] [--encoder-rate 1e-5] [--name NAME] [--runs FOLDER]
+        [--epochs 5] [--rate 5e-4] [--encoder-rate 1e-5] [--style-rate 1e-2] [--name NAME] [--runs FOLDER]
 
 Domains: `genia`, abstracts with constituents, whose style the English model knows; `atis`, spoken requests with
 dependencies, which it never saw, learnt in its default style; `atis-style`, the same in a new style. Of each dev file
@@ -47,20 +47,23 @@ def main() -> None:
     options.add_argument("--model", default="en")
     options.add_argument("--domains", nargs="+", choices=DOMAINS, default=list(DOMAINS))
     options.add_argument("--epochs", type=int, default=5)
-    options.add_argument("--rate", type=float, default=1e-4)
+    options.add_argument("--rate", type=float, default=5e-4)
     options.add_argument("--encoder-rate", type=float, default=1e-5)
+    options.add_argument("--style-rate", type=float, default=1e-2)
     options.add_argument("--name", help="of the results; default: the model and its rates")
     options.add_argument("--runs", type=Path, default=HERE.parents[1] / "runs" / "fine-tuning")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     given = options.parse_args()
     if given.treebanks is None:
         options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
-    name = given.name or f"{Path(given.model).name}, rates {given.encoder_rate:g} and {given.rate:g}"
+    rates = f"{given.encoder_rate:g}, {given.rate:g}, {given.style_rate:g}"
+    name = given.name or f"{Path(given.model).name}, rates {rates}"
     training = {
         "epochs": given.epochs,
         "batch_pieces": 500,
         "encoder_rate": given.encoder_rate,
         "rate": given.rate,
+        "style_rate": given.style_rate,
         "precision": "fp32",
     }
     for domain in given.domains:

@@ -84,12 +84,16 @@ def test_the_mix_of_layers_learns_at_the_encoders_rate(tmp_path: Path) -> None:
     config = read_config(
         configure(tmp_path, toy_pairs(2), encoder__kind="pretrained", encoder__overlap=6, **changes)
     )
+    config = replace(config, training=replace(config.training, style_rate=0.01))
+    config = replace(config, data=replace(config.data, train=[replace(config.data.train[0], style="a")]))
     data = read_data(config, lambda line: None)
     made = Trainer(config, "both", data, tmp_path, Accelerator(), lambda line: None, False)
-    slow, quick = ({id(one) for one in group["params"]} for group in made.optimizer.param_groups)
     names = {id(value): name for name, value in made.model.named_parameters()}
-    assert {names[one].split(".")[1] for one in slow} == {"pretrained", "mix"}
-    assert not any(names[one].startswith(("encoder.pretrained", "encoder.mix")) for one in quick)
+    slow, quick, styles = ({names[id(one)] for one in own["params"]} for own in made.optimizer.param_groups)
+    assert {name.split(".")[1] for name in slow} == {"pretrained", "mix"}
+    assert styles == {"styles.constituency.weight", "styles.dependency.weight"}
+    assert not any(name.startswith(("encoder.pretrained", "encoder.mix", "styles")) for name in quick)
+    assert made._rate() == config.training.rate
 
 
 def test_rates_rise_over_the_warm_up_and_then_fall_to_nothing(

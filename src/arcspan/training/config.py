@@ -119,6 +119,9 @@ class TrainingSettings:
     accumulate: int = described(1, "batches in an update", least=1)
     encoder_rate: float = described(5e-5, "learning rate of the pretrained encoder", least=0, most=0.01)
     rate: float = described(2.5e-3, "learning rate of everything else", above=0, most=0.1)
+    style_rate: float = described(
+        0.0, "learning rate of the styles' vectors; 0: that of everything else", least=0, most=0.1
+    )
     beta1: float = described(0.9, "AdamW", least=0, most=0.99999)
     beta2: float = described(0.9, "AdamW", least=0, most=0.999999)
     epsilon: float = described(1e-12, "AdamW", above=0, most=1)

@@ -191,6 +191,7 @@ CHANGEABLE = (
     "training.patience",
     "training.precision",
     "training.rate",
+    "training.style_rate",
 )
 
 

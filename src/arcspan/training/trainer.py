@@ -132,15 +132,19 @@ class Trainer:
         self.average: Average | None = None  # once the weights are on their device
 
     def _make_optimizer(self) -> torch.optim.AdamW:
-        pretrained = ("encoder.pretrained.", "encoder.mix.")
-        slow = [p for name, p in self.model.named_parameters() if name.startswith(pretrained)]
-        quick = [p for name, p in self.model.named_parameters() if not name.startswith(pretrained)]
-        groups = [
-            {"params": slow, "lr": self.settings.encoder_rate, "initial": self.settings.encoder_rate},
-            {"params": quick, "lr": self.settings.rate, "initial": self.settings.rate},
-        ]
+        rates = {
+            "encoder.pretrained.": self.settings.encoder_rate,
+            "encoder.mix.": self.settings.encoder_rate,
+            "styles.": self.settings.style_rate or self.settings.rate,
+            "": self.settings.rate,
+        }
+        by_rate: dict[float, list[nn.Parameter]] = {}
+        for name, parameter in self.model.named_parameters():
+            rate = next(rate for prefix, rate in rates.items() if name.startswith(prefix))
+            by_rate.setdefault(rate, []).append(parameter)
+        groups = [{"params": own, "lr": rate, "initial": rate} for rate, own in by_rate.items()]
         return torch.optim.AdamW(
-            [group for group in groups if group["params"]],
+            groups,
             betas=(self.settings.beta1, self.settings.beta2),
             eps=self.settings.epsilon,
             weight_decay=self.settings.weight_decay,
@@ -279,7 +283,8 @@ class Trainer:
         return [group["initial"] * share for group in self.optimizer.param_groups]
 
     def _rate(self) -> float:
-        return float(self.optimizer.param_groups[-1]["lr"])
+        groups = self.optimizer.param_groups
+        return float(next(group["lr"] for group in groups if group["initial"] == self.settings.rate))
 
     def _patience_is_out(self) -> bool:
         return bool(self.settings.patience) and self.epoch - self.best_epoch >= self.settings.patience
