@@ -63,7 +63,8 @@ class ParseRequest(BaseModel):
     require: Constraints = Field(
         [],
         description="What the trees of the one sentence must have: [i, j] or [i, j, label] for a constituent over "
-        'words i+1..j, ["arc", head, word], ["head", i, j, head], ["root", word].',
+        'words i+1..j, ["arc", head, word] or ["arc", head, word, relation], ["head", i, j, head], ["root", word], '
+        '["tag", word, tag].',
     )
     forbid: Constraints = Field([], description="What they must not have, written in the same way.")
     prefer: Preferences = Field(
