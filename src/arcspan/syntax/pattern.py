@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from arcspan.errors import ArcspanError
@@ -100,42 +100,30 @@ class Relations:
         return any(part.has_names for part in self.parts)
 
 
-@dataclass(frozen=True)
 class Pattern:
-    """A whole query: the node that is found, and further relations of named nodes."""
+    """A whole query, read from left to right; ArcspanError points at the place where it is not one.
 
-    node: Node
-    further: tuple[tuple[str, Relations], ...] = ()
-    literals: dict[str, set[str]] = field(default_factory=dict, compare=False)
-    layers: frozenset[str] = frozenset()
-    names: tuple[str, ...] = ()
-
-
-def read_pattern(text: str) -> Pattern:
-    """The nodes and relations of a pattern. ArcspanError points at the place where it is not one."""
-    return _Reader(text).read()
-
-
-class _Reader:
-    """A pattern from left to right."""
+    node      the node that is found
+    further   relations of named nodes
+    names     of nodes, each with whether it is a word
+    literals  values that are compared as they are, by attribute; "label" for those of constituents
+    layers    the trees that it asks for: "constituency", "dependency"
+    """
 
     def __init__(self, text: str) -> None:
         self.text, self.at, self.depth = text, 0, 0
-        self.names: dict[str, bool] = {}  # whether the node of that name is a word
-        self.literals: dict[str, set[str]] = {}  # values that are compared as they are, by what has them
-        self.layers: set[str] = set()  # the trees that it asks for
-
-    def read(self) -> Pattern:
-        node = self._related()
-        further = []
+        self.names: dict[str, bool] = {}
+        self.literals: dict[str, set[str]] = {}
+        self.layers: set[str] = set()
+        self.node = self._related()
+        self.further: list[tuple[str, Relations]] = []
         while self._take(":"):
             if not self._take("="):
                 self.refuse("a named node such as =n should be here")
             name = self._defined_name()
-            further.append((name, self._relations(self.names[name])))
+            self.further.append((name, self._relations(self.names[name])))
         if self._peek():
             self.refuse("a relation or the end should be here")
-        return Pattern(node, tuple(further), self.literals, frozenset(self.layers), tuple(self.names))
 
     def _related(self) -> Node:
         """A node and what it is related to."""
@@ -190,20 +178,19 @@ class _Reader:
         return self._peek() == "*" or _LABEL.match(self.text, self.at) is not None
 
     def _label(self, value: str, start: int) -> Expression:
-        ignore_case = value.startswith("i@")
+        any_case = value.startswith("i@")
         value = value.removeprefix("i@")
-        if value[0] == '"':
-            value = re.sub(r"\\(.)", r"\1", value[1:-1])
-        elif value[0] == "/":
-            return self._compile(value, start, "label", anywhere=True, ignore_case=ignore_case)
-        return self._compile(value, start, "label", literal=True, ignore_case=ignore_case)
+        if value[0] == "/":
+            return self._compile(value, start, anywhere=True, any_case=any_case)
+        return self._literal(
+            "label", re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] == '"' else value, any_case
+        )
 
     def _word(self) -> Node:
         self._expect("{", None)
         tests: list[tuple[str, Expression]] = []
         is_root = False
         while not self._take("}"):
-            start = self.at
             found = self._match(_ATTRIBUTE)
             if found is None:
                 self.refuse("an attribute such as tag:NN, or }, should be here")
@@ -215,9 +202,10 @@ class _Reader:
                     self.at = found.start(2)
                     self.refuse(f"words have no {name!r}; a pattern can ask for {', '.join(ATTRIBUTES)}, and "
                                 "for features by their names, such as Number")  # fmt: skip
-                value = "regex" if found["regex"] is not None else "plain"
-                place = max(start, found.start(value))
-                tests.append((name, self._compile(found[value].rstrip(), place, name)))
+                if found["regex"] is not None:
+                    tests.append((name, self._compile(found["regex"].rstrip(), found.start("regex"))))
+                else:
+                    tests.append((name, self._literal(name, found["plain"].rstrip())))
             self._take(";")
         return Node(words=tuple(tests), is_root=is_root, is_word=True)
 
@@ -271,30 +259,25 @@ class _Reader:
         if found is None:
             return None
         if found[0][0] == "/":
-            return self._compile(found[0], start, "relation")
+            return self._compile(found[0], start)
         names = frozenset(found[0].split("|"))
         self.literals.setdefault("relation", set()).update(names)
         return Expression(names)
 
     # ---- values
 
+    def _literal(self, of: str, value: str, any_case: bool = False) -> Expression:
+        if not any_case:
+            self.literals.setdefault(of, set()).add(value)
+        return Expression({value}, ignore_case=any_case)
+
     def _compile(
-        self,
-        value: str,
-        start: int,
-        of: str,
-        *,
-        literal: bool = False,
-        anywhere: bool = False,
-        ignore_case: bool = False,
+        self, value: str, start: int, *, anywhere: bool = False, any_case: bool = False
     ) -> Expression:
-        if literal or not re.fullmatch(r"/.*/i?", value, re.DOTALL) or len(value) < 2:
-            if not ignore_case:
-                self.literals.setdefault(of, set()).add(value)
-            return Expression({value}, ignore_case=ignore_case)
+        """A regular expression between slashes."""
         try:
             source = value.removesuffix("i")[1:-1]
-            return Expression(source, anywhere=anywhere, ignore_case=ignore_case or value[-1] == "i")
+            return Expression(source, anywhere=anywhere, ignore_case=any_case or value[-1] == "i")
         except ValueError as error:
             self.at = start
             self.refuse(f"{value} is not a regular expression that can be used: {error}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from arcspan.errors import ArcspanError
 from arcspan.syntax.nodes import Nodes, reach_of
-from arcspan.syntax.pattern import ATTRIBUTES, Node, Relation, Relations, label_set, needed, read_pattern
+from arcspan.syntax.pattern import ATTRIBUTES, Node, Pattern, Relation, Relations, label_set, needed
 from arcspan.syntax.sentence import Phrase, Range, Text
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
@@ -64,8 +64,8 @@ class Query:
 
     def __init__(self, pattern: str, *, heads: HeadRules | None = None) -> None:
         self.pattern, self._heads = pattern, heads
-        read = read_pattern(pattern)
-        self.literals, self.layers, self.names = read.literals, read.layers, read.names
+        read = Pattern(pattern)
+        self.literals, self.layers, self.names = read.literals, read.layers, tuple(read.names)
         self._needed = [(ATTRIBUTES.get(of, ""), values) for of, values in needed(read.node)]
         self._labels = label_set(read.node)
         self._ways = _node(read.node)

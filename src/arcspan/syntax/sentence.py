@@ -169,27 +169,22 @@ class Sentence(Text):
                 break
         return self.trim(i, j)
 
-    def headed(self, h: int, labels: Collection[str] | None = None) -> list[Range]:
-        """The constituents that a word heads, largest first; none that reaches beyond the words below it."""
-        low, high = self.left[h], self.right[h]
-        return [
-            (i, j)
-            for i, j, label in self.spans
-            if low <= i < h <= j <= high
-            and not i < self.heads[h] <= j
-            and (labels is None or label in labels)
-        ]
-
     def noun_phrase(self, h: int) -> Range:
         """The whole phrase of a noun: the largest noun phrase that it heads, or what hangs on it as its parts."""
-        whole = self.headed(h, NOUN_PHRASES)
+        low, high, head = self.left[h], self.right[h], self.heads[h]
+        whole = next(
+            (
+                (i, j)
+                for i, j, label in self.spans  # larger ones first
+                if label in NOUN_PHRASES and low <= i < h <= j <= high and not i < head <= j
+            ),
+            None,
+        )
         clauses = self.with_relation(h, "acl")  # of "what he said", the constituent is "what" alone
-        if whole and not (self.tags[h][:1] == "W" and any(m > whole[0][1] for m in clauses)):
-            return self.trim(*whole[0])
+        if whole and not (self.tags[h][:1] == "W" and any(m > whole[1] for m in clauses)):
+            return self.trim(*whole)
         parts = {m for m in self.children[h] if self.relations[m] in PARTS}
-        if self.heads[h] == 0 or self.with_relation(
-            h, "cop", "nsubj"
-        ):  # a predicate has the clause's modifiers too
+        if head == 0 or self.with_relation(h, "cop", "nsubj"):  # a predicate has the clause's modifiers too
             parts = {m for m in parts if self.relations[m] not in ("advmod", "obl", "conj", "cc", "dep")}
         after = {m for m in parts if self.relations[m] == "cc" and m < h}  # joins it to what comes before
         return self.grow(h, (parts - after) | {m for m in self.with_relation(h, "case") if m > h})
