@@ -1,4 +1,4 @@
-"""Scored sentences: complete match, compatibility, and words that must be the same."""
+"""SentenceScore sentences: complete match, compatibility, and words that must be the same."""
 
 from __future__ import annotations
 

@@ -157,9 +157,9 @@ def test_a_tree_cannot_be_changed():
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("", "no bracketed tree"),
-        ("   \n", "no bracketed tree"),
-        ("dog", "no bracketed tree"),
+        ("", "not a bracketed tree"),
+        ("   \n", "not a bracketed tree"),
+        ("dog", "not a bracketed tree"),
         ("(S (NN a) (NN b)", "1 bracket(s) not closed"),
         ("(S (NN a)", "1 bracket(s) not closed"),
         ("(S ((((", "5 bracket(s) not closed"),

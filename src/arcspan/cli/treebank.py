@@ -14,7 +14,7 @@ from arcspan.cli.progress import note, progress
 from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
-    from arcspan.treebanks.importers import Imported
+    from arcspan.treebanks.importers import ImportReport
     from arcspan.treebanks.statistics import Statistics
 
 Item = TypeVar("Item")
@@ -320,7 +320,7 @@ def spmrl(source: str, target: str, language: str | None, size: Any) -> None:
     _tell_imported(import_spmrl(source, target, language=language, size=size))
 
 
-def _tell_imported(imported: Imported) -> None:
+def _tell_imported(imported: ImportReport) -> None:
     for message in imported.left_out:
         note(f"left out: {message}")
     for split, count in imported.sentences.items():

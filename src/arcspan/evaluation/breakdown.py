@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from arcspan.evaluation.metrics import Tallies, Tally
 from arcspan.evaluation.report import Report, make_report
-from arcspan.evaluation.scoring import AnyPair, Scored, Scoring, score_all
+from arcspan.evaluation.scoring import AnyPair, Scoring, SentenceScore, score_all
 
 #: Upper ends of the bins; the last bin is open.
 LENGTHS = (10, 20, 30, 40, 50)
@@ -130,7 +130,7 @@ class _Sorter:
     relations: Counter[tuple[str, str]] = field(default_factory=Counter)
     relations_at_head: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def see(self, one: Scored) -> Scored:
+    def see(self, one: SentenceScore) -> SentenceScore:
         if one.alignment is not None and one.gold.constituency is not None:
             _, gold, predicted, pairs = one.alignment
             items = (gold, predicted, [gold[a] for a, _ in pairs], [predicted[b] for _, b in pairs])

@@ -1,6 +1,6 @@
 """The pictures of a breakdown, as one would put them in a paper. Needs matplotlib (the extra `plots`).
 
-Colours are those of Okabe and Ito, told apart by colour-blind readers; markers and line styles differ too, so
+Colours are those of Okabe and Ito, which colour-blind readers can distinguish; markers and line styles differ too, so
 that a print in grey stays readable. Behind each curve pale bars show how the gold items are spread over the
 bins.
 """

@@ -26,8 +26,8 @@ from arcspan.evaluation.scoring import (
     ANNOTATIONS,
     LAYERS,
     AnyPair,
-    Scored,
     Scoring,
+    SentenceScore,
     annotated,
     count,
     score_all,
@@ -151,7 +151,7 @@ def evaluate(
     return make_report(score_all(gold, predicted, scoring), scoring)
 
 
-def make_report(scored: Iterable[Scored], scoring: Scoring) -> Report:
+def make_report(scored: Iterable[SentenceScore], scoring: Scoring) -> Report:
     """The report on scored sentences."""
     rows: list[dict[str, int]] = []
     problems: list[str] = []
@@ -211,7 +211,7 @@ class _Coverage:
     gold: set[str] = field(default_factory=set)  # annotations that gold trees have
     predicted: set[str] = field(default_factory=set)
 
-    def see(self, one: Scored) -> None:
+    def see(self, one: SentenceScore) -> None:
         for name, gold, predicted in annotated(one):
             if any(gold):
                 self.gold.add(name)

@@ -44,7 +44,7 @@ def as_pair(pair: AnyPair) -> Pair:
     return Pair(pair.constituency, pair.dependencies)
 
 
-class Scored(NamedTuple):
+class SentenceScore(NamedTuple):
     """One sentence scored: its trees, the aligned brackets, and the arcs of the words that count."""
 
     gold: Pair
@@ -73,7 +73,7 @@ class Scoring:
         rule: Punctuation = "upos" if any(any(tree.upos) for tree in trees) else "ptb"
         return replace(self, punctuation=rule), chain(first, gold)
 
-    def score(self, gold: AnyPair, predicted: AnyPair, number: int) -> Scored:
+    def score(self, gold: AnyPair, predicted: AnyPair, number: int) -> SentenceScore:
         """Score one sentence; `number` is for messages."""
         gold, predicted = as_pair(gold), as_pair(predicted)
         alignment = arcs = None
@@ -86,7 +86,7 @@ class Scoring:
                 self.punctuation, _gold_words(gold), _gold_tags(gold), gold.dependencies.upos
             )
             arcs = score_attachment(gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes)
-        return Scored(gold, predicted, alignment, arcs, known)
+        return SentenceScore(gold, predicted, alignment, arcs, known)
 
     def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> Alignment:
         if gold.words != predicted.words:
@@ -149,7 +149,9 @@ def same_words(
             )
 
 
-def score_all(gold: Iterable[AnyPair], predicted: Iterable[AnyPair], scoring: Scoring) -> Iterator[Scored]:
+def score_all(
+    gold: Iterable[AnyPair], predicted: Iterable[AnyPair], scoring: Scoring
+) -> Iterator[SentenceScore]:
     """Score sentence by sentence; ArcspanError at the first place that does not fit.
 
     Of each layer, the predictions must have a tree for every gold tree or for none: no gold tree is left out of a
@@ -176,7 +178,7 @@ def score_all(gold: Iterable[AnyPair], predicted: Iterable[AnyPair], scoring: Sc
         yield one
 
 
-def count(one: Scored) -> dict[str, int]:
+def count(one: SentenceScore) -> dict[str, int]:
     """What is counted in a sentence, by the names that `metrics` uses."""
     arcs = one.arcs or []
     brackets = SentenceBrackets(-1, 0) if one.alignment is None else one.alignment.counts
@@ -218,7 +220,7 @@ def trees_fit(constituency: ConstituencyTree | None, dependencies: DependencyTre
 ANNOTATIONS = ("tags", "upos", "lemmas", "features")
 
 
-def annotated(one: Scored) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
+def annotated(one: SentenceScore) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]:
     """The annotations of all words: name, gold, predicted. Tags are those of the constituents, where there are any."""
     (gold_c, gold), (predicted_c, predicted) = one.gold, one.predicted
     if gold_c is not None and predicted_c is not None and len(gold_c) == len(predicted_c):
@@ -230,7 +232,7 @@ def annotated(one: Scored) -> Iterator[tuple[str, Sequence[str], Sequence[str]]]
             yield name, getattr(gold, name), getattr(predicted, name)
 
 
-def _annotation_counts(one: Scored) -> dict[str, int]:
+def _annotation_counts(one: SentenceScore) -> dict[str, int]:
     """Gold annotations and right ones; a word without features counts too, since it must not be given any."""
     counts = {prefix + name: 0 for name in ANNOTATIONS for prefix in ("", "right_")}
     for name, gold, predicted in annotated(one):

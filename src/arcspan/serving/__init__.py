@@ -14,7 +14,7 @@ __all__ = ["Settings", "bind", "create_app", "serve"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when named: the command line reads the settings for its help, without Starlette.
+    # ImportReport when named: the command line reads the settings for its help, without Starlette.
     if name == "create_app":
         from arcspan.serving.app import create_app
 

@@ -9,7 +9,7 @@ sides have one head word and one of the two attaches to the other. Let r be the 
 has dependents on its right, that place is before the yield of the last one; if not, r is at the right edge,
 and only the yield of its first left dependent can be split off. So right dependents come off from the
 outside in, then left dependents, and a child that attaches to a sibling other than the head travels with
-that sibling. This is one decision a node, linear in the sentence, also for flat constituents of hundreds of
+that sibling. This is one decision per node, linear in the sentence, also for flat constituents of hundreds of
 children.
 """
 

@@ -78,7 +78,7 @@ def _read_fast(text: str) -> Columns | None:
 
 
 def _read_any(text: str, *, allow_empty: bool) -> Columns:
-    """Read any bracketed tree token by token, or say why it is none."""
+    """Read any bracketed tree token by token, or say why it is not one."""
     events = _scan(text)
     untagged = any(isinstance(event, _Bracket) and event.words and event.children > 1 for event in events)
     words: list[str] = []
@@ -146,7 +146,7 @@ def _scan(text: str) -> list[_Bracket | str | None]:
             opened.append(bracket)
             events.append(bracket)
         elif not opened:
-            what = "a closing bracket without its opening one" if token == ")" else "no bracketed tree"
+            what = "a closing bracket without its opening one" if token == ")" else "not a bracketed tree"
             raise TreeError(f"{what}: {_excerpt(text)}")
         elif token == ")":
             opened.pop()
@@ -156,7 +156,7 @@ def _scan(text: str) -> list[_Bracket | str | None]:
             opened[-1].words += 1
             events.append(token)
     if opened or not events:
-        what = f"{len(opened)} bracket(s) not closed" if opened else "no bracketed tree"
+        what = f"{len(opened)} bracket(s) not closed" if opened else "not a bracketed tree"
         raise TreeError(f"{what}: {_excerpt(text)}")
     return events
 
@@ -192,6 +192,6 @@ def _pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledS
 
 
 def _may_stand_bare(n: int, spans: Sequence[LabelledSpan]) -> bool:
-    """Whether words without tags can be written as such, and still be told from tags when read back."""
+    """Whether words without tags can be written as such and are not taken for tags when read back."""
     alone = {i for i, j, _ in spans if j == i + 1}
     return bool(spans) and all(label for _, _, label in spans) and len(alone) < n

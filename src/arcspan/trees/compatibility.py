@@ -5,7 +5,7 @@ outside it, its head word, to which every outside word that attaches into the co
 projective tree the yields of words are spans, and this has a simple reading: the constituent (i, j) is its
 head word r together with the whole yields of some of r's nearest dependents on either side. So i is the
 left fencepost of r itself or of the yield of a left dependent of r, and j likewise on the right. That makes
-the test a few lookups a constituent.
+the test a few lookups per constituent.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ tags, traces or features) and TARGET/train|dev|test.conllu, the same sentences i
 """
 
 from arcspan.treebanks.importers.ctb import import_ctb
-from arcspan.treebanks.importers.penn import Imported
+from arcspan.treebanks.importers.penn import ImportReport
 from arcspan.treebanks.importers.ptb import import_ptb
 from arcspan.treebanks.importers.spmrl import import_spmrl
 
-__all__ = ["Imported", "import_ctb", "import_ptb", "import_spmrl"]
+__all__ = ["ImportReport", "import_ctb", "import_ptb", "import_spmrl"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import FileError
-from arcspan.treebanks.importers.penn import Imported, import_penn
+from arcspan.treebanks.importers.penn import ImportReport, import_penn
 from arcspan.treebanks.streams import read_lines
 
 _MARKUP = re.compile(r"</?[A-Za-z][^<>()]*>")
@@ -29,7 +29,7 @@ def import_ctb(
     *,
     rules: Any = "ctb",
     dependencies: str | os.PathLike[str] | None = None,
-) -> Imported:
+) -> ImportReport:
     """Write the Chinese Treebank's splits, with dependencies by `rules` or from the folder `dependencies`.
 
     `source` is any folder above the files chtb_NNN.fid (such as ctb5.1/data/bracketed). Copies that were

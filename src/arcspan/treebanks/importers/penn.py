@@ -25,7 +25,7 @@ SPLITS = ("train", "dev", "test")
 
 
 @dataclasses.dataclass
-class Imported:
+class ImportReport:
     """What an import wrote: sentences by split, and a message for each sentence that was left out."""
 
     sentences: dict[str, int] = dataclasses.field(default_factory=dict)
@@ -69,7 +69,7 @@ def import_penn(
     *,
     rules: Any,
     dependencies: str | os.PathLike[str] | None,
-) -> Imported:
+) -> ImportReport:
     """Write the splits of a treebank of constituents, with dependencies by `rules` or from a folder.
 
     `split_of` a file is "train", "dev", "test" or None; `lines_of` a file are the numbered lines of its trees.
@@ -77,7 +77,7 @@ def import_penn(
     splits = split_files(source, pattern, split_of)
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
-    report = Imported()
+    report = ImportReport()
     if isinstance(rules, str | os.PathLike):
         rules = load_rules(rules)
     for split, files in splits.items():
@@ -91,11 +91,11 @@ def import_penn(
 
 
 def _read_trees(
-    files: Iterable[Path], lines_of: Callable[[Path], Iterable[tuple[int, str]]], report: Imported
+    files: Iterable[Path], lines_of: Callable[[Path], Iterable[tuple[int, str]]], report: ImportReport
 ) -> Iterator[tuple[str, ConstituencyTree]]:
     """The trees of Penn-style files, without traces, each with its place.
 
-    A tree of traces only is left out, and told to `report`; anything that is not a tree is an error.
+    A tree of traces only is left out and reported; anything that is not a tree is an error.
     """
     for path in files:
         for unit, tree in parse_lines(lines_of(path), empties="strip"):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from arcspan.treebanks.importers.penn import Imported, import_penn
+from arcspan.treebanks.importers.penn import ImportReport, import_penn
 from arcspan.treebanks.streams import read_lines
 
 _FILE = re.compile(r"wsj_(\d\d)\d\d\.mrg", re.IGNORECASE)
@@ -20,7 +20,7 @@ def import_ptb(
     *,
     rules: Any = "ptb",
     dependencies: str | os.PathLike[str] | None = None,
-) -> Imported:
+) -> ImportReport:
     """Write the Penn Treebank's splits, with dependencies by `rules` or from the folder `dependencies`.
 
     `source` is any folder above the files wsj_SSNN.mrg (such as treebank_3/parsed/mrg/wsj); sections 02-21

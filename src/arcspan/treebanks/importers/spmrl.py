@@ -15,7 +15,7 @@ from typing import Literal
 
 from arcspan.errors import FileError
 from arcspan.treebanks.conll import Heads
-from arcspan.treebanks.importers.penn import SPLITS, Imported, clean
+from arcspan.treebanks.importers.penn import SPLITS, ImportReport, clean
 from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
 
 _FILE = re.compile(r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE)
@@ -30,7 +30,7 @@ def import_spmrl(
     *,
     language: str | None = None,
     size: Literal["full", "5k"] = "full",
-) -> Imported:
+) -> ImportReport:
     """Write one language's splits from the gold files below `source` (such as FRENCH_SPMRL/gold).
 
     `language` chooses where several are there; `size` "5k" takes train5k instead of train, which is also
@@ -39,7 +39,7 @@ def import_spmrl(
     files = find_files(source, language=language, size=size)
     folder = Path(target)
     folder.mkdir(parents=True, exist_ok=True)
-    imported = Imported()
+    imported = ImportReport()
     for split in SPLITS:
         brackets, conll = files[split]
         report = ReadingReport()
