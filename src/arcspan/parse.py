@@ -6,10 +6,10 @@ A `Parse` keeps the numbers that the model gave and makes trees and texts of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 from arcspan.errors import ArcspanError
+from arcspan.lazy import lazy
 from arcspan.prediction.confidence import Confidence
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import (
@@ -191,7 +191,7 @@ class Parse:
 
     # ---- what was said
 
-    @cached_property
+    @lazy
     def _said(self) -> Content:
         given: Content | tuple[Prediction, Inventories] = self.__dict__["_given"]
         return given if isinstance(given, Content) else content(self.words, *given)
@@ -226,7 +226,7 @@ class Parse:
         """The relation of every word to its head."""
         return self.dependencies.relations
 
-    @cached_property
+    @lazy
     def constituency(self) -> ConstituencyTree:
         """The constituency tree, with the wrapper TOP around it. ArcspanError where there is none."""
         found = constituency_of(self.words, self._said)
@@ -237,7 +237,7 @@ class Parse:
             found = ConstituencyTree._trusted(words, self.tags, spans)
         return found
 
-    @cached_property
+    @lazy
     def dependencies(self) -> DependencyTree:
         """The dependency tree. ArcspanError where there is none."""
         found = dependencies_of(self.words, self._said)
@@ -267,7 +267,7 @@ class Parse:
             self.dependencies if "dependency" in self.layers else None,
         )
 
-    @cached_property
+    @lazy
     def lexical(self) -> LexicalTree | None:
         """The lexicalized tree that holds both; None where there are not two trees that fit each other."""
         tree = LexicalTree.fit(self.constituency, self.dependencies) if len(self.layers) == 2 else None
@@ -288,7 +288,7 @@ class Parse:
 
     # ---- clauses, phrases, queries
 
-    @cached_property
+    @lazy
     def syntax(self) -> Syntax:
         """Clauses, coordinations and phrases; the properties below are its own."""
         from arcspan.syntax import Syntax
@@ -382,14 +382,14 @@ class Parse:
             if label is None or spans[place][2] == label
         ]
 
-    @cached_property
+    @lazy
     def _children(self) -> list[list[int]]:
         found: list[list[int]] = [[] for _ in range(len(self.words) + 1)]
         for m, h in enumerate(self.heads, 1):
             found[h].append(m)
         return found
 
-    @cached_property
+    @lazy
     def _above(self) -> list[int]:
         """Of every span: the place of the smallest one around it."""
         found: list[int] = []

@@ -20,10 +20,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 
 from arcspan.errors import ArcspanError
+from arcspan.lazy import lazy
 from arcspan.parser import Parse, Parser, Query, Sentence
 from arcspan.serving.metrics import Metrics
 from arcspan.serving.refusals import Refusal
@@ -46,7 +47,7 @@ class Task:
     query: Query = Query()
     pictures: int = 0
 
-    @cached_property
+    @lazy
     def cost(self) -> float:
         """About how long it takes, in common words of short sentences."""
         words, query = self.sentence.words, self.query

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
+from arcspan.lazy import lazy
 from arcspan.syntax.clauses import KINDS, Clause, Clauses, VerbGroup
 from arcspan.syntax.coordination import Coordination, coordinations
 from arcspan.syntax.phrases import Kind, noun_phrases
@@ -40,12 +40,12 @@ class Syntax(Sentence):
     Phrase('Old men and women')
     """
 
-    @cached_property
+    @lazy
     def coordinations(self) -> list[Coordination]:
         """What is joined by "and" and the like, from left to right."""
         return coordinations(self)
 
-    @cached_property
+    @lazy
     def _clauses(self) -> Clauses:
         return Clauses(self, self.coordinations)
 

@@ -7,9 +7,9 @@ related to constituents as well as to words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 
 from arcspan.errors import ArcspanError
+from arcspan.lazy import lazy
 from arcspan.syntax.pattern import Relation
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
@@ -78,12 +78,12 @@ class Nodes:
                 opened.append((k, j))
                 k += 1
 
-    @cached_property
+    @lazy
     def right(self) -> list[int]:
         """The right fencepost of every node."""
         return [self.words[end - 1] for end in self.ends]
 
-    @cached_property
+    @lazy
     def below(self) -> list[list[int]]:
         """The dependents of every word; of 0, the root."""
         found: list[list[int]] = [[] for _ in range(len(self.heads) + 1)]

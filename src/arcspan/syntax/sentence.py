@@ -7,10 +7,10 @@ constituent is headed by a word here when the word is in it and the word's head 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from arcspan.errors import ArcspanError
+from arcspan.lazy import lazy
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.dependency import extents
 
@@ -66,7 +66,7 @@ class Text:
         self.tokens = tokens or [Word(m, word) for m, word in enumerate(words, 1)]
         self.text, self.offsets, self._confidence = text, offsets, confidence
 
-    @cached_property
+    @lazy
     def confidence(self) -> Any:
         """The probabilities of arcs and of their relations (`Confidence`); None where there are none."""
         return self._confidence()

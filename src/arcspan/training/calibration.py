@@ -1,6 +1,7 @@
 """Temperatures that turn a bundle's scores into probabilities, fitted on held-out sentences.
 
-Each temperature is the one under which what happened is most likely: labels and relations by their
+So are the weights of labels and relations in the search for the best labelled trees, by LAS + F1. Each temperature
+is the one under which what happened is most likely: labels and relations by their
 cross-entropy where the span or arc is right; the one of the trees by whether the spans and arcs that the parser
 predicts are in the gold trees. Temperatures do not change which parse is best, so sentences are parsed
 once, and the likelihood is measured on a grid of temperatures and interpolated between its best points.
@@ -16,16 +17,18 @@ from pathlib import Path
 import numpy as np
 
 from arcspan.errors import ArcspanError
+from arcspan.evaluation import evaluate
 from arcspan.evaluation.calibration import log_loss
 from arcspan.prediction.confidence import Calibration, log_softmax
 from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.prediction import Prediction, to_pair
 from arcspan.prediction.predictor import Predictor
 from arcspan.prediction.query import Query
 from arcspan.runtime.bundle import update_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.treebanks import Pair
 
+WEIGHTS = (1.0, 0.75, 0.5, 0.25)
 GRID = tuple(2.0 ** (k / 2) for k in range(-6, 8))  # 1/8 to 11.3
 
 
@@ -211,10 +214,34 @@ def calibrate(
     observed = [one for one in (observe(predictor, pair) for pair in sample(pairs, limit)) if one is not None]
     if not observed:
         raise ArcspanError("no sentence to calibrate on")
-    found = rounded(fit(observed))
+    predictor.calibration = rounded(fit(observed))
+    found = fit_weights(predictor, sample(pairs, limit))
     if write:
         update_bundle(Path(bundle), {"calibration": {**found.to_json(), "sentences": len(observed)}})
     return found
+
+
+def fit_weights(predictor: Predictor, pairs: Sequence[Pair]) -> Calibration:
+    """The predictor's temperatures with the weights of labels and relations that are best by LAS + F1.
+
+    First both alike, then that of relations beside the label weight found.
+    """
+    temperatures = predictor.calibration
+    if not predictor.labelled or not predictor.joint:
+        return temperatures
+    words = [pair.words for pair in pairs]
+    tags = [Query(tags=pair.constituency.tags) for pair in pairs]
+
+    def score(weights: Calibration) -> float:
+        predictor.calibration = weights
+        found = predictor.predict(words, tags)
+        made = [Pair(*to_pair(*one, predictor.inventories)) for one in zip(words, found, strict=True)]  # type: ignore[arg-type]
+        figures = evaluate(pairs, made).figures()
+        return figures["las"] + figures["f1"]
+
+    alike = [replace(temperatures, label_weight=weight, relation_weight=weight) for weight in WEIGHTS]
+    best = max(alike, key=score)
+    return max((replace(best, relation_weight=weight) for weight in WEIGHTS), key=score)
 
 
 def rounded(calibration: Calibration) -> Calibration:
