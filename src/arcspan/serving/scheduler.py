@@ -34,7 +34,7 @@ log = logging.getLogger("arcspan.serving")
 
 LONG_TEXT = 10_000  # characters
 MOST_SEARCHES = 64  # for constraints that contradict each other
-SHARE = 0.4  # of a turn, for one request
+SHARE = 0.25  # of a turn, for one request
 GATHER_SECONDS = 0.004
 LONG = 250.0  # sentences that cost this or more have a queue, and threads, of their own
 
