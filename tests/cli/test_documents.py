@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -152,6 +151,7 @@ def test_a_file_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
 
 
 def test_thousands_of_small_files_are_not_open_at_once(parse: Parse, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="Windows has other limits")
     corpus, out = tmp_path / "corpus", tmp_path / "out"
     corpus.mkdir()
     for number in range(300):

@@ -343,6 +343,7 @@ def test_an_unfinished_output_that_leads_elsewhere_is_refused(
     assert not (tmp_path / "elsewhere").exists() or not os.listdir(tmp_path / "elsewhere")
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
 def test_a_device_without_end_is_refused(parse: Parse, tmp_path: Path) -> None:
     for kind in ("text", "lines", "conllu"):
         code, _, error = parse("/dev/zero", "--input", kind, "-o", tmp_path / "out.ptb")

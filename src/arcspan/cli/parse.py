@@ -93,9 +93,11 @@ def _preferences(
 
 
 def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    if not value:
+        return ()
     from arcspan.segmenting.cleaning import RULES
 
-    kinds = tuple(value.split(",")) if value else ()
+    kinds = tuple(value.split(","))
     for kind in kinds:
         if kind not in RULES:
             raise click.BadParameter(f"{kind!r} is not one of {', '.join(RULES)}")
