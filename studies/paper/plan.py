@@ -188,13 +188,19 @@ class Plan:
         )
 
 
-def is_same(stored: dict[str, Any] | None, now: dict[str, Any]) -> bool:
+def is_same(stored: Any, now: Any) -> bool:
     """Whether a result was made with the present settings; settings that were not there then do not count.
 
     >>> is_same({"seed": 1, "gone": 2}, {"seed": 1, "new": 3}), is_same({"seed": 1}, {"seed": 2})
     (True, False)
+    >>> is_same({"train": [{"every": 1}]}, {"train": [{"every": 1, "new": 0}]}), is_same(None, {})
+    (True, False)
     """
-    return stored is not None and all(now[name] == value for name, value in stored.items() if name in now)
+    if isinstance(stored, dict) and isinstance(now, dict):
+        return all(is_same(value, now[name]) for name, value in stored.items() if name in now)
+    if isinstance(stored, list) and isinstance(now, list):
+        return len(stored) == len(now) and all(map(is_same, stored, now))
+    return bool(stored == now)
 
 
 def resolved(recipe: str, overrides: list[str]) -> dict[str, Any]:
