@@ -25,7 +25,7 @@ from arcspan.prediction.scores import Places, Scores, on_host
 if TYPE_CHECKING:
     from arcspan.prediction.predictor import Predictor
 
-LOSS = 2.0  # of score by the guidelines, in a sentence of so many words, that is worth a second thought
+LOSS = 3.0  # of score by the guidelines, in a sentence of so many words, that is worth a second thought
 SHORT = 40
 ROUNDS = 100  # searches of a sentence; a dozen was never needed
 
@@ -145,8 +145,11 @@ class BatchScores:
             active = lowered.add(*labeller.places(last, active))
             if not len(active):
                 break
-            last = search(_rows(lowered.scores, active), self.lengths[active])
             self.rounds[active] += 1
+            if len(active) == len(self.lengths):
+                found = last = search(lowered.scores, self.lengths)
+                continue
+            last = search(_rows(lowered.scores, active), self.lengths[active])
             _put(found, active, last)
         return found
 
