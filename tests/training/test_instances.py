@@ -24,7 +24,7 @@ from arcspan.training.instances import (
     style_number,
     take_inventories,
 )
-from arcspan.treebanks import Pair
+from arcspan.treebanks import Pair, write_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from tests.toy import toy_pairs, write_toy
 
@@ -192,3 +192,17 @@ def test_gold_heads_with_several_roots_are_scored_and_not_learnt_from(tmp_path: 
     assert evaluate([gold], [Pair(gold.constituency, guess)], punctuation="none").uas == 50
     with pytest.raises(FileError, match="2 roots"):
         read_training(DataSettings(train=[source]))
+
+
+def test_one_file_with_both_trees_is_learnt_as_the_pair_of_files_is(tmp_path: Path) -> None:
+    pairs = toy_pairs(5)
+    both, *files = (tmp_path / name for name in ("both.conllu", "a.ptb", "a.conllu"))
+    write_pairs(pairs, both)
+    write_pairs(pairs, *files)
+    brackets, conll = map(str, files)
+    one, _ = read_training(DataSettings(train=[Source(conll=str(both))]))
+    two, _ = read_training(DataSettings(train=[Source(brackets=brackets, conll=conll)]))
+    assert [(a.words, a.labels, a.relations, a.joint) for a in one] == [
+        (b.words, b.labels, b.relations, b.joint) for b in two
+    ]
+    assert all(sentence.joint for sentence in one)

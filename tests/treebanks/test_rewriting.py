@@ -7,6 +7,7 @@ import pytest
 
 from arcspan.errors import FileError
 from arcspan.treebanks import Pair, read_pairs, read_rules, rewrite
+from arcspan.treebanks.rewriting import rewrite_files
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 RULES = Path(__file__).resolve().parents[2] / "studies" / "english" / "rules"
@@ -167,3 +168,16 @@ def test_after_gums_rules_hardly_a_wh_word_under_sbar_is_a_noun_phrase(treebanks
             if parent == "SBAR" and j == i + 1 and tree.tags[i] in ("WDT", "WP"):
                 found[label] += 1
     assert found["WHNP"] > 100 and found["NP"] == 0
+
+
+def test_both_trees_of_one_file_are_rewritten_in_place(tmp_path: Path) -> None:
+    source, target, path = tmp_path / "a.conllu", tmp_path / "b.conllu", tmp_path / "rules.toml"
+    rows = "1\ta\t_\t_\tDT\t_\t2\tdet\t_\t_\n2\tdog\t_\t_\tNN\t_\t0\troot\t_\tX=1\n\n"
+    source.write_text(f"# sent_id = 1\n# constituency = (NP (NML (DT a) (NN dog)))\n{rows}")
+    path.write_text(
+        '[[constituents]]\nlabel = "NML"\nremove = true\n[[relations]]\nrelation = "det"\nto = "x"\n'
+    )
+    changes = rewrite_files(read_rules(path), None, source, None, target)
+    assert changes == {"NML -> (removed)": 1, "det -> x": 1}
+    expected = f"# sent_id = 1\n# constituency = (NP (DT a) (NN dog))\n{rows}".replace("\tdet\t", "\tx\t")
+    assert target.read_text() == expected
