@@ -236,7 +236,8 @@ def _make_folder(folder: Path, config: Config, data: Data) -> None:
     texts = {"config.json": dump(config.to_json()), "data.json": dump(data.digests)}
     if data.start:
         texts[BASE_FILE] = dump(data.start.kept)
-        if data.start.segmenter and data.config.language == data.start.kept.get("language", ""):
+        fits = data.config.language == data.start.kept.get("language", "") and not config.segmenter.train
+        if data.start.segmenter and fits:
             (folder / SEGMENTER).mkdir(exist_ok=True)
             for name in (SETTINGS, GRAPH):
                 shutil.copy2(data.start.segmenter / name, folder / SEGMENTER / name)
