@@ -10,8 +10,9 @@ from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib import resources
+from typing import Any
 
-from arcspan.rendering.elements import STYLE, Colours, Drawing, Look
+from arcspan.rendering.elements import STYLE, Drawing, Look
 from arcspan.rendering.layout import Confidence, Layer, Layout, Picture, arrange, layouts, visible
 from arcspan.rendering.svg import DRAWINGS
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -33,14 +34,13 @@ def to_html(
     confidence: Sequence[Confidence | None] | None = None,
     layout: Layout = "auto",
     layers: Layer | None = None,
-    heads: bool = True,
-    colours: Colours = "auto",
+    **look: Any,
 ) -> str:
     """A stand-alone HTML page with a picture of each pair of trees, in their order.
 
     `texts` are the headings (otherwise the words), `notes` are written beside them, such as the rank and the
-    probability of a tree; `confidence` and the other options are those of `to_svg`. The layout "auto" puts a wide,
-    a tall and an indented picture of each pair on the page, which shows the widest that fits.
+    probability of a tree; `confidence`, `layers` and `look` (heads, colours) are those of `to_svg`. The layout "auto"
+    puts a wide, a tall and an indented picture of each pair on the page, which shows the widest that fits.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> page = to_html([(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))], texts=["Logic plays"])
@@ -48,8 +48,9 @@ def to_html(
     (1, False)
     """
     # The page has the style of all its pictures.
-    look = Look(heads=heads, colours="light" if colours == "auto" else colours)
-    styles = STYLE if colours == "auto" else ""
+    asked = Look(**look)
+    styles = STYLE if asked.colours == "auto" else ""
+    drawn = replace(asked, colours="light") if styles else asked
     figures = []
     for position, (c_tree, d_tree) in enumerate(pairs):
         text = texts[position] if texts is not None else None
@@ -63,7 +64,7 @@ def to_html(
         figures.append(
             f'<figure id="{name}"><figcaption dir="auto"><small>{position + 1}</small>'
             f"{escape(text)}<small class='note'>{escape(note)}</small></figcaption>"
-            f"{_pictures(name, arrange(c_tree, d_tree, layers), replace(look, confidence=sure), layout)}"
+            f"{_pictures(name, arrange(c_tree, d_tree, layers), replace(drawn, confidence=sure), layout)}"
             '<p class="about" aria-live="polite"></p></figure>'
         )
     policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
