@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 FILES_HELP = """
     Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both: then each bracket file comes with its CoNLL
-    file. They may be compressed (.gz, .xz). Predictions may come from any parser.
+    file; a CoNLL-U file with comments "# constituency = (TOP ...)" has both trees. They
+    may be compressed (.gz, .xz). Predictions may come from any parser.
 """
 
 
