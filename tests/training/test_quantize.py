@@ -216,7 +216,11 @@ def test_a_run_is_exported_and_its_weights_can_be_read_again(tmp_path: Path) -> 
         if name.endswith(".weight") and weight.dim() == 2:
             assert float((found[name] - weight).norm() / weight.norm()) < 0.2, name
     words = [pair.words for pair in toy_pairs(12)]
-    found_scores = [one.score for one in load_predictor(bundle, Budget(threads=1))[0].predict(words)]
+    in_eight_bits = load_predictor(bundle, Budget(threads=1))[0]
     in_torch = Predictor(list(run.models.values()), run.inputs, run.inventories, Budget(threads=1))
+    in_eight_bits.labelled = in_torch.labelled = (
+        False  # labels that were hardly learnt would add their own noise
+    )
+    found_scores = [one.score for one in in_eight_bits.predict(words)]
     wanted = [one.score for one in in_torch.predict(words)]
     assert found_scores == pytest.approx(wanted, rel=0.2, abs=1)  # sums of few, small numbers

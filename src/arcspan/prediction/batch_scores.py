@@ -118,7 +118,10 @@ class BatchScores:
         found = []
         for scores, labeller in self.parts:
             decoded = self._search(scores, labeller)
-            found.append(labeller.predictions(decoded, everyone, self.predictor.guidelines))
+            labelled = self.predictor.searches_labels
+            found.append(
+                labeller.predictions(decoded, everyone, self.predictor.guidelines, labelled=labelled)
+            )
             lost = decoded.scores - [one.score for one in found[-1]]
             self.doubtful.update(np.flatnonzero((lost > LOSS) & (self.lengths <= SHORT)).tolist())
         best = [merge(own) for own in zip(*found, strict=True)]
@@ -135,7 +138,7 @@ class BatchScores:
         are preferred may be worth more than nothing: they are looked up before the first search.
         """
         search = self.predictor.search
-        if not self.predictor.labelled:
+        if not self.predictor.searches_labels:
             return search(self.with_preferences(scores), self.lengths)
         lowered = LoweredScores(_copied(scores), labeller, self.lengths)
         lowered.add(*labeller.named_places())

@@ -157,9 +157,17 @@ class Labeller:
         return nodes, arcs
 
     def predictions(
-        self, decoded: Decoded, sentences: np.ndarray, guidelines: Guidelines | None
+        self,
+        decoded: Decoded,
+        sentences: np.ndarray,
+        guidelines: Guidelines | None,
+        *,
+        labelled: bool = False,
     ) -> list[Prediction]:
-        """Structures with their labels; `sentences` says which sentence of the batch each is of."""
+        """Structures with their labels; `sentences` says which sentence of the batch each is of.
+
+        `labelled`: scores are those with the best names, and fall where the guidelines do not allow these.
+        """
         lengths = self.lengths[sentences]
         b, m = word_places(lengths)
         of = sentences[b]
@@ -177,7 +185,7 @@ class Labeller:
         if heads is not None:
             scores = self.relations(*arcs)
             relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
-            if guidelines:
+            if guidelines and labelled:
                 values -= np.bincount(b, self._penalties(scores, relations), minlength=len(lengths))
         return [
             Prediction(

@@ -308,6 +308,11 @@ class Predictor:
             return self.decoder(scores, lengths)
         return search_scores(scores, lengths, apart=self.apart)
 
+    @property
+    def searches_labels(self) -> bool:
+        """Whether the search is for labelled trees; a decoder of one's own is asked once, for trees."""
+        return self.labelled and self.decoder is None
+
     def _pool(self) -> ThreadPoolExecutor:
         with self._lock:
             if self._workers is None:

@@ -139,7 +139,8 @@ class SentenceScores:
             [tree.spans for tree in trees],
             np.asarray([tree.score for tree in trees]),
         )
-        return part.labeller.predictions(decoded, np.full(len(trees), self.b), self.predictor.guidelines)
+        of, guidelines = np.full(len(trees), self.b), self.predictor.guidelines
+        return part.labeller.predictions(decoded, of, guidelines, labelled=self.predictor.labelled)
 
     def _labeller(self, output: str) -> Labeller:
         for part in self.batch.parts:
