@@ -159,7 +159,9 @@ def call(
     heads = None if columns == 2 else np.zeros((count, size), _INT64)
     if columns:
         rows, spans = _span_rows(sizes.tolist(), columns)
-    if count == 1 and (threads is None or threads == 1):
+    if count == 1:
+        if threads is not None:
+            check_count(threads, "threads")
         threads = 1
     else:
         status = np.empty(count, _INT64)
