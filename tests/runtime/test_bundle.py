@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import onnx
@@ -114,3 +116,24 @@ def test_a_configuration_without_an_end_is_refused(toy_bundle: Path, tmp_path: P
     (folder / name).symlink_to("/dev/zero")
     with pytest.raises(BundleError, match=rf"{name}: missing"):
         read_bundle(folder)
+
+
+def test_a_model_of_the_hub_is_named_with_its_revision(tmp_path: Path) -> None:
+    """With the hub's own library, offline: what it has fetched before is found, anything else is one error."""
+    pytest.importorskip("huggingface_hub")
+    folder = tmp_path / "models--org--toy"
+    (folder / "refs").mkdir(parents=True)
+    (folder / "refs" / "v1").write_text("a" * 40)
+    (folder / "snapshots" / ("a" * 40)).mkdir(parents=True)
+    (folder / "snapshots" / ("a" * 40) / "config.json").write_text("{}")
+    code = (
+        "from arcspan.runtime.bundle import find_bundle\n"
+        "from arcspan.errors import BundleError\n"
+        "print(find_bundle('org/toy@v1').name)\n"
+        "try:\n    find_bundle('org/toy@v2')\nexcept BundleError as error:\n    print(error)\n"
+    )
+    environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    found, error = done.stdout.splitlines()
+    assert found == "a" * 40
+    assert error.startswith("org/toy@v2: cannot be fetched from the hub: ")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -26,12 +27,18 @@ MOST_JSON = 1 << 28  # bytes of a configuration
 FORMAT = 2  # 1 had the lemmas of lemmas.json in config.json; both are read
 MODELS = Path(__file__).parents[1] / "models"  # inside the package
 SEGMENTER = ("segmenter.json", "segmenter.onnx")  # which a bundle may have
+_HUB = re.compile(r"[\w.-]+/[\w.-]+@[\w.-]+")  # org/name@revision
 ENTRY_POINTS = "arcspan.models"  # of packages that bring a model: `de = "my_package.de"` has a bundle's files
 
 
 def find_bundle(name: str | os.PathLike[str]) -> Path:
-    """The folder of a bundle: its path, or the name of a model inside arcspan or of one that was installed."""
+    """The folder of a bundle: its path, or the name of a model inside arcspan or of one that was installed.
+
+    org/name@revision is a model of the Hugging Face hub, which is fetched once: the one name that uses the network.
+    """
     path = Path(name)
+    if isinstance(name, str) and _HUB.fullmatch(name) and not path.exists():
+        return _fetch(*name.split("@"))
     if path.is_dir() or not isinstance(name, str) or path.name != name:
         return path
     if (MODELS / name).is_dir():
@@ -51,6 +58,20 @@ def find_bundle(name: str | os.PathLike[str]) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise BundleError(f"{name}: the installed model names a package {installed[name]} that is not there")
     return Path(next(iter(spec.submodule_search_locations)))
+
+
+def _fetch(repository: str, revision: str) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise BundleError(
+            f"{repository}@{revision}: a model of the hub needs pip install huggingface_hub"
+        ) from None
+    try:
+        return Path(snapshot_download(repository, revision=revision))
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise BundleError(f"{repository}@{revision}: cannot be fetched from the hub: {reason}") from None
 
 
 def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[str, str]) -> None:
