@@ -118,17 +118,14 @@ def check_headed(headed: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
     return found
 
 
-def first_rows(headed: NDArray[Any], size: int) -> NDArray[np.int64]:
-    """Where the rows h of the spans that begin at i stand in a sentence: that of (i, j) is number first[i] + j."""
-    i = np.arange(size)
-    return i * size if headed.ndim == 4 else i * (size - 1) - i * (i + 1) // 2 - 1
-
-
 def pack_headed(headed: NDArray[Any], n: int, kind: Any) -> NDArray[Any]:
     """The second-order scores of one sentence, a cube or packed in any size, packed in its own: [pairs, n+1]."""
     if headed.ndim == 2 and headed.shape[1] == n + 1:
         return headed.astype(kind, copy=False)
-    first = first_rows(headed[None], headed.shape[-1])
+    size, i = headed.shape[-1], np.arange(headed.shape[-1])
+    first = (
+        i * size if headed.ndim == 3 else i * (size - 1) - i * (i + 1) // 2 - 1
+    )  # the row of (i, j): first[i] + j
     rows = headed.reshape(-1, headed.shape[-1])
     packed = np.empty((n * (n + 1) // 2, n + 1), kind)
     begin = 0
