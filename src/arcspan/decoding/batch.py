@@ -122,10 +122,9 @@ def pack_headed(headed: NDArray[Any], n: int, kind: Any) -> NDArray[Any]:
     """The second-order scores of one sentence, a cube or packed in any size, packed in its own: [pairs, n+1]."""
     if headed.ndim == 2 and headed.shape[1] == n + 1:
         return headed.astype(kind, copy=False)
-    size, i = headed.shape[-1], np.arange(headed.shape[-1])
-    first = (
-        i * size if headed.ndim == 3 else i * (size - 1) - i * (i + 1) // 2 - 1
-    )  # the row of (i, j): first[i] + j
+    size, start = headed.shape[-1], np.arange(headed.shape[-1])
+    # The row of (i, j) is number first[i] + j.
+    first = start * size if headed.ndim == 3 else start * (size - 1) - start * (start + 1) // 2 - 1
     rows = headed.reshape(-1, headed.shape[-1])
     packed = np.empty((n * (n + 1) // 2, n + 1), kind)
     begin = 0
