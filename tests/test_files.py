@@ -52,7 +52,7 @@ def test_links_that_form_a_loop_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions are another matter there")
 def test_files_written_by_several_threads_keep_to_the_umask(tmp_path: Path) -> None:
-    """Issue 15, 12: the umask was read by setting it to 0, and files of other threads were open to everybody."""
+    """The umask was read by setting it to 0, and files of other threads were open to everybody."""
     before = os.umask(0o077)
     try:
         folders = [tmp_path / str(number) for number in range(4)]
@@ -76,7 +76,7 @@ def test_files_written_by_several_threads_keep_to_the_umask(tmp_path: Path) -> N
 
 
 def test_writing_needs_nothing_that_windows_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Issue 15, 12: os.fchmod is missing there."""
+    """There is no os.fchmod there."""
     monkeypatch.delattr(os, "fchmod", raising=False)
     monkeypatch.delattr(os, "umask")
     with atomic_write(tmp_path / "a.txt") as file:

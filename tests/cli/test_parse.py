@@ -266,7 +266,7 @@ def test_a_run_continues_only_with_the_same_input(interrupted: Parse, lines: Pat
 def test_a_run_does_not_continue_with_a_shorter_input(
     interrupted: Parse, lines: Path, tmp_path: Path
 ) -> None:
-    """Issue 15, 4: the sentences that were covered were written, though they were no longer in the input."""
+    """The sentences that were covered were written, though they were no longer in the input."""
     lines.write_text("".join(lines.read_text().splitlines(keepends=True)[:2]))
     code, _, error = interrupted()
     assert code == 2 and "made from a longer input (3 sentences, now 2)" in error
@@ -285,7 +285,7 @@ def test_a_run_does_not_continue_with_an_output_that_somebody_changed(
 def test_an_output_is_complete_only_for_the_input_and_settings_that_made_it(
     parse: Parse, lines: Path, tmp_path: Path
 ) -> None:
-    """Issue 15, 4: an output that another input had made was called complete."""
+    """An output that another input had made was called complete."""
     out, other = tmp_path / "out.ptb", tmp_path / "other.txt"
     other.write_text("Kurt plays .\n")
     call = ("--words", "-o", out, "--resume")
@@ -381,7 +381,7 @@ def test_a_file_on_standard_input_is_not_destroyed(toy_bundle: Path, tmp_path: P
 
 
 def test_a_second_run_to_the_same_output_is_refused(parse: Parse, lines: Path, tmp_path: Path) -> None:
-    """Issue 15, 5: two runs shared OUT.part, and the wrong one won."""
+    """Two runs shared OUT.part, and the wrong one won."""
     from arcspan.cli.resuming import ResumableOutput
 
     out = tmp_path / "out.ptb"
@@ -634,7 +634,7 @@ PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes"
 @PIPES
 @pytest.mark.parametrize("options", [(), ("--words",)])
 def test_a_pipe_is_read_as_a_file_is(parse: Parse, tmp_path: Path, options: tuple[str, ...]) -> None:
-    """Issue 15, 3: what a first look had read was lost, or opening the pipe again hung."""
+    """What a first look had read was lost, or opening the pipe again hung."""
     pipe, file = tmp_path / "pipe", tmp_path / "file"
     file.write_text(TEXT)
     os.mkfifo(pipe)
@@ -648,7 +648,7 @@ def test_a_pipe_is_read_as_a_file_is(parse: Parse, tmp_path: Path, options: tupl
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="needs /dev/stdin")
 def test_standard_input_has_a_name_too(toy_bundle: Path) -> None:
-    """Issue 15, 3."""
+    """A first look at it loses nothing."""
     command = [
         sys.executable,
         "-m",
@@ -665,7 +665,7 @@ def test_standard_input_has_a_name_too(toy_bundle: Path) -> None:
 
 
 def test_a_closed_standard_output_is_said_so(toy_bundle: Path, tmp_path: Path) -> None:
-    """Issue 15, 11: `>&-` ended in an AttributeError."""
+    """`>&-` ended in an AttributeError."""
     command = f"{sys.executable} -m arcspan parse -m {toy_bundle} 'Ada sees Kurt.' -f brackets"
     done = subprocess.run(["bash", "-c", f"{command} >&-"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "error: standard output is closed\n")
@@ -674,7 +674,7 @@ def test_a_closed_standard_output_is_said_so(toy_bundle: Path, tmp_path: Path) -
 
 
 def test_a_closed_standard_input_is_said_so(toy_bundle: Path) -> None:
-    """Issue 15, 11: `<&-` ended in an AttributeError."""
+    """`<&-` ended in an AttributeError."""
     command = f"{sys.executable} -m arcspan parse - -m {toy_bundle} <&-"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "error: <stdin>: standard input is closed\n")
@@ -704,7 +704,7 @@ main()
 
 
 def test_an_interrupt_does_not_wait_for_a_batch(toy_bundle: Path, lines: Path, tmp_path: Path) -> None:
-    """Issue 15, 11: Ctrl-C waited until the batch was done."""
+    """Ctrl-C waited until the batch was done."""
     out = tmp_path / "out.ptb"
     command = [
         sys.executable,

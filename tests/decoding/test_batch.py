@@ -256,14 +256,14 @@ CALLS = {
     ids=["complex", "strings", "ragged", "objects", "a word"],
 )
 def test_what_is_not_an_array_of_real_numbers_is_refused(call, scores) -> None:
-    """Issue 15: complex scores lost their imaginary part, the others ended in errors of numpy."""
+    """Complex scores lost their imaginary part, the others ended in errors of numpy."""
     with pytest.raises(ScoreError, match="must be"):
         call(scores)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, None, True, "3"])
 def test_k_is_a_whole_number(k) -> None:
-    """Issue 15: k = 1.5 and None ended in errors of itertools, True gave one tree."""
+    """A k of 1.5 or None ended in errors of itertools, True gave one tree."""
     with pytest.raises(ScoreError, match="k must be a whole number of at least 1"):
         decoding.kbest(ZEROS, ZEROS, [3], k)
     assert len(decoding.kbest(ZEROS, ZEROS, [3], np.int64(3))[0].scores) == 3

@@ -324,7 +324,7 @@ def test_a_guess_that_is_far_off_is_put_right_before_the_chart_is_filled(order: 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", [1e9, 1e12, 1e15, 1e18, 1e30, 1e100])
 def test_probabilities_of_very_large_scores_add_up(kind: str, scale: float) -> None:
-    """Issue 15: from 1e12 on they lost their sums, and from 1e18 on sentences with trees had none."""
+    """From 1e12 on they lost their sums, and from 1e18 on sentences with trees had none."""
     n = 11
     for seed in range(5):
         span, arc, headed = batch_of_one(*draw(seed, n, kind, scale))

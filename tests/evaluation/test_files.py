@@ -45,7 +45,7 @@ def test_the_kind_of_a_file_is_told_by_its_name_or_its_first_line(tmp_path: Path
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_no_line_of_a_pipe_is_lost_to_tell_its_kind(tmp_path: Path) -> None:
-    """Issue 15, 3: `arcspan evaluate <(cat gold) <(cat predicted)` scored what a first look had left."""
+    """`arcspan evaluate <(cat gold) <(cat predicted)` scored what a first look had left."""
     for name in ("pipe", "pipe.ptb"):
         os.mkfifo(tmp_path / name)
     with pytest.raises(FileError, match="a pipe is read once"):

@@ -81,7 +81,7 @@ def test_of_a_very_long_word_some_pieces_are_read() -> None:
 
 
 def test_no_more_of_a_word_is_cut_into_pieces_than_is_read() -> None:
-    """Issue 15, 1: a word of 900,000 characters stopped all threads for seconds."""
+    """A word of 900,000 characters stopped all threads for seconds."""
     inputs = make_inputs(pieces_per_word=3)
     encode = inputs._tokenizer.encode
     seen: list[str] = []

@@ -58,7 +58,7 @@ def test_what_a_style_does_not_use_is_forbidden_in_its_rows_alone() -> None:
 
 
 def test_scores_that_are_nan_choose_no_name() -> None:
-    """Issue 15, 8: the place of the NaN was taken for the best name."""
+    """The place of the NaN was taken for the best name."""
     scores = np.zeros((2, 3))
     scores[1, 2] = np.nan
     with pytest.raises(ScoreError, match="the model's scores of 'relation' are NaN: its weights are damaged"):

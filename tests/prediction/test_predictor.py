@@ -86,7 +86,7 @@ LONG_WORDS = [
 
 
 def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
-    """Issue 15, 6: scores of such sentences differed by up to 1.4e-4 with the sentences beside them."""
+    """Scores of such sentences differed by up to 1.4e-4 with the sentences beside them."""
     predictor = load(MODELS / "en", threads=1)
     draw = np.random.default_rng(15)
     words = [draw.choice(LONG_WORDS, size=int(n)).tolist() for n in draw.integers(2, 18, 24)]
@@ -212,7 +212,7 @@ def test_a_forked_process_goes_on_with_its_parents_predictor(sep: Made, words: l
 
 @pytest.mark.parametrize("output", ["label", "relation", "tag"])
 def test_a_model_that_says_nan_gives_no_tree(joint2o: Made, output: str) -> None:
-    """Issue 15, 8: trees were made of NaN, where several were asked for or the sentence was long."""
+    """Trees were made of NaN, where several were asked for or the sentence was long."""
     predictor = load(joint2o.folder, threads=1)
     small = load(joint2o.folder, threads=1, memory_limit=predictor.chart_bytes(4))
     words = sentences(1, seed=4)[0][:3] * 4

@@ -81,7 +81,7 @@ def test_words_become_visible() -> None:
     "mark", ["\u202e", "\u2066", "\u200f", "\u061c", "\u200b", "\ufeff", "\u2028", "\u00ad"]
 )
 def test_marks_that_are_not_seen_are_told_by_their_numbers(mark: str) -> None:
-    """Issue 15: U+202E turned the rest of the line round in terminals."""
+    """U+202E turned the rest of the line round in terminals."""
     assert visible(f"a{mark}b") == f"a<U+{ord(mark):04X}>b"
     c = ConstituencyTree([f"a{mark}"], [f"T{mark}"], [(0, 1, f"X{mark}")])
     d = DependencyTree([0], [f"r{mark}"], c.words)

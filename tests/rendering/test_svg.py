@@ -257,7 +257,7 @@ def test_where_arcs_have_no_room_numbers_tell_the_heads() -> None:
 
 
 def test_programs_without_css_see_the_same_picture() -> None:
-    """Issue 21: the halo of labels and all colours are attributes, and all of the style is inside @supports."""
+    """The halo of labels and all colours are attributes, and all of the style is inside @supports."""
     plain = to_svg(LOGIC, LOGIC_ARCS, colours="light")
     assert "<style" not in plain and "var(" not in plain
     relation = parts(plain, "arc")[0].find(f"{SVG}text")

@@ -49,7 +49,7 @@ def test_a_package_brings_a_model_by_an_entry_point(tmp_path: Path, monkeypatch:
 def test_a_bundle_that_cannot_be_replaced_stays(
     toy_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Issue 15, 12: the old bundle was removed before the new one was in its place."""
+    """The old bundle was removed before the new one was in its place."""
     folder = tmp_path / "bundle"
     shutil.copytree(toy_bundle, folder)
     replace = os.replace

@@ -47,7 +47,7 @@ def test_the_english_bundle_fits() -> None:
 def test_what_does_not_fit_is_named_by_its_place(
     change: Callable[[dict[str, Any]], object], place: str
 ) -> None:
-    """Issue 15, 8: these ended in internal errors, or were accepted."""
+    """These ended in internal errors, or were accepted."""
     config = copy.deepcopy(CONFIG)
     change(config)
     with pytest.raises(ConfigError, match=place):
@@ -55,7 +55,7 @@ def test_what_does_not_fit_is_named_by_its_place(
 
 
 def test_checksums_must_cover_every_file_and_stay_in_the_folder(toy_bundle: Path, tmp_path: Path) -> None:
-    """Issue 15, 8: checksums of nothing were accepted, and paths that lead out of the bundle."""
+    """Checksums of nothing were accepted, and paths that lead out of the bundle."""
     folder = tmp_path / "bundle"
     folder.mkdir()
     for file in toy_bundle.iterdir():

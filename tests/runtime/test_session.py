@@ -50,14 +50,14 @@ def swap_graphs(config: Any) -> Any:
 def test_graphs_that_do_not_fit_the_inventories_are_refused_at_load(
     joint2o: Made, tmp_path: Path, change: Callable[[Any], Any], message: str
 ) -> None:
-    """Issue 15, 8: relations that were cut ended in an internal error at the first sentence."""
+    """Relations that were cut ended in an internal error at the first sentence."""
     with pytest.raises(BundleError, match=message):
         load(forged(joint2o.folder, tmp_path / "bundle", "config.json", change))
 
 
 @pytest.mark.parametrize("content", [{"a": 1}, [], None])
 def test_a_forged_tokenizer_is_refused_by_name(joint2o: Made, tmp_path: Path, content: object) -> None:
-    """Issue 15, 8: it ended in an internal error."""
+    """It ended in an internal error."""
     folder = forged(joint2o.folder, tmp_path / "bundle", "tokenizer.json", lambda _: content)
     with pytest.raises(BundleError, match=r"tokenizer\.json: damaged: not a tokenizer"):
         load(folder)

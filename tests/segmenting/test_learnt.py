@@ -233,7 +233,7 @@ def test_a_damaged_segmenter_is_refused(folder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_forged_settings_are_refused_by_name(folder: Path, tmp_path: Path, name: str, value: object) -> None:
-    """Issue 15, 8: they ended in a KeyError, or in as much memory as they asked for."""
+    """They ended in a KeyError, or in as much memory as they asked for."""
     (tmp_path / "segmenter.onnx").write_bytes((folder / "segmenter.onnx").read_bytes())
     settings = json.loads((folder / "segmenter.json").read_text())
     (tmp_path / "segmenter.json").write_text(json.dumps({**settings, name: value}))
@@ -242,7 +242,7 @@ def test_forged_settings_are_refused_by_name(folder: Path, tmp_path: Path, name:
 
 
 def test_a_graph_that_does_not_fit_its_settings_is_refused(folder: Path, tmp_path: Path) -> None:
-    """Issue 15, 8: it ended in an error of onnxruntime or of numpy."""
+    """It ended in an error of onnxruntime or of numpy."""
     settings = json.loads((folder / "segmenter.json").read_text())
     graph = (folder / "segmenter.onnx").read_bytes()
     for change in ({"letters": "".join(map(chr, range(0x100, 0x800)))}, {"context": 0}):

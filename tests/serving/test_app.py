@@ -299,7 +299,7 @@ def test_wrong_paths_and_methods_answer_in_the_same_format(
 
 
 def test_a_problem_is_told_once_and_briefly(server: Running) -> None:
-    """Issue 15, 1: a hundred thousand unknown fields were reported one by one, and a long name was sent back whole."""
+    """A hundred thousand unknown fields were reported one by one, and a long name was sent back whole."""
     with pytest.raises(ValidationError) as error:
         ParseRequest.model_validate({"text": "a", **{f"field {number}": 1 for number in range(1_000)}})
     assert error.value.error_count() == 1
@@ -309,7 +309,7 @@ def test_a_problem_is_told_once_and_briefly(server: Running) -> None:
 
 
 def test_a_picture_that_is_asked_for_again_and_again_is_drawn_once(server: Running) -> None:
-    """Issue 15, 1: each of 112,500 was drawn, and four such requests stopped everything."""
+    """Each of 112,500 was drawn, and four such requests stopped everything."""
     (sentence,) = server.parse(text="Logic plays.", svg=["wide", "tall", "wide"]).json()["sentences"]
     assert list(sentence["svg"]) == ["wide", "tall"]
 

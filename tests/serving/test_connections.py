@@ -31,7 +31,7 @@ def ask_health(client: socket.socket) -> None:
 
 
 def test_half_sent_headers_are_408_however_slowly_they_go_on(start: Start) -> None:
-    """Issue 15, 2: they were never timed out."""
+    """They were never timed out."""
     server = start(header_time_limit=0.5)
     with connect(server) as client:
         client.sendall(HALF_HEAD)

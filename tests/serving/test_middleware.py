@@ -116,7 +116,7 @@ def test_the_work_of_a_client_that_left_is_given_up(start: Start, held: HeldPars
 
 
 def test_clients_that_leave_do_not_each_leave_a_thread_behind(start: Start, toy_bundle: Path) -> None:
-    """Issue 15, 1: their texts were split all at once, and /health waited for seconds."""
+    """Their texts were split all at once, and /health waited for seconds."""
     begun, go = threading.Semaphore(0), threading.Event()
 
     class Splitting(Parser):
@@ -185,7 +185,7 @@ def test_no_answer_in_time_is_503(start: Start, held: HeldParser) -> None:
 
 
 def test_the_time_limit_ends_the_work(start: Start, held: HeldParser) -> None:
-    """Issue 15, 1: it ended the waiting only: all sentences were parsed, and their pictures drawn, for nobody."""
+    """It ended the waiting only: all sentences were parsed, and their pictures drawn, for nobody."""
     server = start(held, time_limit=0.2, batch_sentences=3)
     answer = server.parse(words=[["Logic", "plays"]] * 300, svg=["wide"])
     assert answer.json()["error"]["code"] == "out_of_time"

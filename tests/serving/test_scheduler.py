@@ -69,7 +69,7 @@ def test_a_small_request_overtakes_a_large_one_that_came_first(busy: Scheduler, 
 
 
 def test_nobody_waits_for_a_sentence_that_takes_long(scheduler: Scheduler, held: HeldParser) -> None:
-    """Issue 15, 1: a search cannot be interrupted, and four long ones stopped everything."""
+    """A search cannot be interrupted, and four long ones stopped everything."""
     held.holds_from = 100
     long = [scheduler.submit([task(*["Logic"] * 150)], write) for _ in range(4)]
     assert held.begun.acquire(timeout=30)
@@ -102,7 +102,7 @@ def test_what_takes_longer_costs_more() -> None:
 
 
 def test_long_words_cost_more() -> None:
-    """Issue 15, 1: a turn of words of many pieces took sixteen times as long as it should."""
+    """A turn of words of many pieces took sixteen times as long as it should."""
     assert task(*["a-b-c-d-e-f-g-h-i"] * 25).cost > 3 * task(*["word"] * 25).cost
     assert task("a" * 900_000).cost < 10  # no more pieces of a word are read than of this
 

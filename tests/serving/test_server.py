@@ -84,7 +84,7 @@ def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 
 def test_the_process_ends_though_a_long_search_runs(toy_bundle: Path) -> None:
-    """Issue 15, 1: SIGTERM took 90 seconds while four requests kept every thread busy."""
+    """SIGTERM took 90 seconds while four requests kept every thread busy."""
     with process("--model", str(toy_bundle), "--grace", "3") as (server, port):
         url = f"http://127.0.0.1:{port}"
         heavy = {"words": [["Logic", "plays"] * 150] * 250, "svg": ["wide", "tall"]}
@@ -99,7 +99,6 @@ def test_the_process_ends_though_a_long_search_runs(toy_bundle: Path) -> None:
 
 
 def test_with_256_file_descriptors_300_half_sent_requests_stop_nobody(toy_bundle: Path) -> None:
-    """Issue 15, 2."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, before[1]))

@@ -225,7 +225,7 @@ def test_every_write_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_changed_pointer_or_log_is_refused(tmp_path: Path) -> None:
-    """Issue 15, 7: only the files that pointers name had checksums."""
+    """Only the files that pointers name had checksums."""
     path = configure(tmp_path, toy_pairs(4), training__epochs=1)
     train(read_config(path), say=lambda line: None, bars=False)
     (tmp_path / "run" / "result.json").unlink()

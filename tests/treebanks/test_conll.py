@@ -126,7 +126,7 @@ def test_the_sign_of_a_number_is_a_word_and_not_a_comment(tmp_path: Path) -> Non
     ],
 )
 def test_a_bad_file_is_refused_with_the_line(tmp_path: Path, text: str, message: str) -> None:
-    """Issue 15, 9: HEAD was read with int(), which takes 0_0, +0 and digits of other scripts."""
+    """HEAD was read with int(), which takes 0_0, +0 and digits of other scripts."""
     path = tmp_path / "a.conllu"
     path.write_text(text)
     with pytest.raises(FileError) as error:

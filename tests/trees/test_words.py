@@ -20,7 +20,7 @@ def two_words(word: str) -> ConstituencyTree:
 
 @pytest.mark.parametrize("word", ["\\", "a\\", "\\\\", "\\/", "\\*", "1\\/2", "\\)"])
 def test_a_word_with_a_backslash_is_read_back_by_us_and_as_one_leaf_by_nltk(word: str) -> None:
-    """Issue 15, 9: NLTK took the bracket after `\\` for a part of the word."""
+    """NLTK took the bracket after `\\` for a part of the word."""
     brackets = two_words(word).brackets()
     assert read(brackets).words == (word, "x")
     assert len(nltk.Tree.fromstring(brackets).leaves()) == 2
@@ -28,7 +28,7 @@ def test_a_word_with_a_backslash_is_read_back_by_us_and_as_one_leaf_by_nltk(word
 
 @pytest.mark.parametrize("word", ["New  York", " a", "a\t", "\n", "a\r\nb c"])
 def test_white_space_in_a_word_is_the_same_in_brackets_and_columns(word: str) -> None:
-    """Issue 15, 9: two spaces became two in one file and one in the other, so that the pair was refused."""
+    """Two spaces became two in one file and one in the other, so that the pair was refused."""
     (in_brackets, _) = read(two_words(word).brackets()).words
     row = format_conllu(DependencyTree([0], ["root"], [word])).split("\n")[0].split("\t")
     assert len(row) == 10
