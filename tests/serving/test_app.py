@@ -163,6 +163,30 @@ def test_a_list_of_texts_has_a_list_of_answers(server: Running) -> None:
     assert server.parse(text=[]).json() == {"texts": []}
 
 
+def test_documents_have_names(server: Running) -> None:
+    def ids(**request: Any) -> list[str]:
+        answer = server.client.post("/parse", json=request, headers={"Accept": "text/x-conllu"})
+        return [line for line in answer.text.split("\n") if line.startswith(("# newdoc", "# sent_id"))]
+
+    prose = ["# newdoc id = 01_prose", "# sent_id = 01_prose-1", "# sent_id = 01_prose-2"]
+    assert ids(text=TEXT, document="01_prose") == prose
+    two = [TEXT, "", "Ada plays."]
+    assert ids(text=two, document=["01_prose", "b", "é"]) == [*prose, "# newdoc id = é", "# sent_id = é-1"]
+    ranked = ["# newdoc id = w", "# sent_id = w-1", "# sent_id = w-1-2"]
+    assert ids(words=["Ada", "plays"], document="w", k=2) == ranked
+    assert server.parse(text=TEXT, document="é").json() == {"document": "é", **server.parse(text=TEXT).json()}
+    answers = server.parse(text=two, document=["a", "b", "c"]).json()["texts"]
+    assert [answer["document"] for answer in answers] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("document", ["a\n1\tb", "", "a" * 201, "\ud800", ["a"], 7, [7]])
+def test_a_name_that_cannot_be_an_id_is_refused(server: Running, document: Any) -> None:
+    body = json.dumps({"text": TEXT, "document": document})
+    answer = server.client.post("/parse", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400 and "document" in answer.json()["error"]["message"]
+    assert server.parse(text=[TEXT], document="a").status_code == 400
+
+
 def test_the_answer_may_be_conllu_or_brackets(server: Running, parser: Parser) -> None:
     def ask(accept: str, **request: Any) -> Any:
         return server.client.post("/parse", json=request, headers={"Accept": accept})

@@ -87,6 +87,15 @@ class Inventories:
     unused: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     seen_lemmas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        """How many there are of each kind: all of them would be a megabyte.
+
+        >>> Inventories(((), ("NP",)), ("root",), ("NN",), ("NOUN",))
+        Inventories(2 labels, 1 relations, 1 tags, 1 upos)
+        """
+        counts = ((len(getattr(self, one.name)), one.name) for one in fields(self))
+        return f"Inventories({', '.join(f'{count} {name}' for count, name in counts if count)})"
+
     def to_json(self) -> dict[str, Any]:
         """Lists and tables only, as JSON has them."""
         out = {one.name: list(getattr(self, one.name)) for one in fields(self)}

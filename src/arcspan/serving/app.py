@@ -17,7 +17,15 @@ from starlette.responses import JSONResponse, Response
 from arcspan._version import __version__
 from arcspan.errors import ArcspanError
 from arcspan.parser import Parser, Query, Sentence
-from arcspan.serving.messages import FILES, FORMATS, PICTURES, ParseRequest, write_json, write_picture
+from arcspan.serving.messages import (
+    FILES,
+    FORMATS,
+    PICTURES,
+    ParseRequest,
+    name_sentences,
+    write_json,
+    write_picture,
+)
 from arcspan.serving.metrics import CONTENT_TYPE, Metrics
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
@@ -143,10 +151,16 @@ class Answers:
         self.metrics.sentences.inc(len(sentences))
         self.metrics.words.inc(sum(len(one.words) for one in sentences))
         texts = [list(islice(pieces, len(own))) for own in each]
+        if kind == "text/x-conllu" and request.documents:
+            return Response(b"".join(map(name_sentences, request.documents, texts)), media_type=kind)
         if kind:
             begin = b"# newdoc\n" if kind == "text/x-conllu" and isinstance(request.text, list) else b""
             return Response(b"".join(begin + b"".join(own) for own in texts if own), media_type=kind)
-        parts = [b'{"sentences":[' + b",".join(own) + b"]}" for own in texts]
+        names = [f'"document":{json.dumps(name)},'.encode() for name in request.documents]
+        parts = [
+            b"{" + name + b'"sentences":[' + b",".join(own) + b"]}"
+            for name, own in zip(names or [b""] * len(texts), texts, strict=True)
+        ]
         if isinstance(request.text, list):
             parts = [b'{"texts":[' + b",".join(parts) + b"]}"]
         return Response(parts[0], media_type="application/json")

@@ -49,6 +49,9 @@ class ParseRequest(BaseModel):
     words: SkipValidation[list[str] | list[list[str]] | None] = Field(
         None, description="One sentence in words, or a list of such sentences; words are never split."
     )
+    document: SkipValidation[str | list[str] | None] = Field(
+        None, description="The text's name, or a list with one name per text, for ids in CoNLL-U."
+    )
     k: int = Field(1, ge=1, description="How many of the best trees to give for each sentence.")
     confidence: bool = Field(False, description="Whether to give the probability of every span and arc.")
     syntax: bool = Field(
@@ -97,7 +100,7 @@ class ParseRequest(BaseModel):
             raise ValueError(f"{name}: not a field of a request")
         return given
 
-    @field_validator("text", mode="before")
+    @field_validator("text", "document", mode="before")
     @classmethod
     def _texts(cls, text: Any) -> Any:
         if text is not None and not all(
@@ -133,6 +136,15 @@ class ParseRequest(BaseModel):
     def _text_or_words(self) -> ParseRequest:
         if (self.text is None) == (self.words is None):
             raise ValueError('give either "text" or "words"')
+        texts = self.text if isinstance(self.text, list) else None
+        if self.document is not None and (
+            isinstance(self.document, str) != (texts is None)
+            or len(self.documents) != len(texts or [""])
+            or not all(len(name) <= 200 and name.isprintable() and name.strip() for name in self.documents)
+        ):
+            raise ValueError(
+                "document: give one name per text, each of 1 to 200 characters without line breaks"
+            )
         try:
             for text in self.texts or ["".join(words) for words in self.words or []]:
                 text.encode("utf-8")
@@ -144,6 +156,11 @@ class ParseRequest(BaseModel):
     def texts(self) -> list[str]:
         """The texts, where there are any."""
         return [self.text] if isinstance(self.text, str) else self.text or []
+
+    @property
+    def documents(self) -> list[str]:
+        """The names of the texts, where they have any."""
+        return [self.document] if isinstance(self.document, str) else self.document or []
 
 
 class Confidences(BaseModel):
@@ -216,6 +233,7 @@ class SentenceAnswer(TreesAnswer):
 class ParseAnswer(BaseModel):
     """All sentences of a request, in order."""
 
+    document: str | None = Field(None, description="The name that the request gives the text.")
     sentences: list[SentenceAnswer]
 
 
@@ -268,6 +286,20 @@ def write_json(request: ParseRequest, max_words_beyond: int) -> Write:
 def write_conllu(parses: list[Parse]) -> bytes:
     """The dependency trees of a sentence's parses."""
     return "".join(parse.conllu() for parse in parses).encode("utf-8")
+
+
+def name_sentences(document: str, sentences: list[bytes]) -> bytes:
+    r"""A document in CoNLL-U, with ids; each of its sentences may have several parses.
+
+    >>> name_sentences("a", [b"1\tGo\n\n1\tGo\n\n"])
+    b'# newdoc id = a\n# sent_id = a-1\n1\tGo\n\n# sent_id = a-1-2\n1\tGo\n\n'
+    """
+    found = [f"# newdoc id = {document}\n".encode()] if sentences else []
+    for number, parses in enumerate(sentences, 1):
+        for rank, parse in enumerate(parses.split(b"\n\n")[:-1], 1):
+            name = f"{document}-{number}" + (f"-{rank}" if rank > 1 else "")
+            found.append(f"# sent_id = {name}\n".encode() + parse + b"\n\n")
+    return b"".join(found)
 
 
 def write_brackets(parses: list[Parse]) -> bytes:
