@@ -28,27 +28,15 @@ _KNOWN_BY = {"root", "nsubj", "obj"}  # only Universal Dependencies (version 2) 
 _AFTER_HEAD = {"conj", "fixed", "flat", "goeswith", "appos"}
 _ONE_EACH = ({"nsubj", "csubj"}, {"obj"}, {"iobj"})
 _FEW = {"goeswith", "reparandum", "conj", "punct"}
+_MORE = {*_FEW, "fixed", "cc", "advmod", "obl"}
 _LEAVES: Sequence[
     tuple[set[str], set[str]]
 ] = (  # relations of function words, and those that they may govern
-    ({"mark", "case", "clf"}, {*_FEW, "fixed", "cc", "advmod", "obl"}),
+    ({"mark", "case", "clf"}, _MORE),
     ({"aux", "cop"}, {*_FEW, "fixed", "cc"}),
     (
         {"det"},
-        {
-            *_FEW,
-            "fixed",
-            "cc",
-            "advmod",
-            "obl",
-            "det",
-            "case",
-            "clf",
-            "flat",
-            "compound",
-            "discourse",
-            "parataxis",
-        },
+        {*_MORE, "det", "case", "clf", "flat", "compound", "discourse", "parataxis"},
     ),
     ({"cc"}, {*_FEW, "fixed"}),
     ({"fixed"}, _FEW),

@@ -46,24 +46,15 @@ def shape(word: str) -> int:
     >>> [SHAPES[shape(word)] for word in ("role", "Logic", "DNA", "mRNA", "1999", "p53", "-", "A", "學")]
     ['lower', 'capitalised', 'upper', 'mixed', 'digits', 'letters and digits', 'other', 'letter', 'other']
     """
-    if word.isalpha():
-        if word.islower():
-            return 1
-        if len(word) == 1 and word.isupper():
-            return 8
-        if word.istitle():
-            return 2
-        if word.isupper():
-            return 3
-        return 4 if any(letter.isupper() for letter in word) else 7
-    if any(letter.isdigit() for letter in word):
+    letters = word.isalpha()
+    if not letters and any(letter.isdigit() for letter in word):
         return 6 if any(letter.isalpha() for letter in word) else 5
     if word.islower():
         return 1
-    if word.isupper():
+    if word.isupper() and not (letters and word.istitle()):
         return 3
     if word.istitle():
-        return 2
+        return 8 if letters and len(word) == 1 and word.isupper() else 2
     return 4 if any(letter.isupper() for letter in word) else 7
 
 
@@ -144,10 +135,8 @@ class PieceInputs:
         shapes = np.fromiter((shape(word) for word in words), dtype=np.int64, count=n)
         if n and (counts.min() == 0 or counts.max() > self.pieces_per_word):
             pieces: list[int] = []
-            starts = np.concatenate([[0], np.cumsum(counts)])
-            for word in range(n):
-                own = ids[starts[word] : starts[word + 1]][: self.pieces_per_word]
-                pieces.extend(own.tolist() or [self.unknown])
+            for own in np.split(ids, np.cumsum(counts))[:n]:
+                pieces.extend(own[: self.pieces_per_word].tolist() or [self.unknown])
             ids = np.asarray(pieces, dtype=np.int64)
             counts = np.clip(counts, 1, self.pieces_per_word)
         return ids, counts, shapes
@@ -181,17 +170,14 @@ class PieceInputs:
                 rows.append((ids[start : start + room], piece_shapes[start : start + room]))
             place = np.empty((len(ids) + 2, 2), dtype=np.int64)
             position = np.arange(len(ids))
-            if len(starts) == 1:
-                place[1:-1, 0], place[1:-1, 1] = first, position + 1
-            else:
-                begins = np.asarray(starts)
-                ends = np.minimum(begins + room, len(ids))
-                # The distance to the nearer edge; the sentence's own ends are no edges.
-                left = np.where(begins == 0, len(ids), position[:, None] - begins)
-                right = np.where(ends == len(ids), len(ids), ends - 1 - position[:, None])
-                inside = (position[:, None] >= begins) & (position[:, None] < ends)
-                best = np.where(inside, np.minimum(left, right), -1).argmax(axis=1)
-                place[1:-1, 0], place[1:-1, 1] = first + best, position - begins[best] + 1
+            begins = np.asarray(starts)
+            ends = np.minimum(begins + room, len(ids))
+            # The distance to the nearer edge; the sentence's own ends are no edges.
+            left = np.where(begins == 0, len(ids), position[:, None] - begins)
+            right = np.where(ends == len(ids), len(ids), ends - 1 - position[:, None])
+            inside = (position[:, None] >= begins) & (position[:, None] < ends)
+            best = np.where(inside, np.minimum(left, right), -1).argmax(axis=1)
+            place[1:-1, 0], place[1:-1, 1] = first + best, position - begins[best] + 1
             place[0] = first, 0
             place[-1] = len(rows) - 1, len(rows[-1][0]) + 1
             places.append(place)
@@ -227,14 +213,12 @@ class PieceInputs:
             n = len(counts)
             index[b, 0, 0], weight[b, 0, 0] = flat[0], 1
             index[b, n + 1, 0], weight[b, n + 1, 0] = flat[-1], 1
-            if not n:
-                continue
             if self.pooling == "mean":
                 taken = np.arange(most) < counts[:, None]
                 index[b, 1 : n + 1][taken] = flat[1:-1]
                 weight[b, 1 : n + 1] = taken / counts[:, None]
             else:
-                index[b, 1 : n + 1, 0] = flat[1 + np.concatenate([[0], np.cumsum(counts)[:-1]])]
+                index[b, 1 : n + 1, 0] = flat[1 + np.cumsum(counts) - counts]
                 weight[b, 1 : n + 1, 0] = 1
         return index, weight
 
@@ -258,15 +242,10 @@ class WordInputs:
     @classmethod
     def count(cls, sentences: Iterable[Sequence[str]], *, least: int = 2) -> WordInputs:
         """The vocabularies of a treebank: words seen at least `least` times, all characters."""
-        words: Counter[str] = Counter()
-        characters: Counter[str] = Counter()
-        for sentence in sentences:
-            words.update(sentence)
-            for word in sentence:
-                characters.update(word)
+        words = Counter(word for sentence in sentences for word in sentence)
         return cls(
             sorted(word for word, times in words.items() if times >= least),
-            sorted(character for character in characters if _encodable(character)),
+            sorted(character for character in set("".join(words)) if _encodable(character)),
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -13,6 +13,8 @@ The edits of UDPipe (Straka et al., 2019) are of the same kind.
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+
 _CASINGS = "lktu"  # lower, kept, title, upper: the first that gives the lemma is taken
 
 
@@ -27,10 +29,9 @@ def edit_of(word: str, lemma: str) -> str:
         lemma
     ):  # letters whose lower case is longer: positions would not match
         return f"={lemma}"
-    start, at, length = _common(w, m)
+    start, at, length = SequenceMatcher(None, w, m, autojunk=False).find_longest_match()
     if length:
-        front, back = len(w) - len(w[start:]), len(w) - start - length
-        change = f"{front}+{m[:at]}|{back}+{m[at + length :]}"
+        change = f"{start}+{m[:at]}|{len(w) - start - length}+{m[at + length :]}"
         for casing in _CASINGS:
             edit = f"{casing}|{change}"
             if "|" not in m and lemma_of(edit, word) == lemma:
@@ -59,18 +60,3 @@ def lemma_of(edit: str, word: str) -> str:
     if casing == "u":
         return made.upper()
     return made[:1].upper() + made[1:] if casing == "t" else made
-
-
-def _common(word: str, lemma: str) -> tuple[int, int, int]:
-    """Where the longest common substring stands in word and lemma, the first of equals, and its length."""
-    best = (0, 0, 0)
-    before = [0] * (len(lemma) + 1)
-    for i, letter in enumerate(word, 1):
-        now = [0] * (len(lemma) + 1)
-        for j, other in enumerate(lemma, 1):
-            if letter == other:
-                now[j] = before[j - 1] + 1
-                if now[j] > best[2]:
-                    best = (i - now[j], j - now[j], now[j])
-        before = now
-    return best

@@ -125,7 +125,7 @@ class Session:
             return _scores(found, None, arrays.get("styles"))
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
         size = positions - 1
-        i, j = _pairs(size) if headed else (_NONE, _NONE)
+        i, j = np.triu_indices(size if headed else 0, 1)  # all pairs of fenceposts, row by row
         # What a pair takes while it is scored: its vector in a few steps, its scores in two.
         each = 4 * sentences * (3 * 512 + 2 * size)
         large = len(i) * each > _LARGE
@@ -133,13 +133,9 @@ class Session:
         found = {}
         rows = []
         for begin, end in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
-            given = {
-                **arrays,
-                "pair_i": _two_or_more(i[begin:end]),
-                "pair_j": _two_or_more(j[begin:end]),
-            }
+            pairs = {"pair_i": _two_or_more(i[begin:end]), "pair_j": _two_or_more(j[begin:end])}
             wanted = ["headed"] if begin else [*names, "headed"]
-            outputs = dict(zip(wanted, self._run(graph, wanted, given, large), strict=True))
+            outputs = dict(zip(wanted, self._run(graph, wanted, {**arrays, **pairs}, large), strict=True))
             rows.append(outputs.pop("headed")[:, : end - begin])
             found = found or outputs
         packed = (rows[0] if len(rows) == 1 else np.concatenate(rows, 1)) if headed else None
@@ -186,24 +182,9 @@ def _in_use(hidden: Arrays, nodes: Places, words: Places) -> tuple[Arrays, Place
     return given, (row[nodes[0]], *nodes[1:]), (row[words[0]], *words[1:])
 
 
-_NONE = np.zeros(0, dtype=np.int64)
-
-
 def _two_or_more(places: np.ndarray) -> np.ndarray:
     """One row alone would be multiplied by another routine, with other rounding: double it."""
     return np.resize(places, 2) if len(places) == 1 else places
-
-
-def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs i < j of fenceposts, row by row."""
-    if size > 128:
-        return np.triu_indices(size, 1)
-    if size not in _known_pairs:
-        _known_pairs[size] = np.triu_indices(size, 1)
-    return _known_pairs[size]
-
-
-_known_pairs: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
 
 def _scores(found: Arrays, headed: np.ndarray | None, styles: np.ndarray | None) -> Scores:
