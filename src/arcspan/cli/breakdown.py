@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import click
 
@@ -35,6 +35,7 @@ def command(
     """Scores by length, width and label."""
     from arcspan.evaluation.breakdown import curves_csv, label_confusion_csv, relation_confusion_csv
     from arcspan.evaluation.files import breakdown_files
+    from arcspan.files import atomic_write
 
     scoring = make_scoring(**how)
     gold, predictions = gold_and_systems(files, (1, None))
@@ -50,7 +51,12 @@ def command(
     contents = {name: text.encode() for name, text in texts.items()}
     if not no_plots:
         contents |= _pictures(systems, kind)
-    _write(Path(output), contents)
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        with atomic_write(folder / name, "wb") as file:
+            file.write(content)
+        note(str(folder / name))
 
 
 def _pictures(systems: dict[str, Any], kind: str) -> dict[str, bytes]:
@@ -64,13 +70,3 @@ def _pictures(systems: dict[str, Any], kind: str) -> dict[str, bytes]:
                 title = f"{name}: {what}, % of each gold {what[:-1]}"
                 pictures[f"{what}-{file_name}.{kind}"] = draw_confusion(confusion, title, kind)
     return pictures
-
-
-def _write(folder: Path, contents: dict[str, bytes]) -> None:
-    from arcspan.files import atomic_write
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in contents.items():
-        with atomic_write(folder / name, "wb") as file:
-            cast("IO[bytes]", file).write(content)
-        note(str(folder / name))

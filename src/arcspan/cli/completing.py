@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
@@ -18,35 +16,6 @@ from arcspan.treebanks import Pair, format_conllu
 from arcspan.treebanks.pairs import Place, read_places
 from arcspan.treebanks.streams import open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
-
-
-@dataclass(frozen=True)
-class Completion:
-    """A pair with the probability of its new tree; or why there is none."""
-
-    pair: Pair | None
-    probability: float = 0.0
-    why: str = ""
-
-
-def complete(parser: Parser, pairs: Iterable[Pair], style: str | None = None) -> Iterator[Completion]:
-    """The pairs of sentences that have one tree each, with both, in order."""
-    under_way: deque[Pair | Completion] = deque()
-
-    def ask() -> Iterator[Any]:
-        for pair in pairs:
-            why = ""
-            if pair.dependencies is not None and not pair.dependencies.is_projective:
-                why = "not projective"
-            elif parser.predictor.chart_bytes(len(pair.words), sums=True) > parser.predictor.budget.memory:
-                why = "too long"
-            under_way.append(Completion(None, why=why) if why else pair)
-            # A sentence that is left out goes along empty, so that parses stay in step.
-            yield ((), Query()) if why else (pair.words, question(pair, style))
-
-    for (parse,) in parser.stream(ask()):
-        asked = under_way.popleft()
-        yield asked if isinstance(asked, Completion) else _completion(asked, parse)
 
 
 def question(pair: Pair, style: str | None = None) -> Query:
@@ -62,20 +31,15 @@ def question(pair: Pair, style: str | None = None) -> Query:
     return Query(require=tuple(require), confidence=True, style=style)
 
 
-def _completion(pair: Pair, parse: Parse) -> Completion:
-    sure = parse.confidence
-    if parse.error is not None or sure is None:
-        return Completion(None, why="outside the search")
+def _completed(pair: Pair, parse: Parse) -> Pair:
+    """The pair with the tree of the parse that it did not have."""
     if pair.dependencies is not None:
         gold = pair.dependencies
         tags = gold.tags if any(tag not in ("", "_") for tag in gold.tags) else parse.tags
-        tree = ConstituencyTree(pair.words, tags, parse.constituency.spans)
-        return Completion(Pair(tree, gold), sure.constituency)
+        return Pair(ConstituencyTree(pair.words, tags, parse.constituency.spans), gold)
     new = parse.dependencies
     rows = pair.constituency.tags, new.upos, new.lemmas, new.features
-    return Completion(
-        Pair(pair.constituency, DependencyTree(new.heads, new.relations, pair.words, *rows)), sure.dependency
-    )
+    return Pair(pair.constituency, DependencyTree(new.heads, new.relations, pair.words, *rows))
 
 
 def complete_files(
@@ -100,33 +64,38 @@ def complete_files(
         refuse_to_overwrite(output, brackets, conll)
     parser.query(style=style)
     counts: Counter[str] = Counter()
-    places: deque[Place] = deque()
+    under_way: deque[tuple[Place, Pair]] = deque()
 
-    def pairs() -> Iterator[Pair]:
+    def questions() -> Iterator[tuple[tuple[str, ...], Query]]:
         for place in watch(read_places(brackets, conll), brackets or conll or ""):
-            if place.pair is None:
+            pair = place.pair
+            if pair is None:
                 raise place.problems[0].error()
-            places.append(place)
-            yield place.pair
+            if pair.dependencies is not None and not pair.dependencies.is_projective:
+                counts["not projective"] += 1
+            elif parser.predictor.chart_bytes(len(pair.words), sums=True) > parser.predictor.budget.memory:
+                counts["too long"] += 1
+            else:
+                under_way.append((place, pair))
+                yield pair.words, question(pair, style)
 
     with open_outputs(*outputs) as (trees, rows):
-        for done in complete(parser, pairs(), style):
-            place = places.popleft()
-            why = done.why or ("" if done.probability >= least else f"below {least:g}")
-            counts[why or "written"] += 1
-            if why or done.pair is None:
+        assert trees is not None and rows is not None
+        for (parse,) in parser.stream(questions()):
+            (unit, block, *_), pair = under_way.popleft()
+            sure = None if parse.error is not None else parse.confidence
+            if sure is None:
+                counts["outside the search"] += 1
                 continue
-            assert trees is not None and rows is not None
-            unit, block = place.unit, place.block
-            trees.write(" ".join(unit.text.split("\n")) if unit else done.pair.constituency.brackets())
-            trees.write("\n")
-            rows.write("\n".join(block.lines) + "\n\n" if block else _silver(done))
+            probability = sure.dependency if pair.dependencies is None else sure.constituency
+            if probability < least:
+                counts[f"below {least:g}"] += 1
+                continue
+            counts["written"] += 1
+            both = _completed(pair, parse)
+            trees.write((" ".join(unit.text.split("\n")) if unit else both.constituency.brackets()) + "\n")
+            comments = [f"# text = {' '.join(both.words)}", f"# probability = {probability:.4f}"]
+            rows.write(
+                "\n".join(block.lines) + "\n\n" if block else format_conllu(both.dependencies, comments)
+            )
     return counts
-
-
-def _silver(done: Completion) -> str:
-    assert done.pair is not None
-    return format_conllu(
-        done.pair.dependencies,
-        [f"# text = {' '.join(done.pair.words)}", f"# probability = {done.probability:.4f}"],
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,7 @@ from arcspan.errors import FileError
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 if TYPE_CHECKING:
-    from arcspan.parse import Parse
+    from arcspan.parser import Parser
 
 
 class Alternative(NamedTuple):
@@ -77,13 +77,14 @@ def corpora(paths: Sequence[str], *, standard_input: str = "brackets") -> list[C
     return list(found.values())
 
 
-def parsed(path: str, parse: Callable[[str], Iterable[Parse]]) -> Iterator[list[Alternative]]:
-    """The sentences of a text, parsed by this function."""
+def parsed(path: str, parser: Parser, k: int | None) -> Iterator[list[Alternative]]:
+    """The sentences of a text with their best parses, or the k best."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot be read: {error}", path=path) from None
-    return _grouped((parse.rank, parse.score, Alternative(1.0, *parse.trees)) for parse in parse(text))
+    found = parser.pipe([text], k=k)
+    return _grouped((parse.rank, parse.score, Alternative(1.0, *parse.trees)) for parse in found)
 
 
 def _rank(lines: Iterable[str]) -> tuple[int | None, float]:

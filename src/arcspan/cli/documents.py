@@ -10,6 +10,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -141,20 +142,11 @@ class Task:
                 output.close()
                 raise
         except (ArcspanError, OSError) as error:
-            failed = Run(iter(()), None, document.source)
-            failed.error = error
-            return failed
+            return Run(iter(()), None, document.source, error)
 
     def _items(self, parser: Parser, document: Document) -> Iterator[Item]:
         if not document.source.endswith(".parquet"):
-            _, items = read_items(
-                document.source,
-                self.kind,
-                lambda: parser.segmenter,
-                document=document.name,
-                clean=self.clean,
-            )
-            yield from items
+            yield from _read(document, self.kind, parser, self.clean)
             return
         from arcspan.integrations.parquet import read_column
 
@@ -223,19 +215,21 @@ def _with_ray(task: Task, documents: Sequence[Document], options: dict[str, Any]
     from arcspan.integrations.ray import run_tasks
 
     tasks = [document._asdict() for document in documents]
-    for found in run_tasks(_Work(task), tasks, **options):
+    for found in run_tasks(partial(_work, task), tasks, **options):
         yield Outcome(**found)
 
 
-class _Work:
+def _work(task: Task, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
     """What a worker of Ray does with a document."""
+    (run,) = task.run(parser, [Document(**document)])
+    return Outcome.of(run)._asdict()
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
 
-    def __call__(self, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
-        (run,) = self.task.run(parser, [Document(**document)])
-        return Outcome.of(run)._asdict()
+def _read(document: Document, kind: str | None, parser: Parser, clean: Sequence[str]) -> Iterator[Item]:
+    _, items = read_items(
+        document.source, kind, lambda: parser.segmenter, document=document.name, clean=clean
+    )
+    yield from items
 
 
 def joined(
@@ -248,12 +242,7 @@ def joined(
     """The sentences of all documents, for one output; a document that cannot be read is added to the errors."""
     for document in documents:
         try:
-            _, items = read_items(
-                document.source, kind, lambda: parser.segmenter, document=document.name, clean=clean
-            )
-            yield from items
+            yield from _read(document, kind, parser, clean)
         except (ArcspanError, OSError) as error:
-            failed = Run(iter(()), None, document.source)
-            failed.error = error
-            errors.append(Outcome.of(failed).error)
+            errors.append(Outcome.of(Run(iter(()), None, document.source, error)).error)
             complain(click.style("error: ", fg="red") + errors[-1])

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 import click
 
 from arcspan.cli.progress import note
 from arcspan.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from arcspan.treebanks import Pair
 
 
 @click.command(name="export")
@@ -53,6 +49,7 @@ def command(
         raise click.UsageError("--style is that of the treebanks of --calibrate: give them, too")
     if not all(find_spec(needed) for needed in ("torch", "onnx", "onnxscript")):
         raise MissingExtraError("export", "train")
+    from arcspan.training.calibration import calibrate as fit
     from arcspan.training.export import export
     from arcspan.treebanks import read_pairs
 
@@ -60,13 +57,6 @@ def command(
     dev = [pair for files in calibrate for pair in read_pairs(*files)]
     export(checkpoint, bundle, precision=precision, name=name, replace=replace, say=note)
     if calibrate:
-        _fit(bundle, dev, style)
+        fitted = fit(bundle, dev, style=style).to_json()
+        note("temperatures: " + ", ".join(f"{key} {value:g}" for key, value in fitted.items()))
     note(f"wrote {bundle}")
-
-
-def _fit(bundle: str, dev: list[Pair], style: str | None) -> None:
-    """Fit on held-out sentences what training does not."""
-    from arcspan.training.calibration import calibrate
-
-    fitted = calibrate(bundle, dev, style=style)
-    note("temperatures: " + ", ".join(f"{name} {value:g}" for name, value in fitted.to_json().items()))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from functools import partial
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 import click
@@ -14,7 +13,6 @@ from arcspan.cli.corpora import Alternative, corpora, parsed
 from arcspan.cli.progress import note, progress
 
 if TYPE_CHECKING:
-    from arcspan.parser import Parse, Parser
     from arcspan.syntax.measures import Sums
 
 HELP = """Measure the syntax of FILES: texts (.txt), which are parsed, or trees (brackets or CoNLL-U).
@@ -84,13 +82,15 @@ def command(
 
 
 def _rows(files: tuple[str, ...], per: str, model: str | None, k: int) -> Iterator[Row]:
+    from arcspan.syntax.measures import sums
+
     everything: list[list[tuple[float, Sums]]] = []
     texts = 0
     with progress(unit="sentence") as bar:
         for name, sentences in _texts(files, model, k):
             own: list[list[tuple[float, Sums]]] = []
             for number, parses in enumerate(sentences, 1):
-                own.append(_sums(parses))
+                own.append([(weight, sums(c, d)) for weight, c, d in parses])
                 bar.update()
                 if per == "sentence":
                     yield _row(name, number, own[-1:])
@@ -109,23 +109,12 @@ def _texts(
 
     trees = [path for path in files if not path.endswith(".txt")]
     found = {corpus.name: corpus for corpus in corpora(trees)}
-    parser = arcspan.load(*[model] if model else []) if len(trees) < len(files) else None
+    parser = arcspan.load(model) if len(trees) < len(files) else None
     for path in files:
-        if path.endswith(".txt"):
-            assert parser is not None
-            yield path, parsed(path, partial(_parse, parser, k if k > 1 else None))
-        elif path in found:
+        if path in found:
             yield path, found[path].sentences()
-
-
-def _parse(parser: Parser, k: int | None, text: str) -> Iterator[Parse]:
-    return parser.pipe([text], k=k)
-
-
-def _sums(parses: list[Alternative]) -> list[tuple[float, Sums]]:
-    from arcspan.syntax.measures import sums
-
-    return [(weight, sums(c, d)) for weight, c, d in parses]
+        elif parser is not None and path.endswith(".txt"):
+            yield path, parsed(path, parser, k if k > 1 else None)
 
 
 def _row(name: str, number: int, sentences: list[list[tuple[float, Sums]]]) -> Row:
@@ -148,16 +137,12 @@ def _cell(row: Row, name: str) -> str:
 
 def _table(out: IO[str], rows: list[Row]) -> None:
     """A line for each measure, a column for each text."""
+    from arcspan.evaluation.tables import columns
+
     names = list(dict.fromkeys(name for row in rows for name in row.measures))
     heads = [f"{row.file}:{row.sentence}" if row.sentence else row.file for row in rows]
-    columns = [[_cell(row, name) for name in names] for row in rows]
-    left = max(map(len, names), default=0)
-    widths = [max(map(len, [head, *column])) for head, column in zip(heads, columns, strict=True)]
-    for name, *values in zip(
-        ["", *names], *([h, *c] for h, c in zip(heads, columns, strict=True)), strict=True
-    ):
-        cells = "  ".join(f"{value:>{width}}" for value, width in zip(values, widths, strict=True))
-        out.write(f"{name:{left}}  {cells}".rstrip() + "\n")
+    cells = [[name, *(_cell(row, name) for row in rows)] for name in names]
+    out.write(columns([["", *heads], *cells]) + "\n")
 
 
 def _csv(out: IO[str], rows: list[Row]) -> None:

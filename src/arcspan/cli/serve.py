@@ -86,9 +86,9 @@ def command(
     listener = bind(host, port)
     parser = load(model, threads=threads)
     _warm_up(parser)
-    address = f"[{host}]" if ":" in host else host
-    where = f"http://{address}:{listener.getsockname()[1]}"
-    if settings.token is None and not _is_loopback(listener.getsockname()[0]):
+    address, number = listener.getsockname()[:2]
+    where = f"http://[{host}]:{number}" if ":" in host else f"http://{host}:{number}"
+    if settings.token is None and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
         note("anybody who reaches this address may use the server: --token-file asks for a token")
     name = parser.config.get("name") or parser.path
     app = create_app(parser, settings)
@@ -116,7 +116,3 @@ def _token(path: str | None) -> str | None:
     if not token:
         raise ArcspanError(f"{path}: no token in this file")
     return token
-
-
-def _is_loopback(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback

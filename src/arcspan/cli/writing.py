@@ -33,9 +33,14 @@ _OF_A_PARSE = re.compile(r"#\s*(rank|score|approximate|error|constituency)\s*=")
 class Run:
     """The sentences of one input on their way to one output; `error` says why there are no more."""
 
-    def __init__(self, items: Iterator[Item], output: ResumableOutput | None, source: str = "") -> None:
-        self.items, self.output, self.source = items, output, source
-        self.error: Exception | None = None
+    def __init__(
+        self,
+        items: Iterator[Item],
+        output: ResumableOutput | None,
+        source: str = "",
+        error: Exception | None = None,
+    ) -> None:
+        self.items, self.output, self.source, self.error = items, output, source, error
         self.failures = 0
 
 
@@ -49,7 +54,8 @@ class Writing:
     constituency  whether CoNLL-U has the constituency tree too, as a comment
     offsets       whether CoNLL-U says where each token stands in the text
     inputs        files that no picture may replace
-    query         options of `parser.stream`
+
+    All other options are those of `parser.stream`.
     """
 
     def __init__(
@@ -58,23 +64,19 @@ class Writing:
         form: str,
         *,
         slow: bool = False,
-        layout: Any = "auto",
-        layers: Any = None,
-        heads: bool = True,
-        colours: Any = "auto",
         table: str = "words",
         syntax: bool = False,
-        constituency: bool = False,
-        offsets: bool = False,
         inputs: Sequence[str] = (),
-        **query: Any,
+        **options: Any,
     ) -> None:
+        def take(*names: str) -> dict[str, Any]:
+            return {name: options.pop(name) for name in names if name in options}
+
         self.parser, self.form, self.slow, self.inputs = parser, form, slow, inputs
-        self.trees: dict[str, Any] = {"layout": layout, "layers": layers}
-        self.look: dict[str, Any] = {"heads": heads, "colours": colours}
         self.table, self.syntax = table, syntax
-        self.columns = {"constituency": constituency, "offsets": offsets}
-        self._options, self.query = query, parser.query(**query)
+        self.trees, self.look = take("layout", "layers"), take("heads", "colours")
+        self.columns = take("constituency", "offsets")
+        self._options, self.query = options, parser.query(**options)
         self.colour = False
         self.sentences = self.failures = self.approximate = 0
 
@@ -167,7 +169,7 @@ class Writing:
         from arcspan import rendering
 
         if self.form == "tikz":
-            return rendering.to_tikz(*parse.trees, layers=self.trees["layers"])
+            return rendering.to_tikz(*parse.trees, layers=self.trees.get("layers"))
         sure = parse.confidence if self.query.confidence else None
         picture = parse.to_svg(confidence=sure, **self.trees, **self.look)
         if self.form == "png":
@@ -192,7 +194,12 @@ class Writing:
 
     def _stream(self, items: Iterator[Item]) -> Iterator[tuple[Item, list[Parse]]]:
         if self.query.constrained:
-            items = iter(self._single(items))
+            single = list(items)
+            if len(single) != 1:
+                raise ArcspanError(
+                    f"--require, --forbid and --prefer are about one sentence, but here are {len(single)}"
+                )
+            items = iter(single)
         if self.slow:
             for arrived in as_they_come(items, READ_AHEAD):
                 found = self.parser.stream([item.content for item in arrived], READ_AHEAD, **self._options)
@@ -209,14 +216,6 @@ class Writing:
             if self.query.constrained and parses[0].error is not None:
                 raise ArcspanError(parses[0].error)
             yield under_way.popleft(), parses
-
-    def _single(self, items: Iterator[Item]) -> list[Item]:
-        found = list(items)
-        if len(found) != 1:
-            raise ArcspanError(
-                f"--require, --forbid and --prefer are about one sentence, but here are {len(found)}"
-            )
-        return found
 
     def _title(self, parse: Parse) -> str:
         """The rank and the probability of a parse, where they were asked for."""

@@ -22,6 +22,7 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,11 @@ except ImportError:
 TREE = "arcspan_tree"  # the extension that holds a sentence's constituents, on its first token
 SPACE_TAG, SPACE_RELATION, ROOT = "_SP", "dep", "ROOT"  # what spaCy itself writes for white space and roots
 CHUNK = 64  # sentences that the parser reads ahead
+DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(("model", "style", "threads")),
+    **dict.fromkeys(("dependencies", "tags", "sentences", "constituents"), True),
+    "entities": 0.0,
+}
 
 
 @Language.factory(
@@ -68,16 +74,7 @@ CHUNK = 64  # sentences that the parser reads ahead
         ),
         "span._.constituents",
     ],
-    default_config={
-        "model": None,
-        "style": None,
-        "dependencies": True,
-        "tags": True,
-        "sentences": True,
-        "constituents": True,
-        "threads": None,
-        "entities": 0.0,
-    },
+    default_config=DEFAULTS,
     default_score_weights={
         "dep_las": 0.4,
         "constituents_f": 0.4,
@@ -276,21 +273,8 @@ class ArcspanComponent(Pipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        settings = (
-            "model",
-            "style",
-            "dependencies",
-            "tags",
-            "sentences",
-            "constituents",
-            "threads",
-            "entities",
-        )
-        return _restore, (self.name, {setting: getattr(self, setting) for setting in settings})
-
-
-def _restore(name: str, settings: dict[str, Any]) -> ArcspanComponent:
-    return ArcspanComponent(name, **settings)
+        settings = {setting: getattr(self, setting) for setting in DEFAULTS}
+        return partial(ArcspanComponent, self.name, **settings), ()
 
 
 def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
