@@ -20,8 +20,8 @@ from pathlib import Path
 
 from arcspan import __version__
 from arcspan.evaluation import compare, evaluate_files
-from arcspan.evaluation.files import TreeFiles
 from arcspan.treebanks import Pair, read_pairs, write_pairs
+from arcspan.treebanks.files import TreeFiles
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 

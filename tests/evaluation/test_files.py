@@ -10,8 +10,9 @@ import pytest
 
 from arcspan.errors import ArcspanError, FileError
 from arcspan.evaluation import evaluate
-from arcspan.evaluation.files import TreeFiles, evaluate_files, group_files, kind_of, read_files
+from arcspan.evaluation.files import evaluate_files, read_files
 from arcspan.treebanks import write_pairs
+from arcspan.treebanks.files import TreeFiles, group_files, kind_of
 from tests.evaluation.samples import DOGS, GOLD, PREDICTED, write
 
 

@@ -88,8 +88,8 @@ def command(
 
 
 def _evaluate_raw(context: click.Context, files: tuple[str, ...], as_json: bool) -> None:
-    from arcspan.evaluation.files import kind_of
     from arcspan.evaluation.raw_text import evaluate_raw
+    from arcspan.treebanks.files import kind_of
 
     given = ParameterSource.COMMANDLINE
     for option in context.command.params:

@@ -11,8 +11,8 @@ import click
 from arcspan.errors import ArcspanError
 
 if TYPE_CHECKING:
-    from arcspan.evaluation.files import TreeFiles
     from arcspan.evaluation.scoring import Scoring
+    from arcspan.treebanks.files import TreeFiles
 
 FILES_HELP = """
     Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both: then each bracket file comes with its CoNLL
@@ -71,7 +71,7 @@ def gold_and_systems(
     files: Sequence[str], systems: tuple[int, int | None]
 ) -> tuple[TreeFiles, list[TreeFiles]]:
     """Gold files and those of each system, of which there must be between `systems[0]` and `systems[1]`."""
-    from arcspan.evaluation.files import group_files
+    from arcspan.treebanks.files import group_files
 
     least, most = systems
     gold, *others = group_files(files)

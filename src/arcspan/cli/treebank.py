@@ -370,7 +370,7 @@ def _in_and_out(files: tuple[str, ...]) -> tuple[_Files, _Files]:
 
 def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
     """UsageError, after the usage, for an output that is named as a file of the other kind: it may be an input."""
-    from arcspan.evaluation.files import named_kind
+    from arcspan.treebanks.files import named_kind
 
     if brackets_out and named_kind(brackets_out) == "conll":
         raise click.UsageError(f"{brackets_out}: the name says columns, but brackets would be written to it.")
@@ -380,7 +380,7 @@ def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
 
 def _is_conll(file: str) -> bool:
     """Whether a file holds columns; a stream other than standard input is taken for brackets."""
-    from arcspan.evaluation.files import kind_of
+    from arcspan.treebanks.files import kind_of
     from arcspan.treebanks.streams import peek_input
 
     if file == "-":

@@ -69,20 +69,15 @@ def is_punctuation(word: str) -> bool:
     return bool(word) and all(unicodedata.category(character)[0] == "P" for character in word)
 
 
-class WordsThatCount(NamedTuple):
-    """For each word whether it counts, and whether the sentence had what the rule looks at."""
-
-    counts: list[bool]
-    known: bool
-
-
 def words_that_count(
     rule: Punctuation, words: Sequence[str], tags: Sequence[str], upos: Sequence[str]
-) -> WordsThatCount:
-    """Apply a punctuation rule to a gold sentence; every word counts where the tags it needs are not there.
+) -> tuple[list[bool], bool]:
+    """Whether each word of a gold sentence counts, and whether the sentence has what the rule looks at.
+
+    Every word counts where the tags that the rule needs are not there.
 
     >>> words_that_count("ptb", ["Yes", ","], ["UH", ","], ["", ""])
-    WordsThatCount(counts=[True, False], known=True)
+    ([True, False], True)
     """
     if rule == "auto":
         rule = "upos" if any(upos) else "ptb"
@@ -90,7 +85,7 @@ def words_that_count(
         raise ArcspanError(f"punctuation is one of {', '.join(PUNCTUATION_RULES)}, not {rule!r}")
     source, counts = _COUNTS[rule]
     items = {"words": words, "tags": tags, "upos": upos}[source]
-    return WordsThatCount([counts(item) for item in items], rule == "none" or any(items))
+    return [counts(item) for item in items], rule == "none" or any(items)
 
 
 _COUNTS: dict[str, tuple[str, Callable[[str], bool]]] = {

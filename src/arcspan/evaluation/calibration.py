@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -45,11 +44,8 @@ def expected_calibration_error(probabilities: ArrayLike, right: ArrayLike, bins:
     0.0
     """
     found = reliability(probabilities, right, bins)
-    return _weighed(found) / max(1, sum(one.parts for one in found))
-
-
-def _weighed(found: Sequence[Bin]) -> float:
-    return sum(one.parts * abs(one.probability - one.right) for one in found)
+    distance = sum(one.parts * abs(one.probability - one.right) for one in found)
+    return distance / max(1, sum(one.parts for one in found))
 
 
 def log_loss(probabilities: ArrayLike, right: ArrayLike) -> float:

@@ -14,17 +14,7 @@ from arcspan.evaluation.breakdown import Breakdown, breakdown
 from arcspan.evaluation.report import Report, make_report
 from arcspan.evaluation.scoring import Scoring, score_all
 from arcspan.treebanks import Pair, read_pairs
-from arcspan.treebanks.files import TreeFiles, group_files, kind_of, named_kind
-
-__all__ = [
-    "TreeFiles",
-    "breakdown_files",
-    "evaluate_files",
-    "group_files",
-    "kind_of",
-    "named_kind",
-    "read_files",
-]
+from arcspan.treebanks.files import TreeFiles
 
 
 def read_files(files: TreeFiles) -> Iterator[Pair]:

@@ -90,7 +90,7 @@ class Scoring:
 
     def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> Alignment:
         if gold.words != predicted.words:
-            same_words(_spoken(gold), _spoken(predicted), number)
+            same_words(gold.without_empties().words, predicted.without_empties().words, number)
         # Words were compared above, where their escapes are known; only those that tags delete can differ
         # now.
         words = gold.words if len(gold) == len(predicted) else predicted.words
@@ -114,10 +114,6 @@ def _gold_words(gold: Pair) -> Sequence[str]:
     if gold.constituency is not None and not any(gold.dependencies.words):
         return gold.constituency.words
     return gold.dependencies.words
-
-
-def _spoken(tree: ConstituencyTree) -> tuple[str, ...]:
-    return tree.without_empties().words
 
 
 def same_words(

@@ -88,17 +88,13 @@ class Comparison(Printable):
                     f"[{low:+.2f}, {high:+.2f}]",
                     f"{one.p_bootstrap:.4f}",
                     f"{one.p_randomization:.4f}",
-                    _stars(max(one.p_bootstrap, one.p_randomization)),
+                    "*" * sum(max(one.p_bootstrap, one.p_randomization) < p for p in (0.05, 0.01, 0.001)),
                 ]
             )
         head = f"{self.sentences} sentences, {self.samples} draws, seed {self.seed}"
         foot = "* p < 0.05, ** p < 0.01, *** p < 0.001 in both tests"
-        how = [f"{block.title}: {block.how}" for block in blocks(self.signatures)]
+        how = [f"{title}: {rules}" for title, rules, _ in blocks(self.signatures)]
         return "\n\n".join([head, columns(rows), foot, "\n".join(how)])
-
-
-def _stars(p: float) -> str:
-    return "*" * sum(p < level for level in (0.05, 0.01, 0.001))
 
 
 def compare(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from arcspan.evaluation.metrics import KINDS, METRICS, Tally
 
@@ -42,21 +42,13 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     return "\n".join(lines)
 
 
-class FigureGroup(NamedTuple):
-    """The figures of one kind: a title, how they were made, and their names."""
-
-    title: str
-    how: str
-    names: list[str]
-
-
-def blocks(signatures: Mapping[str, str]) -> Iterator[FigureGroup]:
-    """Figures by kind; the figure that depends on most rules says for all of its kind how they were made."""
+def blocks(signatures: Mapping[str, str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Figures by kind: title, how they were made (by the figure that depends on most rules), and their names."""
     for kind, title in KINDS.items():
         names = [name for name in signatures if METRICS[name].kind == kind]
         if names:
             most = max(names, key=lambda name: len(METRICS[name].depends_on))
-            yield FigureGroup(title, signatures[most].partition("|")[2], names)
+            yield title, signatures[most].partition("|")[2], names
 
 
 def report_table(report: Report) -> str:

@@ -6,7 +6,7 @@ Text is escaped, so that every sentence compiles. Scripts other than Latin need 
 
 from __future__ import annotations
 
-from arcspan.rendering.layout import Arc, Layer, Picture, arrange
+from arcspan.rendering.layout import Layer, Picture, arrange
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 DOCUMENT = r"""\documentclass[border=6pt,varwidth=\maxdimen]{standalone}
@@ -107,7 +107,8 @@ def _arcs(picture: Picture) -> str:
         if arc.head:
             edges.append(f"\\depedge{{{arc.head}}}{{{arc.modifier}}}{{{relation}}}")
         else:  # higher than the arcs over it
-            lengths = [abs(o.head - o.modifier) for o in picture.arcs if o.head and _covers(o, arc.modifier)]
+            ends = [sorted((other.head, other.modifier)) for other in picture.arcs if other.head]
+            lengths = [right - left for left, right in ends if left <= arc.modifier <= right]
             height = f"edge unit distance={max(3, *lengths, 0)}ex"
             edges.append(f"\\deproot[{height}]{{{arc.modifier}}}{{{relation}}}")
     return "\n".join(
@@ -120,10 +121,6 @@ def _arcs(picture: Picture) -> str:
             "\\end{dependency}\n",
         ]
     )
-
-
-def _covers(arc: Arc, word: int) -> bool:
-    return min(arc.head, arc.modifier) <= word <= max(arc.head, arc.modifier)
 
 
 def _escaped(text: str) -> str:

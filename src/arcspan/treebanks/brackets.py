@@ -44,14 +44,10 @@ def read_brackets(path: Source, **options: Any) -> Iterator[ConstituencyTree]:
     >>> [tree.brackets() for tree in read_brackets(path)]
     ['(S (NP (NNP Logic)) (VP (VBZ plays)))']
     """
-    empty = True
     for unit, tree in read_trees(path, **options):
         if tree is None:
             raise FileError(unit.problem or "", path=name_of(path), line=unit.line)
-        empty = False
         yield tree
-    if empty:
-        raise FileError("no tree in this file", path=name_of(path))
 
 
 def write_brackets(trees: Iterable[ConstituencyTree], path: Source, *, escape: bool = True) -> int:
@@ -70,10 +66,15 @@ def read_trees(
 ) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
     """The units of a bracket file with their trees: None, and the unit's problem, for what is not a tree.
 
-    `edit` changes each line before it is read.
+    `edit` changes each line before it is read. FileError for a file without any tree.
     """
     lines = read_lines(path)
-    return parse_lines(enumerate(lines if edit is None else map(edit, lines), 1), **options)
+    empty = True
+    for unit, tree in parse_lines(enumerate(lines if edit is None else map(edit, lines), 1), **options):
+        empty = empty and not unit.text
+        yield unit, tree
+    if empty:
+        raise FileError("no tree in this file", path=name_of(path))
 
 
 def parse_lines(
@@ -117,11 +118,10 @@ def cut_units(lines: Iterable[tuple[int, str]], *, quick: bool = False) -> Itera
     ['(A a)', '(B\\nb)']
     """
     cutter = _Cutter()
-    is_one_tree = _is_balanced if quick else _is_one_tree
     for number, line in lines:
         if cutter.depth and _WRAPPER.match(line) and _WRAPPER.match(cutter.parts[0]):
             yield cutter.unclosed()
-        if not cutter.depth and line.startswith("(") and is_one_tree(line):
+        if quick and not cutter.depth and line.startswith("(") and line.count("(") == line.count(")"):
             yield Unit(number, line)
         elif line and not line.isspace():
             yield from cutter.cut(number, line)
@@ -138,7 +138,9 @@ class _Cutter:
 
     def unclosed(self) -> Unit:
         """The open tree, given up."""
-        unit = Unit(self.started, "\n".join(self.parts), _unclosed(self.depth))
+        brackets = "a closing bracket is" if self.depth == 1 else f"{self.depth} closing brackets are"
+        problem = f"the tree that starts here is not closed: {brackets} missing"
+        unit = Unit(self.started, "\n".join(self.parts), problem)
         self.depth = 0
         return unit
 
@@ -169,7 +171,9 @@ class _Cutter:
 
 def _between(number: int, text: str) -> list[Unit]:
     """The unit of text outside of any tree, where there is some."""
-    return [Unit(number, "", _outside(text.strip()))] if text.strip() else []
+    text = text.strip()
+    shown = text if len(text) <= 40 else text[:40] + "..."
+    return [Unit(number, "", f"text outside of any bracket: {shown!r}")] if text else []
 
 
 def _close_too_many(number: int, units: list[Unit]) -> None:
@@ -180,37 +184,3 @@ def _close_too_many(number: int, units: list[Unit]) -> None:
         units[-1] = units[-1]._replace(line=line, problem=problem)
     else:
         units.append(Unit(number, "", f"{problem}: no tree is open here"))
-
-
-def _is_balanced(line: str) -> bool:
-    return line.count("(") == line.count(")")
-
-
-def _is_one_tree(line: str) -> bool:
-    """Whether a line that starts with a bracket holds one tree: balanced, and closed at its end only."""
-    if not _is_balanced(line):
-        return False
-    depth = 0
-    # Runs of brackets are few where brackets are many: ")))" counts at once.
-    for run in _RUN.finditer(line):
-        text = run.group()
-        if text[0] == "(":
-            depth += len(text)
-        else:
-            depth -= len(text)
-            if depth <= 0:
-                return depth == 0 and not line[run.end() :].strip()
-    return False
-
-
-_RUN = re.compile(r"\(+|\)+")
-
-
-def _unclosed(depth: int) -> str:
-    brackets = "a closing bracket is" if depth == 1 else f"{depth} closing brackets are"
-    return f"the tree that starts here is not closed: {brackets} missing"
-
-
-def _outside(text: str) -> str:
-    shown = text if len(text) <= 40 else text[:40] + "..."
-    return f"text outside of any bracket: {shown!r}"

@@ -187,7 +187,8 @@ def read_places(
     if conll is None:
         return _read_brackets_alone(brackets or "", options)
     if brackets is None:
-        return _read_conll_alone(conll, heads, options)
+        name = name_of(conll)
+        return (_conll_place(block, name, heads, options) for block in read_blocks(conll))
     return _read_both(brackets, conll, heads, options)
 
 
@@ -207,8 +208,6 @@ def _read_both(brackets: Source, conll: Source, heads: Heads, options: dict[str,
             return
         trees += unit is not None
         sentences += block is not None
-        if not trees:
-            raise FileError("no tree in this file", path=names[0])
         if unit is not None and block is not None:
             yield _align(unit, tree, block, names, heads)
         else:
@@ -216,19 +215,9 @@ def _read_both(brackets: Source, conll: Source, heads: Heads, options: dict[str,
 
 
 def _read_brackets_alone(brackets: Source, options: dict[str, Any]) -> Iterator[Place]:
-    name, empty = name_of(brackets), True
     for unit, tree in read_trees(brackets, **options):
-        empty = empty and not unit.text
         pair = None if tree is None else Pair(tree, _NOTHING)
-        yield Place(unit, None, pair, _tree_problems(unit, name))
-    if empty:
-        raise FileError("no tree in this file", path=name)
-
-
-def _read_conll_alone(conll: Source, heads: Heads, options: dict[str, Any]) -> Iterator[Place]:
-    name = name_of(conll)
-    for block in read_blocks(conll):
-        yield _conll_place(block, name, heads, options)
+        yield Place(unit, None, pair, _tree_problems(unit, name_of(brackets)))
 
 
 def _conll_place(block: Block, name: str, heads: Heads, options: dict[str, Any]) -> Place:
@@ -334,12 +323,8 @@ def _left_over(
         what = f"a sentence with no tree: {names[0]} ends after {trees} trees"
         return Finding("missing", names[1], block.line, what)
     assert unit is not None
-    return Finding(
-        "missing",
-        names[0],
-        unit.line,
-        f"a tree with no sentence: {names[1]} ends after {sentences} sentences",
-    )
+    what = f"a tree with no sentence: {names[1]} ends after {sentences} sentences"
+    return Finding("missing", names[0], unit.line, what)
 
 
 def plain(word: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from arcspan.treebanks.pairs import Pair
-from arcspan.trees import WRAPPERS, ConstituencyTree, Incompatibility, why_incompatible
+from arcspan.trees import WRAPPERS, ConstituencyTree, why_incompatible
 
 #: What the kinds of `Incompatibility` mean, for people.
 CAUSES = {
@@ -53,15 +53,10 @@ class Statistics:
         if constituency is not None:
             self._add_constituents(constituency)
             if dependencies is not None:
-                self._add_fit(why_incompatible(constituency, dependencies))
-
-    def _add_fit(self, why: Incompatibility | None) -> None:
-        if why is None:
-            self.compatible += 1
-            return
-        self.causes[why.kind] += 1
-        if why.span is not None:
-            self.places[why.kind, why.span[2]] += 1
+                why = why_incompatible(constituency, dependencies)
+                self.compatible += why is None
+                self.causes.update([why.kind] if why else [])
+                self.places.update([(why.kind, why.span[2])] if why and why.span else [])
 
     def _add_constituents(self, tree: ConstituencyTree) -> None:
         last = None

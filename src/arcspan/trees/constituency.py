@@ -8,8 +8,11 @@ same (i, j) repeated, outermost label first. Nothing here is nested, hence nothi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import accumulate, groupby
+from operator import itemgetter
 from sys import intern
 from typing import Literal
 
@@ -35,12 +38,7 @@ def strip_function(label: str) -> str:
     >>> strip_function("NP-SBJ-1"), strip_function("NP=2"), strip_function("-NONE-")
     ('NP', 'NP', '-NONE-')
     """
-    if label[:1] == "-":
-        return label
-    for k, letter in enumerate(label):
-        if k and letter in "-=":
-            return label[:k]
-    return label
+    return label if label[:1] == "-" else label[:1] + re.split("[-=]", label[1:], maxsplit=1)[0]
 
 
 def function_tags(label: str) -> list[str]:
@@ -150,16 +148,12 @@ class ConstituencyTree(Immutable):
         """The tree without empty elements (tag -NONE-) and the constituents that held nothing else."""
         if EMPTY_TAG not in self.tags:
             return self
-        kept = [index for index, tag in enumerate(self.tags) if tag != EMPTY_TAG]
-        return self._keep(kept)
+        return self._keep([index for index, tag in enumerate(self.tags) if tag != EMPTY_TAG])
 
     def _keep(self, kept: Sequence[int]) -> ConstituencyTree:
         """The tree over the words with these indices only."""
-        place, count = [0] * (len(self.words) + 1), 0
-        for k in range(len(self.words)):
-            place[k] = count
-            count += count < len(kept) and kept[count] == k
-        place[len(self.words)] = count
+        own = set(kept)
+        place = list(accumulate((k in own for k in range(len(self))), initial=0))  # of each fencepost
         spans = tuple((place[i], place[j], label) for i, j, label in self.spans if place[i] < place[j])
         written = self._written
         if written:
@@ -210,20 +204,8 @@ def collapse(tree: ConstituencyTree) -> list[tuple[int, int, Chain]]:
     >>> collapse(ConstituencyTree.from_brackets("(TOP (S (NP (NN dogs)) (VB bark)))"))
     [(0, 2, ('TOP', 'S')), (0, 1, ('NP',))]
     """
-    collapsed: list[tuple[int, int, Chain]] = []
-    chain: list[str] = []
-    last_i, last_j = 0, -1
-    for i, j, label in tree.spans:
-        if j == last_j and i == last_i:
-            chain.append(label)
-        else:
-            if chain:
-                collapsed.append((last_i, last_j, tuple(chain)))
-            chain = [label]
-            last_i, last_j = i, j
-    if chain:
-        collapsed.append((last_i, last_j, tuple(chain)))
-    return collapsed
+    groups = groupby(tree.spans, key=itemgetter(0, 1))
+    return [(i, j, tuple([label for _, _, label in chain])) for (i, j), chain in groups]
 
 
 def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[int], list[list[int]]]:

@@ -117,18 +117,6 @@ class DependencyTree(Immutable):
         return f"DependencyTree({len(self)} words: {arcs}{' ...' if len(self) > shown else ''})"
 
 
-def is_projective_tree(heads: Sequence[int]) -> bool:
-    """Whether heads form a tree with one root, and a projective one.
-
-    >>> is_projective_tree([2, 0, 2]), is_projective_tree([2, 1]), is_projective_tree([3, 4, 0, 3])
-    (True, False, False)
-    """
-    try:
-        return DependencyTree(heads, ("",) * len(heads)).is_projective
-    except TreeError:
-        return False
-
-
 def _check_tree(heads: Sequence[int]) -> None:
     """Refuse heads out of range, no or several roots, and cycles."""
     n = len(heads)

@@ -19,28 +19,15 @@ def to_nltk(tree: ConstituencyTree) -> Any:
         raise ArcspanError("to_nltk needs nltk: pip install nltk") from None
     if not tree.words:
         raise TreeError("a tree without words has no NLTK tree")
-    leaves: list[Any] = [
-        Tree(tag, [word]) if tag else word for word, tag in zip(tree.words, tree.tags, strict=True)
-    ]
     above = Tree("", [])
-    opened: list[tuple[int, Tree]] = [(len(leaves), above)]  # (end, tree) of the constituents around here
-    filled = 0  # words that have their place
-
-    def fill(up_to: int) -> None:
-        nonlocal filled
-        while filled < up_to:
-            while opened[-1][0] <= filled:
-                opened.pop()
-            opened[-1][1].append(leaves[filled])
-            filled += 1
-        while len(opened) > 1 and opened[-1][0] <= filled:
+    opened: list[tuple[int, Any]] = [(len(tree), above)]  # (end, tree) of what is around here
+    constituents = [(i, j, Tree(label, [])) for i, j, label in tree.spans]
+    tagged = zip(tree.words, tree.tags, strict=True)
+    leaves = [(k, k + 1, Tree(tag, [word]) if tag else word) for k, (word, tag) in enumerate(tagged)]
+    for i, j, below in sorted([*constituents, *leaves], key=lambda part: (part[0], -part[1])):
+        while opened[-1][0] <= i:
             opened.pop()
-
-    for i, j, label in tree.spans:
-        fill(i)
-        below = Tree(label, [])
         opened[-1][1].append(below)
         opened.append((j, below))
-    fill(len(leaves))
     root = above[0]
     return root if isinstance(root, Tree) else above
