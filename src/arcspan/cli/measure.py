@@ -125,14 +125,8 @@ def _row(name: str, number: int, sentences: list[list[tuple[float, Sums]]]) -> R
     return Row(name, number, measures({"sentences": 0, "words": 0} | total(sentences)), errors)
 
 
-def _shown(value: float) -> str:
-    return f"{value:.4f}".rstrip("0").rstrip(".")
-
-
-def _cell(row: Row, name: str) -> str:
-    if name not in row.measures:
-        return ""
-    return _shown(row.measures[name]) + (f" ±{_shown(row.errors[name])}" if row.errors else "")
+def _cell(values: dict[str, float], name: str, mark: str = "") -> str:
+    return mark + f"{values[name]:.4f}".rstrip("0").rstrip(".") if name in values else ""
 
 
 def _table(out: IO[str], rows: list[Row]) -> None:
@@ -141,18 +135,20 @@ def _table(out: IO[str], rows: list[Row]) -> None:
 
     names = list(dict.fromkeys(name for row in rows for name in row.measures))
     heads = [f"{row.file}:{row.sentence}" if row.sentence else row.file for row in rows]
-    cells = [[name, *(_cell(row, name) for row in rows)] for name in names]
+    cells = [
+        [name, *(_cell(row.measures, name) + _cell(row.errors, name, " ±") for row in rows)] for name in names
+    ]
     out.write(columns([["", *heads], *cells]) + "\n")
 
 
 def _csv(out: IO[str], rows: list[Row]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row.measures))
-    uncertain = [f"{name}_error" for name in names] if any(row.errors for row in rows) else []
+    uncertain = names if any(row.errors for row in rows) else []
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["file", "sentence", *names, *uncertain])
+    table.writerow(["file", "sentence", *names, *(f"{name}_error" for name in uncertain)])
     for row in rows:
-        values = [_shown(row.measures[name]) if name in row.measures else "" for name in names]
-        errors = [_shown(row.errors.get(name.removesuffix("_error"), 0.0)) for name in uncertain]
+        values = [_cell(row.measures, name) for name in names]
+        errors = [_cell({name: 0.0} | row.errors, name) for name in uncertain]
         table.writerow([row.file, row.sentence or "", *values, *errors])
 
 

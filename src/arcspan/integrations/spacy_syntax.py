@@ -8,6 +8,8 @@ pobj), and of "Mary gave the old man a red apple in the park" find one chunk of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from arcspan.syntax import Syntax
@@ -50,16 +52,12 @@ def noun_chunks(doclike: Any) -> Iterator[tuple[int, int, int]]:
 def set_extensions(holder: Any, constituents: Constituents) -> None:
     """Register the extensions of a Doc or Span."""
 
-    def all_of(name: str) -> Callable[[Any], list[Any]]:
-        return lambda doclike: [
-            one for sent in _sentences(doclike) for one in getattr(syntax_of(sent, constituents), name)
-        ]
+    def found(doclike: Any, get: Callable[[Syntax], list[Any]]) -> list[Any]:
+        return [one for sentence in _sentences(doclike) for one in get(syntax_of(sentence, constituents))]
 
     def noun_phrases(doclike: Any, kind: Any = "base") -> list[Any]:
-        return [
-            one for sent in _sentences(doclike) for one in syntax_of(sent, constituents).noun_phrases(kind)
-        ]
+        return found(doclike, lambda syntax: syntax.noun_phrases(kind))
 
     for name in ("clauses", "coordinations", "verb_groups"):
-        holder.set_extension(name, getter=all_of(name), force=True)
+        holder.set_extension(name, getter=partial(found, get=attrgetter(name)), force=True)
     holder.set_extension("noun_phrases", method=noun_phrases, force=True)

@@ -41,6 +41,7 @@ class VerbGroup(Phrase):
     """
 
     _sentence: Sentence
+    _after = ("words", "form", "tense", "aspect", "voice", "polarity", "modal")
 
     def __init__(self, sentence: Sentence, predicate: int, words: Sequence[int], main: int) -> None:
         super().__init__(sentence, (min(words) - 1, max(words)), main)
@@ -101,12 +102,7 @@ class VerbGroup(Phrase):
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        names = ("form", "tense", "aspect", "voice", "polarity", "modal")
-        return {
-            **super().to_dict(probabilities=probabilities),
-            "words": list(self.words),
-            **{name: getattr(self, name) for name in names},
-        }
+        return super().to_dict(probabilities=probabilities) | {"words": list(self.words)}
 
 
 class Clause(Phrase):
@@ -120,6 +116,8 @@ class Clause(Phrase):
     parent    the clause that it belongs to; None for a main clause
     """
 
+    _before, _after = ("kind", "finite"), ("verb", "subject", "objects")
+
     def __init__(self, sentence: Sentence, span: Range, position: int, kind: str, verb: VerbGroup) -> None:
         super().__init__(sentence, span, position)
         self.kind, self.verb, self.finite = kind, verb, verb.form == "finite"
@@ -132,15 +130,8 @@ class Clause(Phrase):
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON; the parent by its span."""
-        return {
-            "kind": self.kind,
-            "finite": self.finite,
-            **super().to_dict(probabilities=probabilities),
-            "verb": self.verb.to_dict(probabilities=probabilities),
-            "subject": self.subject and self.subject.to_dict(probabilities=probabilities),
-            "objects": [phrase.to_dict(probabilities=probabilities) for phrase in self.objects],
-            "parent": None if self.parent is None else list(self.parent.span),
-        }
+        parent = None if self.parent is None else list(self.parent.span)
+        return super().to_dict(probabilities=probabilities) | {"parent": parent}
 
     def __repr__(self) -> str:
         return f"Clause({self.kind}, {self.text!r})"
@@ -188,8 +179,7 @@ class Clauses:
         s = self.s
         span, kind = self._span(h), self._kind(h)
         around = None
-        if self._has_outer(h):
-            outer = next(m for m in s.children[h] if s.full_relations[m].endswith(":outer"))
+        if outer := self._outer(h):
             copula = s.with_relation(h, "cop")[0]
             before = [m for m in s.with_relation(h, "aux") if outer < m < copula]
             around = Clause(s, span, h, kind, VerbGroup(s, h, [*before, copula], copula))
@@ -203,35 +193,33 @@ class Clauses:
         self.all.append(clause)
         self.by_word[h] = clause
 
-    def _has_outer(self, h: int) -> bool:
-        """Whether a verb is also the predicate of a clause around its own: "the problem is that he left"."""
+    def _outer(self, h: int) -> int:
+        """The subject of a clause around a verb's own, 0 if there is none: "the problem is that he left"."""
         s = self.s
-        outer = [m for m in s.children[h] if s.full_relations[m].endswith(":outer")]
-        copulas = s.with_relation(h, "cop")
-        return bool(outer and copulas) and outer[0] < copulas[0] and s.is_verb(h)
+        outer = next((m for m in s.children[h] if s.full_relations[m].endswith(":outer")), 0)
+        return outer if s.is_verb(h) and any(outer < m for m in s.with_relation(h, "cop")[:1]) else 0
 
     def _span(self, h: int) -> Range:
         """All below the predicate, up to where a second conjunct begins, and without what joins it to the first."""
         s = self.s
         i, j = s.after_coordinator(h) if s.relations[h] == "conj" else s.reach(h)
-        if h in self.joined and any(map(self._is_predicate, self._others(h))):
-            j = self.joined[h].conjuncts[0].span[1]
+        conjuncts = self.joined[h].conjuncts if h in self.joined else []
+        if any(self._is_predicate(conjunct.position) for conjunct in conjuncts[1:]):
+            j = conjuncts[0].span[1]
         return i, max(j, h)
 
-    def _others(self, h: int) -> list[int]:
-        return [conjunct.position for conjunct in self.joined[h].conjuncts[1:]]
+    def _shared(self, h: int) -> list[int]:
+        """What the conjuncts of a coordination share of which this word heads the first."""
+        return [phrase.position for phrase in self.joined[h].shared] if h in self.joined else []
 
     def _verb(self, h: int, after: int) -> VerbGroup:
         s = self.s
-        parts = [m for m in s.children[h] if s.relations[m] in ("aux", "cop") and m > after]
-        main = h if s.is_verb(h) or not parts else parts[-1]
+        parts = [m for m in s.with_relation(h, "aux", "cop") if m > after]
         first = s.first_conjunct(h)
-        if first != h and first in self.joined and not parts and not s.with_relation(h, "nsubj"):
-            shared = [phrase.position for phrase in self.joined[first].shared]
-            parts = [
-                m for m in shared if s.relations[m] == "aux" or (s.relations[m] == "cop" and not s.is_verb(h))
-            ]
-            main = h if s.is_verb(h) or not parts else parts[-1]
+        if first != h and not parts and not s.with_relation(h, "nsubj"):
+            kinds = ("aux",) if s.is_verb(h) else ("aux", "cop")
+            parts = [m for m in self._shared(first) if s.relations[m] in kinds]
+        main = h if s.is_verb(h) or not parts else parts[-1]
         negation = [m for m in s.with_relation(h, "advmod") if m > after and self._negates(m)]
         particles = [m for m in s.children[h] if s.full_relations[m] == "compound:prt"]
         return VerbGroup(s, h, sorted({*parts, main, *negation, *particles}), main)
@@ -242,13 +230,11 @@ class Clauses:
         return self.s.words[m].lower() in _NEGATION and following != "only"
 
     def _parent(self, h: int) -> Clause | None:
-        s = self.s
-        m = s.heads[s.first_conjunct(h)]
+        first = self.s.first_conjunct(h)
+        m = self.s.heads[first]
         while m and m not in self.by_word:
-            m = s.heads[m]
-        if not m or s.relations[s.first_conjunct(h)] == "parataxis":
-            return None
-        return self.by_word[m]
+            m = self.s.heads[m]
+        return None if self.s.relations[first] == "parataxis" else self.by_word.get(m)
 
     # ---- who does what
 
@@ -260,7 +246,7 @@ class Clauses:
         """
         s = self.s
         own = [m for m in s.with_relation(h, "nsubj", "csubj") if not s.full_relations[m].endswith(":outer")]
-        if not own and not self._has_outer(h):
+        if not own and not self._outer(h):
             own = s.with_relation(h, "nsubj", "csubj") or s.with_relation(h, "expl")
         expletives = [m for m in s.with_relation(h, "expl") if m < h]
         if own and s.relations[own[0]] == "csubj" and expletives:  # "it is clear that ..."
@@ -282,18 +268,15 @@ class Clauses:
 
     def _shares_subject(self, h: int) -> bool:
         """Whether the subject of the word that a conjunct hangs on is the conjunct's too."""
-        s, head = self.s, self.s.heads[h]
-        own = s.with_relation(head, "nsubj", "csubj", "expl")
-        shared = [phrase.position for phrase in self.joined[head].shared] if head in self.joined else []
-        return not own or any(m in shared for m in own)
+        own = self.s.with_relation(self.s.heads[h], "nsubj", "csubj", "expl")
+        return not own or not set(own).isdisjoint(self._shared(self.s.heads[h]))
 
     def objects(self, h: int) -> list[int]:
         """The direct and indirect objects of a predicate, those shared with its first conjunct included."""
         s = self.s
         own = s.with_relation(h, "obj", "iobj")
-        if s.relations[h] == "conj" and s.heads[h] in self.joined and not own:
-            shared = [phrase.position for phrase in self.joined[s.heads[h]].shared]
-            own = [m for m in shared if s.relations[m] in ("obj", "iobj")]
+        if s.relations[h] == "conj" and not own:
+            own = [m for m in self._shared(s.heads[h]) if s.relations[m] in ("obj", "iobj")]
         return own
 
     def resolved_objects(self, h: int) -> list[Phrase]:

@@ -32,6 +32,8 @@ class Coordination(Phrase):
     shared        phrases that belong to every conjunct, with their prepositions
     """
 
+    _before, _after = ("kind",), ("conjuncts", "shared")
+
     def __init__(
         self,
         sentence: Sentence,
@@ -59,39 +61,22 @@ class Coordination(Phrase):
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return {
-            "kind": self.kind,
-            **super().to_dict(probabilities=probabilities),
-            "conjuncts": [conjunct.to_dict(probabilities=probabilities) for conjunct in self.conjuncts],
-            "coordinators": list(self._joining),
-            "shared": [phrase.to_dict(probabilities=probabilities) for phrase in self.shared],
-        }
+        return super().to_dict(probabilities=probabilities) | {"coordinators": list(self._joining)}
 
 
 def coordinations(s: Sentence) -> list[Coordination]:
     """The coordinations of a sentence, in the order of their first conjuncts."""
-    found = []
-    for h in range(1, s.n + 1):
-        joined = s.with_relation(h, "conj")
-        if joined:
-            found.append(_coordination(s, [h, *joined]))
-    return found
+    joined = ((h, s.with_relation(h, "conj")) for h in range(1, s.n + 1))
+    return [_coordination(s, h, others) for h, others in joined if others]
 
 
-def _coordination(s: Sentence, members: list[int]) -> Coordination:
-    first, *others = sorted(members)
-    if first != members[0]:  # a conjunct before the word it hangs on: nothing is known of what is shared
-        return _result(s, members, {m: s.reach(m) for m in members}, [])
-    around = smallest(s, members)
-    own, shared = _split_dependents(s, first, others, around)
-    ranges = {first: s.grow(first, own)}
-    for m in others:
-        ranges[m] = s.after_coordinator(m)
-    return _result(s, [first, *others], ranges, shared)
-
-
-def _result(s: Sentence, members: list[int], ranges: dict[int, Range], shared: list[int]) -> Coordination:
-    members = sorted(members)
+def _coordination(s: Sentence, h: int, others: list[int]) -> Coordination:
+    members = sorted([h, *others])
+    if members[0] != h:  # a conjunct before the word it hangs on: nothing is known of what is shared
+        ranges, shared = {m: s.reach(m) for m in members}, list[int]()
+    else:
+        own, shared = _split_dependents(s, h, others)
+        ranges = {h: s.grow(h, own), **{m: s.after_coordinator(m) for m in others}}
     joining = [m for member in members for m in s.with_relation(member, "cc")]
     kinds = {_category(s, m, members) for m in members}
     return Coordination(
@@ -113,12 +98,11 @@ def smallest(s: Sentence, words: Iterable[int]) -> Range | None:
     return min(around, key=lambda span: span[1] - span[0]) if around else None
 
 
-def _split_dependents(
-    s: Sentence, first: int, others: list[int], around: Range | None
-) -> tuple[list[int], list[int]]:
+def _split_dependents(s: Sentence, first: int, others: list[int]) -> tuple[list[int], list[int]]:
     """The first conjunct's dependents: its own, and those of all conjuncts."""
     own: list[int] = []
     shared: list[int] = []
+    around = smallest(s, [first, *others])
     theirs = {s.relations[m] for other in others for m in s.children[other] if m < other}
     skipped = ("conj", "cc", "punct")
     aside = ("parataxis", "discourse", "vocative", "reparandum", "list")  # the sentence's, not the conjuncts'

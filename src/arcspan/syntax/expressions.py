@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -43,7 +44,6 @@ class Expression:
         self, wanted: str | Collection[str], *, anywhere: bool = False, ignore_case: bool = False
     ) -> None:
         self.values: frozenset[str] = frozenset()
-        self._known: dict[str, bool] = {}
         if isinstance(wanted, str):
             source = wanted
         elif ignore_case:
@@ -58,18 +58,12 @@ class Expression:
             compiled = re.compile(source, re.IGNORECASE if ignore_case else 0)
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(str(error)) from None
-        self._fits = compiled.search if anywhere else compiled.fullmatch
+        fits = compiled.search if anywhere else compiled.fullmatch
+        self._fits = lru_cache(_REMEMBERED)(lambda value: fits(value[:_LONGEST]) is not None)
 
     def __call__(self, value: str) -> bool:
         """Whether a string passes."""
-        if self.values:
-            return value in self.values
-        known = self._known.get(value)
-        if known is None:
-            if len(self._known) > _REMEMBERED:
-                self._known.clear()
-            known = self._known[value] = self._fits(value[:_LONGEST]) is not None
-        return known
+        return value in self.values if self.values else self._fits(value)
 
 
 def _variable_parts(parts: Any, inside: bool) -> tuple[int, int]:

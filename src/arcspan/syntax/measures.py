@@ -182,11 +182,10 @@ def _of_dependencies(tree: DependencyTree, kept: list[int]) -> Sums:
     distance = sum(abs(m - h) for m, h in arcs)
     found: Sums = {"distance_sum": distance, "arcs": len(arcs), "leftward": sum(m < h for m, h in arcs)}
     root = place.get(tree.root)
-    known = bool(arcs and root)
-    found |= {"ndd_sum": 0.0, "ndd_sentences": int(known)}
-    if arcs and root:
-        found["ndd_sum"] = abs(math.log(distance / len(arcs) / math.sqrt(root * len(kept))))
-    return found
+    if not arcs or not root:
+        return found | {"ndd_sum": 0.0, "ndd_sentences": 0}
+    normalised = abs(math.log(distance / len(arcs) / math.sqrt(root * len(kept))))
+    return found | {"ndd_sum": normalised, "ndd_sentences": 1}
 
 
 def _of_syntax(syntax: Syntax) -> Sums:

@@ -49,20 +49,19 @@ class Nodes:
         for i, j, label in (*c.spans, (len(forms), 0, "")):
             while at < i:
                 if tags[at]:
-                    labels += (tags[at], forms[at])
-                    parents += (above, k)
-                    ends += (k + 2, k + 2)
-                    left += (at, at)
-                    words += (0, at + 1)
-                    k += 2
-                else:
-                    labels.append(forms[at])
+                    labels.append(tags[at])
                     parents.append(above)
-                    ends.append(k + 1)
+                    ends.append(k + 2)
                     left.append(at)
-                    words.append(at + 1)
+                    words.append(0)
                     k += 1
+                labels.append(forms[at])
+                parents.append(k - 1 if tags[at] else above)
+                ends.append(k + 1)
+                left.append(at)
                 at += 1
+                words.append(at)
+                k += 1
                 leaves.append(k - 1)
                 while opened and close == at:
                     ends[above] = k
@@ -159,21 +158,17 @@ def _one(step: Callable[[Nodes, int], int]) -> Reach:
 
 def _beside(choose: Callable[[list[int], int], list[int]]) -> Reach:
     def reach(t: Nodes, k: int) -> Iterable[int]:
-        sisters = t.children(t.parents[k]) if t.parents[k] >= 0 else []
+        sisters = t.sisters(k)
         return choose(sisters, sisters.index(k)) if sisters else []
 
     return reach
 
 
-def _up(t: Nodes, k: int) -> int:
-    return t.parents[k]
-
-
 _TREE: dict[str, Reach] = {
     "<": Nodes.children,
-    ">": _one(_up),
+    ">": _one(lambda t, k: t.parents[k]),
     "<<": lambda t, k: range(k + 1, t.ends[k]),
-    ">>": _path(_up),
+    ">>": _path(lambda t, k: t.parents[k]),
     "<:": _one(_only),
     "<<:": _path(_only),
     "<<,": _path(_nth(1)),
@@ -202,33 +197,32 @@ def _in_tree(sign: str) -> Reach:
     return lambda t, k: [other for other in above(t, k) if k in down(t, other)]
 
 
-def _words_above(t: Nodes, m: int) -> Iterator[tuple[int, int]]:
-    """The arcs from a word up to the root, as (modifier, head)."""
-    while m and (h := t.heads[m - 1]):
-        yield m, h
+def _words_above(t: Nodes, m: int) -> Iterator[int]:
+    """A word and those above it, without the root."""
+    while h := t.heads[m - 1]:
+        yield m
         m = h
 
 
-def _words_below(t: Nodes, m: int) -> Iterator[tuple[int, int]]:
-    waiting = [(below, below) for below in reversed(t.below[m])]
+def _words_below(t: Nodes, m: int) -> Iterator[int]:
+    waiting = t.below[m][::-1]
     while waiting:
-        arc = waiting.pop()
-        yield arc
-        waiting += [(below, below) for below in reversed(t.below[arc[1]])]
+        yield (m := waiting.pop())
+        waiting += reversed(t.below[m])
 
 
-def _siblings(t: Nodes, m: int) -> Iterator[tuple[int, int]]:
-    return ((other, other) for other in (t.below[t.heads[m - 1]] if t.heads[m - 1] else ()))
+def _siblings(t: Nodes, m: int) -> Sequence[int]:
+    return t.below[t.heads[m - 1]] if t.heads[m - 1] else ()
 
 
-# From a word: the modifiers whose relation is asked for, each with the word at the other end.
-_ARCS: dict[str, Callable[[Nodes, int], Iterable[tuple[int, int]]]] = {
-    ">": lambda t, m: [(below, below) for below in t.below[m]],
+# From a word: the modifiers of the arcs whose relation is asked for.
+_ARCS: dict[str, Reach] = {
+    ">": lambda t, m: t.below[m],
     ">>": _words_below,
-    "<": lambda t, m: list(_words_above(t, m))[:1],
+    "<": lambda t, m: [m] if t.heads[m - 1] else [],
     "<<": _words_above,
-    "$..": lambda t, m: [arc for arc in _siblings(t, m) if arc[1] > m],
-    "$,,": lambda t, m: [arc for arc in _siblings(t, m) if arc[1] < m],
+    "$..": lambda t, m: [other for other in _siblings(t, m) if other > m],
+    "$,,": lambda t, m: [other for other in _siblings(t, m) if other < m],
 }
 
 
@@ -236,13 +230,13 @@ def reach_of(relation: Relation) -> Reach:
     """The nodes at the other end of a relation."""
     sign, label = relation.sign, relation.label
     if relation.between_words:
-        arcs = _ARCS[sign]
+        arcs, up = _ARCS[sign], sign[0] == "<"
 
         def reach(t: Nodes, k: int) -> Iterable[int]:
-            m = t.words[k]
             relations = t.d.relations if t.d is not None else ()
-            found = arcs(t, m) if m else ()
-            return [t.leaves[end] for arc, end in found if label is None or label(relations[arc - 1])]
+            found = arcs(t, t.words[k]) if t.words[k] else ()
+            fitting = (m for m in found if label is None or label(relations[m - 1]))
+            return [t.leaves[t.heads[m - 1] if up else m] for m in fitting]
 
         return reach
     if sign in ("<#", "<<#") and relation.node.is_word:  # a constituent's head word

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -30,7 +31,7 @@ _SIGN = re.compile(
     r"(?:<<|>>)[,':#]|[<>]-\d+|[<>][,':#]|[<>]-|[<>]\d+|<<|>>|[<>]|[$%](?:\.\.|,,|\+\+|--|[.,+-])?|\.\.|,,|--|[.,-]"
 )
 _LABEL = re.compile(
-    r"i@/(?:\\.|[^/\\])*/|i@\"(?:\\.|[^\"\\])*\"|/(?:\\.|[^/\\])*/i?|\"(?:\\.|[^\"\\])*\"|"
+    r"\*|i@/(?:\\.|[^/\\])*/|i@\"(?:\\.|[^\"\\])*\"|/(?:\\.|[^/\\])*/i?|\"(?:\\.|[^\"\\])*\"|"
     r"[^\]\[\s;:.,&|<>()$!@%'^={}]+"
 )
 _ATTRIBUTE = re.compile(
@@ -64,27 +65,16 @@ class Node:
     is_word: bool = False
     any: bool = False
 
-    @property
-    def has_names(self) -> bool:
-        """Whether it or a node that it leads to is named."""
-        return bool(self.name or self.same) or any(
-            part is not None and part.has_names for part in (self.inner, self.relations)
-        )
-
 
 @dataclass(frozen=True)
 class Relation:
-    """A node is related to another; `label` is the relation of an arc."""
+    """A node is related to another; `label` is the relation of an arc, `named`: a node it leads to has a name."""
 
     sign: str
     node: Node
-    label: Expression | None = None
-    between_words: bool = False
-
-    @property
-    def has_names(self) -> bool:
-        """Whether a node that it leads to is named."""
-        return self.node.has_names
+    label: Expression | None
+    between_words: bool
+    named: bool
 
 
 @dataclass(frozen=True)
@@ -93,11 +83,6 @@ class Relations:
 
     sign: str
     parts: tuple[Relation | Relations, ...]
-
-    @property
-    def has_names(self) -> bool:
-        """Whether a node that they lead to is named."""
-        return any(part.has_names for part in self.parts)
 
 
 class Pattern:
@@ -111,7 +96,7 @@ class Pattern:
     """
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth = text, 0, 0
+        self.text, self.at, self.depth, self.mentions = text, 0, 0, 0  # mentions of names so far
         self.names: dict[str, bool] = {}
         self.literals: dict[str, set[str]] = {}
         self.layers: set[str] = set()
@@ -137,9 +122,8 @@ class Pattern:
     def _node(self) -> Node:
         negated = self._take("!")
         if self._take("("):
-            with_depth = self._deeper()
-            inner = self._related()
-            self._expect(")", with_depth)
+            with self._deeper(")"):
+                inner = self._related()
             node = Node(inner=inner, is_word=inner.is_word)
         elif self._take("="):
             name = self._defined_name()
@@ -152,42 +136,38 @@ class Pattern:
             if negated:
                 self.refuse("a node that is not there cannot have a name")
             node = replace(node, name=found[1])
+            self.mentions += 1
             self.names[found[1]] = node.is_word
         return replace(node, negated=negated)
 
     def _labels(self) -> Node:
         self.layers.add("constituency")
-        labels = []
-        while True:
-            start = self.at
-            if self._take("*"):
-                found = "__"
-            elif (match := self._match(_LABEL)) is not None:
-                found = match[0]
+        found = self._match(_LABEL)
+        if found is None:
+            self.refuse("a label such as NP, or a word such as {lemma:be}, should be here")
+        labels, any_label = [], False
+        while found is not None:
+            if found[0] in ("*", "__"):
+                any_label = True
             else:
-                self.refuse("a label such as NP, or a word such as {lemma:be}, should be here")
-            labels.append(None if found == "__" else self._label(found, start))
+                labels.append(self._label(found[0], found.start()))
             self._peek()
             back = self.at
-            if not (self._take("|") and self._begins_label()):
-                self.at = back
-                known = tuple(label for label in labels if label is not None)
-                return Node(labels=known, any=len(known) < len(labels))
-
-    def _begins_label(self) -> bool:
-        return self._peek() == "*" or _LABEL.match(self.text, self.at) is not None
+            found = self._match(_LABEL) if self._take("|") and self._peek() else None
+        self.at = back
+        return Node(labels=tuple(labels), any=any_label)
 
     def _label(self, value: str, start: int) -> Expression:
         any_case = value.startswith("i@")
         value = value.removeprefix("i@")
         if value[0] == "/":
             return self._compile(value, start, anywhere=True, any_case=any_case)
-        return self._literal(
-            "label", re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] == '"' else value, any_case
-        )
+        if value[0] == '"':
+            value = re.sub(r"\\(.)", r"\1", value[1:-1])
+        return self._literal("label", value, any_case=any_case)
 
     def _word(self) -> Node:
-        self._expect("{", None)
+        self._take("{")
         tests: list[tuple[str, Expression]] = []
         is_root = False
         while not self._take("}"):
@@ -199,9 +179,8 @@ class Pattern:
                 self.layers.add("dependency")
             if name := found[2]:
                 if name not in ATTRIBUTES and not name[0].isupper():
-                    self.at = found.start(2)
                     self.refuse(f"words have no {name!r}; a pattern can ask for {', '.join(ATTRIBUTES)}, and "
-                                "for features by their names, such as Number")  # fmt: skip
+                                "for features by their names, such as Number", found.start(2))  # fmt: skip
                 if found["regex"] is not None:
                     tests.append((name, self._compile(found["regex"].rstrip(), found.start("regex"))))
                 else:
@@ -224,16 +203,12 @@ class Pattern:
 
     def _relation(self, of_word: bool) -> Relation | Relations:
         if self._take("!"):
-            depth = self._deeper()
-            negated = self._relation(of_word)
-            self.depth = depth
-            return Relations("!", (negated,))
+            with self._deeper():
+                return Relations("!", (self._relation(of_word),))
         if self._take("["):
-            with_depth = self._deeper()
-            inner = self._relations(of_word)
-            self._expect("]", with_depth)
-            return inner
-        start = self.at
+            with self._deeper("]"):
+                return self._relations(of_word)
+        start, mentions = self.at, self.mentions
         sign = self._match(_SIGN)
         if sign is None:
             self.refuse("a relation such as < or >obj should be here")
@@ -242,34 +217,27 @@ class Pattern:
         node = self._node()
         found = _SAME.get(sign[0], sign[0])
         if sign[0] in ("-", "--") and not (of_word and node.is_word):
-            self.at = start
-            self.refuse("- and -- are relations between two words")
+            self.refuse("- and -- are relations between two words", start)
         dependency = of_word and node.is_word and found in (">", "<", ">>", "<<", "$..", "$,,")
         if label is not None and not dependency:
-            self.at = start
-            self.refuse("a relation with a name should lead to a word in braces")
+            self.refuse("a relation with a name should lead to a word in braces", start)
         if dependency:
             self.layers.add("dependency")
-        return Relation(found, node, label, dependency)
+        return Relation(found, node, label, dependency, self.mentions > mentions)
 
     def _arc_label(self) -> Expression | None:
         """The name of a dependency relation, which follows the sign without a space."""
-        start = self.at
         found = self._match(_RELATION)
-        if found is None:
-            return None
-        if found[0][0] == "/":
-            return self._compile(found[0], start)
-        names = frozenset(found[0].split("|"))
-        self.literals.setdefault("relation", set()).update(names)
-        return Expression(names)
+        if found is not None and found[0][0] == "/":
+            return self._compile(found[0], found.start())
+        return None if found is None else self._literal("relation", *found[0].split("|"))
 
     # ---- values
 
-    def _literal(self, of: str, value: str, any_case: bool = False) -> Expression:
+    def _literal(self, of: str, *values: str, any_case: bool = False) -> Expression:
         if not any_case:
-            self.literals.setdefault(of, set()).add(value)
-        return Expression({value}, ignore_case=any_case)
+            self.literals.setdefault(of, set()).update(values)
+        return Expression(values, ignore_case=any_case)
 
     def _compile(
         self, value: str, start: int, *, anywhere: bool = False, any_case: bool = False
@@ -279,15 +247,13 @@ class Pattern:
             source = value.removesuffix("i")[1:-1]
             return Expression(source, anywhere=anywhere, ignore_case=any_case or value[-1] == "i")
         except ValueError as error:
-            self.at = start
-            self.refuse(f"{value} is not a regular expression that can be used: {error}")
+            self.refuse(f"{value} is not a regular expression that can be used: {error}", start)
 
     def _defined_name(self) -> str:
-        start = self.at
-        found = self._match(re.compile(r"\w+"))
+        start, found = self.at, self._match(re.compile(r"\w+"))
         if found is None or found[0] not in self.names:
-            self.at = start
-            self.refuse("the name of a node that comes before should be here")
+            self.refuse("the name of a node that comes before should be here", start)
+        self.mentions += 1
         return found[0]
 
     # ---- letters
@@ -307,20 +273,20 @@ class Pattern:
         self.at += taken
         return taken
 
-    def _deeper(self) -> int:
+    @contextmanager
+    def _deeper(self, end: str = "") -> Iterator[None]:
+        """What is in brackets, up to the sign that ends it, or negated."""
         self.depth += 1
         if self.depth > _NESTING:
             self.refuse(f"brackets and negations may be {_NESTING} deep")
-        return self.depth - 1
+        yield
+        if end and not self._take(end):
+            self.refuse(f"{end} should be here")
+        self.depth -= 1
 
-    def _expect(self, sign: str, depth: int | None) -> None:
-        if not self._take(sign):
-            self.refuse(f"{sign} should be here")
-        if depth is not None:
-            self.depth = depth
-
-    def refuse(self, reason: str) -> NoReturn:
-        """Point at the place."""
+    def refuse(self, reason: str, at: int | None = None) -> NoReturn:
+        """Point at the place, which is where reading has come to unless it is given."""
+        self.at = self.at if at is None else at
         line = " ".join(self.text.split("\n"))
         start = max(0, self.at - 60)
         raise ArcspanError(

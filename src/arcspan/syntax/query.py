@@ -26,6 +26,8 @@ class Match(Phrase):
     position  of its head word, 0 where the trees do not tell it
     """
 
+    _before = ("label",)
+
     def __init__(self, sentence: Text, span: Range, position: int, label: str, word: int) -> None:
         super().__init__(sentence, span, position)
         self.label, self.word = label, word
@@ -34,11 +36,7 @@ class Match(Phrase):
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         names = {name: match.to_dict(probabilities=probabilities) for name, match in self.names.items()}
-        return {
-            "label": self.label,
-            **super().to_dict(probabilities=probabilities),
-            **({"names": names} if names else {}),
-        }
+        return super().to_dict(probabilities=probabilities) | ({"names": names} if names else {})
 
     def __repr__(self) -> str:
         return f"Match({self.label}, {self.text!r})"
@@ -218,7 +216,7 @@ def _word(node: Node) -> Ways:
 def _relations(relations: Relations | Relation) -> Ways:
     """Relations to other nodes; of nodes without names it only matters whether there is one."""
     if isinstance(relations, Relation):
-        reach, node, named = reach_of(relations), _node(relations.node), relations.has_names
+        reach, node, named = reach_of(relations), _node(relations.node), relations.named
 
         def related(t: Nodes, k: int, names: Names) -> list[Names]:
             found: list[Names] = []

@@ -7,6 +7,7 @@ constituent is headed by a word here when the word is in it and the word's head 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from arcspan.errors import ArcspanError
@@ -156,33 +157,23 @@ class Sentence(Text):
 
     def grow(self, h: int, parts: Collection[int]) -> Range:
         """The span of a word and those of its dependents that are parts, as far as they reach without a gap."""
-        i, j = h - 1, h
-        for m in reversed([m for m in self.children[h] if m < h]):
-            if m in parts:
-                i = min(i, self.left[m])
-            elif not self.is_punctuation(m):
-                break
-        for m in (m for m in self.children[h] if m > h):
-            if m in parts:
-                j = max(j, self.right[m])
-            elif not self.is_punctuation(m):
-                break
+
+        def near(side: Iterable[int]) -> list[int]:
+            return [m for m in takewhile(lambda m: m in parts or self.is_punctuation(m), side) if m in parts]
+
+        i = min((self.left[m] for m in near(m for m in reversed(self.children[h]) if m < h)), default=h - 1)
+        j = max((self.right[m] for m in near(m for m in self.children[h] if m > h)), default=h)
         return self.trim(i, j)
 
     def noun_phrase(self, h: int) -> Range:
         """The whole phrase of a noun: the largest noun phrase that it heads, or what hangs on it as its parts."""
         low, high, head = self.left[h], self.right[h], self.heads[h]
-        whole = next(
-            (
-                (i, j)
-                for i, j, label in self.spans  # larger ones first
-                if label in NOUN_PHRASES and low <= i < h <= j <= high and not i < head <= j
-            ),
-            None,
-        )
         clauses = self.with_relation(h, "acl")  # of "what he said", the constituent is "what" alone
-        if whole and not (self.tags[h][:1] == "W" and any(m > whole[1] for m in clauses)):
-            return self.trim(*whole)
+        for i, j, label in self.spans:  # larger ones first
+            if label in NOUN_PHRASES and low <= i < h <= j <= high and not i < head <= j:
+                if self.tags[h][:1] == "W" and any(m > j for m in clauses):
+                    break
+                return self.trim(i, j)
         parts = {m for m in self.children[h] if self.relations[m] in PARTS}
         if head == 0 or self.with_relation(h, "cop", "nsubj"):  # a predicate has the clause's modifiers too
             parts = {m for m in parts if self.relations[m] not in ("advmod", "obl", "conj", "cc", "dep")}
@@ -201,6 +192,10 @@ class Phrase:
     span      (i, j): the words i+1..j
     position  of the head word, 1..n
     """
+
+    # Attributes in `to_dict`, before and after those that every phrase has.
+    _before: tuple[str, ...] = ()
+    _after: tuple[str, ...] = ()
 
     def __init__(self, sentence: Text, span: Range, position: int) -> None:
         self._sentence, self.span, self.position = sentence, span, position
@@ -231,10 +226,10 @@ class Phrase:
     def text(self) -> str:
         """Its words as the original text has them; with spaces between them where words were given."""
         own = self._sentence
-        if own.text is None or own.offsets is None or self.start is None or self.end is None:
+        if own.text is None or own.offsets is None:
             return " ".join(own.words[self.span[0] + 1 : self.span[1] + 1])
-        origin = own.offsets[0][0]
-        return own.text[self.start - origin : self.end - origin]
+        origin, (i, j) = own.offsets[0][0], self.span
+        return own.text[own.offsets[i][0] - origin : own.offsets[j - 1][1] - origin]
 
     def _arcs(self) -> Iterable[int]:
         """The words whose arcs make it what it is."""
@@ -253,23 +248,29 @@ class Phrase:
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        found: dict[str, Any] = {"text": self.text, "span": list(self.span), "head": self.position}
+        found: dict[str, Any] = {name: getattr(self, name) for name in self._before}
+        found |= {"text": self.text, "span": list(self.span), "head": self.position}
         if self.start is not None:
             found |= {"start": self.start, "end": self.end}
         if probabilities:
             found["probability"] = self.probability
+        for name in self._after:
+            value = getattr(self, name)
+            if isinstance(value, Phrase):
+                value = value.to_dict(probabilities=probabilities)
+            elif isinstance(value, list):
+                value = [phrase.to_dict(probabilities=probabilities) for phrase in value]
+            found[name] = value
         return found
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Phrase)
-            and type(self) is type(other)
-            and (self.span, self.position, self._sentence.words)
-            == (other.span, other.position, other._sentence.words)
-        )
+        return isinstance(other, Phrase) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.span, self.position))
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return type(self), self.span, self.position, self._sentence.words
 
     def __str__(self) -> str:
         return self.text
