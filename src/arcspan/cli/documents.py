@@ -94,17 +94,12 @@ class Task:
     settings: dict[str, Any]
     clean: tuple[str, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
-    replaced: bool = (
-        False  # whether whoever is killed is replaced, and must not be killed by the same file for ever
-    )
+    # Whether a worker that is killed is replaced, and must not be killed by the same file for ever.
+    replaced: bool = False
 
     def output(self, document: Document) -> str:
         """The file that is written for a document."""
         return os.path.join(self.folder, document.name + SUFFIXES[self.form])
-
-    def is_done(self, document: Document) -> bool:
-        """Whether it is there already, made of the document as it is now."""
-        return is_done(self.output(document), self.settings, document.source)
 
     def run(self, parser: Parser, documents: Iterable[Document]) -> Iterator[Run]:
         """Parse documents; yields each when it is done, or with the error that ended it."""
@@ -192,7 +187,7 @@ def parse_documents(parser: Parser, task: Task, documents: Sequence[Document], *
     """Parse all documents that are not done yet, with the options of Ray where there are any; the exit code."""
     if os.path.exists(task.folder) and not os.path.isdir(task.folder):
         raise ArcspanError(f"{task.folder}: is a file; many files are written to a folder")
-    left = [document for document in documents if not task.is_done(document)]
+    left = [one for one in documents if not is_done(task.output(one), task.settings, one.source)]
     os.makedirs(task.folder, exist_ok=True)
     if len(left) < len(documents):
         note(f"{len(documents) - len(left)} of {len(documents)} files are done already")

@@ -81,13 +81,11 @@ def _preferences(
     """`span,2,6,NP=1.5` as the pair that `Parser.parse` takes."""
     found = []
     for value in values:
-        part, equals, weight = value.rpartition("=")
+        part, _, weight = value.rpartition("=")
         try:
-            number = float(weight)
+            number = float(weight if part else "")
         except ValueError:
-            equals = ""
-        if not equals:
-            raise click.BadParameter(f"{value!r} is not PART=WEIGHT, such as 'span,2,6=1.5'")
+            raise click.BadParameter(f"{value!r} is not PART=WEIGHT, such as 'span,2,6=1.5'") from None
         found.append((_constraints(ctx, param, (part,))[0], number))
     return found
 
@@ -353,9 +351,9 @@ class Call:
         settings = {**self.settings(parser, form, self.kind), "column": self.column}
         ray: dict[str, Any] = {}
         if self.engine == "ray":
-            model = (
-                self.model and os.path.abspath(self.model) if os.path.exists(self.model or "") else self.model
-            )
+            model = self.model
+            if model and os.path.exists(model):
+                model = os.path.abspath(model)
             ray = {"workers": self.workers, "path": model, "memory_limit": self.memory}
         task = documents.Task(
             form,

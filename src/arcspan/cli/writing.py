@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import as_they_come
 from arcspan.errors import ArcspanError
-from arcspan.files import refuse_to_overwrite
+from arcspan.files import atomic_write, refuse_to_overwrite
+from arcspan.integrations.rows import rows_of
+from arcspan.treebanks.streams import open_output
 
 if TYPE_CHECKING:
     from arcspan.cli.reading import Item
@@ -87,8 +89,6 @@ class Writing:
         elif self.form in PICTURES:
             self._write_pictures(items, output)
         else:
-            from arcspan.treebanks.streams import open_output
-
             with open_output(output) as file:
                 file.write(self._header())
                 for item, parses in self._parses(items, bar=output != "-"):
@@ -229,8 +229,6 @@ class Writing:
         """What stands before everything else: the names of columns."""
         if self.form not in _DELIMITERS:
             return ""
-        from arcspan.integrations.rows import rows_of
-
         rank = ("rank",) if self.query.k else ()
         return self._csv([("document", "sentence", *rank, *rows_of(self.table)[0])])
 
@@ -267,8 +265,6 @@ class Writing:
         return json.dumps(found, ensure_ascii=False) + "\n"
 
     def _rows(self, item: Item, parses: list[Parse]) -> Iterator[tuple[Any, ...]]:
-        from arcspan.integrations.rows import rows_of
-
         for parse in parses:
             rank = () if parse.rank is None else (parse.rank,)
             for row in rows_of(self.table)[1](parse):
@@ -281,16 +277,12 @@ class Writing:
 
     def _put(self, content: str | bytes, output: str) -> None:
         if isinstance(content, bytes):
-            from arcspan.files import atomic_write
-
             if output == "-":
                 sys.stdout.buffer.write(content)
             else:
                 with atomic_write(output, "wb") as file:
                     file.write(content)
             return
-        from arcspan.treebanks.streams import open_output
-
         with open_output(output) as text:
             text.write(content + "\n" * (output == "-"))
 

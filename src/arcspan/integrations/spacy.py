@@ -184,23 +184,20 @@ class ArcspanComponent(Pipe):
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
         bounds = [self._sentence_bounds(doc) for doc in docs]
-        words = [
-            [token.text for token in doc[start:end] if _is_word(token)]
-            for doc, own in zip(docs, bounds, strict=True)
-            for start, end in own
-        ]
-        items: list[Any] = list(words)
-        if self.entities:
-            spans = [own for doc, places in zip(docs, bounds, strict=True) for own in _entities(doc, places)]
-            for number, own in enumerate(spans):
-                if own:
-                    items[number] = (
-                        words[number],
-                        {"prefer": [(("span", i, j), self.entities) for i, j in own]},
-                    )
+        items = [self._item(doc, *place) for doc, own in zip(docs, bounds, strict=True) for place in own]
         parses = self.parser.pipe(items, batch_size=CHUNK, style=self.style)
         for doc, own in zip(docs, bounds, strict=True):
             self._write(doc, own, [next(parses) for _ in own])
+
+    def _item(self, doc: Doc, start: int, end: int) -> Any:
+        """The words of a sentence; with them its entities of several words, where they should be constituents."""
+        tokens = [token for token in doc[start:end] if _is_word(token)]
+        words, prefer = [token.text for token in tokens], []
+        for entity in doc.ents if self.entities else ():
+            inside = [k for k, token in enumerate(tokens) if entity.start <= token.i < entity.end]
+            if start <= entity.start and entity.end <= end and 1 < len(inside) < len(tokens):
+                prefer.append((("span", inside[0], inside[-1] + 1), self.entities))
+        return (words, {"prefer": prefer}) if prefer else words
 
     def _sentence_bounds(self, doc: Doc) -> list[tuple[int, int]]:
         """The tokens [start, end) of every sentence, all tokens covered."""
@@ -293,18 +290,6 @@ def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
 
 def _is_word(token: Token) -> bool:
     return not token.is_space
-
-
-def _entities(doc: Doc, bounds: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """For each sentence, the entities of several words inside it, as spans over its words."""
-    for start, end in bounds:
-        places = [token.i for token in doc[start:end] if _is_word(token)]
-        own = []
-        for entity in doc.ents:
-            inside = [k for k, place in enumerate(places) if entity.start <= place < entity.end]
-            if start <= entity.start and entity.end <= end and 1 < len(inside) < len(places):
-                own.append((inside[0], inside[-1] + 1))
-        yield own
 
 
 class _Columns:

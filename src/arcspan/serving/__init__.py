@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from arcspan.serving.settings import Settings
@@ -14,13 +15,7 @@ __all__ = ["Settings", "bind", "create_app", "serve"]
 
 
 def __getattr__(name: str) -> Any:
-    # ImportReport when named: the command line reads the settings for its help, without Starlette.
-    if name == "create_app":
-        from arcspan.serving.app import create_app
-
-        return create_app
-    if name in ("bind", "serve"):
-        from arcspan.serving import server
-
-        return getattr(server, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Imported when named: the command line reads the settings for its help, without Starlette.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{'app' if name == 'create_app' else 'server'}"), name)
