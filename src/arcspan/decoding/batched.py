@@ -33,9 +33,6 @@ INFINITY = float("inf")
 IMPOSSIBLE = -1e30
 
 Join: TypeAlias = Callable[[Tensor, int], Tensor]  # one axis of a tensor: torch.amax or torch.logsumexp
-Choice: TypeAlias = Callable[
-    [Tensor, Tensor], Tensor
-]  # values, which of them are allowed -> a position per row
 
 # Seconds that `eisner_satta` takes for each n^4 of a sentence on one thread ("ps / n^4" of the benchmark), and
 # seconds that a step of the loop over widths takes at least here: some thirty launches of ten microseconds.
@@ -152,7 +149,7 @@ def _tops(charts: tuple[Tensor, ...], scores: Scores, lengths: Tensor) -> Tensor
         whole = complete[:, :, 1:2].sum(-1) + complete[b, :, lengths]
     else:
         whole = charts[0][b, 0, lengths]
-    return (whole + scores.arc[:, :, 0]).masked_fill(~_words(lengths, scores.arc.shape[1]), -INFINITY)
+    return (whole + scores.arc[:, :, 0]).masked_fill(~words_of(lengths, scores.arc.shape[1]), -INFINITY)
 
 
 def _trace(
@@ -164,7 +161,7 @@ def _trace(
     if scores.arc is None:
         return None, _preorder(_trace_spans(charts[0], b, lengths), count, 3)
     heads = torch.zeros(count, size, dtype=torch.int64, device=lengths.device)
-    roots = _first_best(tops[b], _words(lengths, size)[b])
+    roots = _first_best(tops[b], words_of(lengths, size)[b])
     if scores.span is None:
         _trace_arcs(charts[0], charts[1], b, roots, lengths, heads)
         return heads, None
@@ -179,8 +176,8 @@ def _fill_spans(span: Tensor, join: Join) -> Tensor:
         value = span.diagonal(w, 1, 2)
         if w > 1:
             # left[b, i, k] = chart[b, i, i+1+k], right[b, i, k] = chart[b, i+1+k, i+w]
-            left = _stripe(chart, (size - w, w - 1), (0, 1), (1, 1), (0, 1))
-            right = _stripe(chart, (size - w, w - 1), (1, w), (1, 1), (1, 0))
+            left = _stripe(chart, (size - w, w - 1), (0, 1), (0, 1))
+            right = _stripe(chart, (size - w, w - 1), (1, w), (1, 0))
             value = value + join(left + right, -1)
         chart.diagonal(w, 1, 2).copy_(value)
     return chart
@@ -208,20 +205,19 @@ def _fill_arcs(arc: Tensor, join: Join) -> tuple[Tensor, Tensor]:
         wide = (size - 1 - w, w)
         # joined: over k of complete[l, l+k] + complete[l+w, l+k+1], l = 1..
         joined = join(
-            _stripe(complete, wide, (1, 1), (1, 1), (0, 1))
-            + _stripe(complete, wide, (1 + w, 2), (1, 1), (0, 1)),
+            _stripe(complete, wide, (1, 1), (0, 1)) + _stripe(complete, wide, (1 + w, 2), (0, 1)),
             -1,
         )
         made.diagonal(w, 1, 2)[:, 1:] = joined + arc.diagonal(-w, 1, 2)[:, 1:]
         made.diagonal(-w, 1, 2)[:, 1:] = joined + arc.diagonal(w, 1, 2)[:, 1:]
         # complete[l, r]: over k of made[l, l+1+k] + complete[l+1+k, r]
         complete.diagonal(w, 1, 2)[:, 1:] = join(
-            _stripe(made, wide, (1, 2), (1, 1), (0, 1)) + _stripe(complete, wide, (2, 1 + w), (1, 1), (1, 0)),
+            _stripe(made, wide, (1, 2), (0, 1)) + _stripe(complete, wide, (2, 1 + w), (1, 0)),
             -1,
         )
         # complete[r, l]: over k of made[r, l+k] + complete[l+k, l]
         complete.diagonal(-w, 1, 2)[:, 1:] = join(
-            _stripe(made, wide, (1 + w, 1), (1, 1), (0, 1)) + _stripe(complete, wide, (1, 1), (1, 1), (1, 0)),
+            _stripe(made, wide, (1 + w, 1), (0, 1)) + _stripe(complete, wide, (1, 1), (1, 0)),
             -1,
         )
     return made, complete
@@ -257,8 +253,8 @@ def _fill_joint(span: Tensor, arc: Tensor, headed: Tensor | None, join: Join) ->
         value = span.diagonal(w, 1, 2)[..., None].expand(-1, -1, size)
         if w > 1:
             # left[b, i, k, h] = chart[b, i, i+1+k, h], right = chart[b, i+1+k, i+w, h]
-            left = _stripe(chart, (spans, w - 1), (0, 1), (1, 1), (0, 1))
-            right = _stripe(chart, (spans, w - 1), (1, w), (1, 1), (1, 0))
+            left = _stripe(chart, (spans, w - 1), (0, 1), (0, 1))
+            right = _stripe(chart, (spans, w - 1), (1, w), (1, 0))
             value = value + join(left + right, 2)
         # Row i of the packed scores begins where i * (size - 1) - i * (i + 1) / 2 - 1 + j is the pair (i, j).
         i = positions[:spans]
@@ -267,7 +263,7 @@ def _fill_joint(span: Tensor, arc: Tensor, headed: Tensor | None, join: Join) ->
             value = value + second
         value = value.contiguous()
         # hooked[b, i, h]: over m in (i, i+w] of value[b, i, m] + arc[b, m, h]
-        inner = _stripe(value, (spans, w), (0, 1), (1, 1), (0, 1))
+        inner = _stripe(value, (spans, w), (0, 1), (0, 1))
         hooked = join(inner[..., None] + arc[:, 1:].unfold(1, w, 1).transpose(-1, -2), 2)
         if second is not None:
             hooked = hooked + second
@@ -302,14 +298,12 @@ def _trace_joint(
     return nodes
 
 
-def _stripe(
-    x: Tensor, shape: tuple[int, int], begin: tuple[int, int], down: tuple[int, int], across: tuple[int, int]
-) -> Tensor:
-    """A view s[b, p, q, ...] = x[b, begin + p * down + q * across, ...] of the two axes after the batch."""
+def _stripe(x: Tensor, shape: tuple[int, int], begin: tuple[int, int], across: tuple[int, int]) -> Tensor:
+    """A view s[b, p, q, ...] = x[b, begin + (p, p) + q * across, ...] of the two axes after the batch."""
     _, row, column, *rest = x.stride()
     return x.as_strided(
         (x.shape[0], *shape, *x.shape[3:]),
-        (x.stride(0), row * down[0] + column * down[1], row * across[0] + column * across[1], *rest),
+        (x.stride(0), row + column, row * across[0] + column * across[1], *rest),
         x.storage_offset() + begin[0] * row + begin[1] * column,
     )
 
@@ -353,7 +347,7 @@ def check(
     return Scores(span, arc, headed), sizes
 
 
-def _words(lengths: Tensor, size: int) -> Tensor:
+def words_of(lengths: Tensor, size: int) -> Tensor:
     """The positions [b, m] of the words of each sentence."""
     positions = torch.arange(size, device=lengths.device)
     return (positions > 0) & (positions <= lengths[:, None])
@@ -363,7 +357,7 @@ def _masks(scores: Scores, lengths: Tensor) -> list[Tensor]:
     """Which cells of each of the scores belong to a sentence: spans [b, i, j], arcs [b, m, h], headed [b, pair, h]."""
     size = scores.some.shape[1]
     p = torch.arange(size, device=lengths.device)
-    words = _words(lengths, size)
+    words = words_of(lengths, size)
     spans = (p[:, None] < p) & words[:, None, :]
     arcs = words[:, :, None] & (p <= lengths[:, None])[:, None, :] & (p[:, None] != p)
     i, j = torch.triu_indices(size, size, 1, device=lengths.device)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from arcspan.decoding.batched import words_of
 from arcspan.errors import ScoreError
 
 
@@ -85,7 +86,7 @@ def check(lengths: Tensor, heads: Tensor | None, spans: Tensor | None) -> None:
 
 
 def _are_projective(heads: Tensor, lengths: Tensor) -> Tensor:
-    words = _words(lengths, heads.shape[-1])
+    words = words_of(lengths, heads.shape[-1])
     m = torch.arange(heads.shape[-1], device=heads.device).expand_as(heads)
     ranged = ((heads >= 0) & (heads <= lengths[:, None])).all(-1) & ((heads == 0) | words).all(-1)
     above = heads.clamp(0, heads.shape[-1] - 1)
@@ -116,7 +117,7 @@ def _fit_each_other(heads: Tensor, spans: Tensor, lengths: Tensor) -> Tensor:
     own = heads[..., None, :]
     inside, head_inside = (m > i) & (m <= j), (own > i) & (own <= j)
     fits = torch.where(inside, head_inside == (m != h), ~head_inside | (own == h))
-    words = _words(lengths, heads.shape[-1])[:, None]
+    words = words_of(lengths, heads.shape[-1])[:, None]
     return (fits | ~words | (j == 0)).flatten(-2).all(-1) & ((h > i) & (h <= j) | (j == 0)).flatten(-2).all(
         -1
     )
@@ -126,8 +127,3 @@ def _cross(low: Tensor, high: Tensor) -> Tensor:
     """Which pairs overlap, neither inside the other."""
     a, b, c, d = low[..., None], high[..., None], low[..., None, :], high[..., None, :]
     return (a < c) & (c < b) & (b < d)
-
-
-def _words(lengths: Tensor, size: int) -> Tensor:
-    positions = torch.arange(size, device=lengths.device)
-    return (positions > 0) & (positions <= lengths[:, None])

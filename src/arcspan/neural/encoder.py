@@ -80,13 +80,11 @@ class PretrainedEncoder(Encoder):
         self.size = int(config.hidden_size)
         self.layers = max(1, min(settings.layers, int(config.num_hidden_layers)))
         self.mix = ScalarMix(self.layers) if self.layers > 1 else None
-        self.shapes = nn.Embedding(len(SHAPES), self._embedding_size()) if settings.shapes else None
-        if self.shapes is not None:
+        self.shapes: nn.Embedding | None = None
+        if settings.shapes:
+            self.shapes = nn.Embedding(len(SHAPES), self.pretrained.get_input_embeddings().weight.shape[1])
             nn.init.zeros_(self.shapes.weight)
         self.dropout = nn.Dropout(settings.dropout)
-
-    def _embedding_size(self) -> int:
-        return int(self.pretrained.get_input_embeddings().weight.shape[1])
 
     def forward(self, pieces: Tensor, mask: Tensor, shapes: Tensor, index: Tensor, weight: Tensor) -> Tensor:
         """hidden[B, n+2, D]; the arrays are those of `PieceInputs.batch`."""

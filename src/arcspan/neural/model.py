@@ -174,7 +174,8 @@ class Model(nn.Module):
     @torch.no_grad()
     def score(self, arrays: Arrays, *, headed: bool = True) -> Scores:
         """Scores of a batch, as `prediction.Scorer` wants them."""
-        self._refuse_training()
+        if self.training:
+            raise RuntimeError("the model is in training mode: call .eval() first")
         inputs = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
         hidden = self.styled(self.encode(inputs), inputs.get("styles"))
         words = {name: on_host(part) for name, part in self.of_words(hidden).items()}
@@ -194,10 +195,6 @@ class Model(nn.Module):
 
     def reset_after_fork(self) -> None:
         """Nothing to do in a forked process."""
-
-    def _refuse_training(self) -> None:
-        if self.training:
-            raise RuntimeError("the model is in training mode: call .eval() first")
 
 
 def _tensors(places: Places, device: torch.device) -> list[Tensor]:

@@ -20,8 +20,7 @@ from arcspan.errors import ArcspanError
 from arcspan.evaluation import evaluate
 from arcspan.evaluation.calibration import log_loss
 from arcspan.prediction.confidence import Calibration, log_softmax
-from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.prediction import Prediction, to_pair
+from arcspan.prediction.prediction import to_pair
 from arcspan.prediction.predictor import Predictor
 from arcspan.prediction.query import Query
 from arcspan.runtime.bundle import update_bundle
@@ -51,34 +50,12 @@ class Observed:
     word_gold: np.ndarray  # -1 where the head is wrong
 
 
-class Gold:
-    """What is right about a sentence."""
-
-    def __init__(self, pair: Pair) -> None:
-        chains: dict[tuple[int, int], tuple[str, ...]] = {}
-        for i, j, label in pair.constituency.without_wrapper().spans:
-            chains[i, j] = (*chains.get((i, j), ()), label)
-        self.chains = chains
-        self.heads = np.asarray(pair.dependencies.heads)
-        self.relations = pair.dependencies.relations
-
-    def is_met(self, prediction: Prediction, known: Inventories) -> bool:
-        """Whether a prediction is right in everything: constituents, labels, heads and relations."""
-        if prediction.nodes is not None:
-            shown = {(i, j): known.labels[label] for i, j, _, label in prediction.nodes.tolist() if label}
-            if shown != self.chains:
-                return False
-        if prediction.heads is None or prediction.relations is None:
-            return True
-        return (
-            bool((prediction.heads == self.heads).all())
-            and tuple(known.relations[relation] for relation in prediction.relations) == self.relations
-        )
-
-
 def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     """Parse a gold sentence and note what calibration needs; None for one that is too long."""
-    known, gold = predictor.inventories, Gold(pair)
+    known = predictor.inventories
+    chains: dict[tuple[int, int], tuple[str, ...]] = {}
+    for start, end, label in pair.constituency.without_wrapper().spans:
+        chains[start, end] = (*chains.get((start, end), ()), label)
     try:
         scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
     except ArcspanError:
@@ -91,11 +68,10 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     relations = scores.relations(heads) if found.heads is not None else None
     label_ids = {chain: number for number, chain in enumerate(known.labels)}
     relation_ids = {relation: number for number, relation in enumerate(known.relations)}
-    is_gold = np.asarray(
-        [place in gold.chains for place in zip(i.tolist(), j.tolist(), strict=True)], np.bool_
-    )
+    places = list(zip(i.tolist(), j.tolist(), strict=True))
+    is_gold = np.asarray([place in chains for place in places], np.bool_)
     shown = chosen != 0
-    right = heads == gold.heads[: len(heads)]
+    right = heads == np.asarray(pair.dependencies.heads)[: len(heads)]
     words = np.arange(1, len(heads) + 1)
     measured = [scores.probabilities(temperature) for temperature in GRID]
     return Observed(
@@ -109,8 +85,8 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         node_labels=labels,
         node_gold=np.asarray(
             [
-                label_ids.get(gold.chains.get((a, b), ()), -1) if (a, b) in gold.chains or b - a == 1 else -1
-                for a, b in zip(i.tolist(), j.tolist(), strict=True)
+                label_ids.get(chains.get((a, b), ()), -1) if (a, b) in chains or b - a == 1 else -1
+                for a, b in places
             ],
             np.int64,
         ),
@@ -118,7 +94,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         word_gold=np.asarray(
             [
                 relation_ids.get(relation, -1) if good else -1
-                for relation, good in zip(gold.relations, right.tolist(), strict=False)
+                for relation, good in zip(pair.dependencies.relations, right.tolist(), strict=False)
             ],
             np.int64,
         ),

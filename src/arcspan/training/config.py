@@ -18,6 +18,11 @@ from arcspan.errors import ConfigError
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.settings import as_toml, described, read
 
+try:
+    import tomllib
+except ModuleNotFoundError:
+    import tomli as tomllib
+
 AUGMENTS = ("final", "initial", "exchange", "bare", "lower", "upper")  # forms of `training.augmentation`
 _RECIPES = Path(__file__).parent / "recipes"
 SEGMENTER = "segmenter"  # the folder of a run that its segmenter is kept in
@@ -209,17 +214,16 @@ def read_config(
     Values of overrides are TOML; what is not TOML is taken as a string. The paths of an included recipe are
     relative to the current folder. `segmenter_only` asks for nothing that a parser needs.
     """
-    toml = _toml()
     path = Path(path)
     folder = path.parent
     if str(path) in recipes() and not path.exists():
         path, folder = _RECIPES / f"{path}.toml", Path()
     try:
-        data = toml.loads(path.read_text(encoding="utf-8-sig"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     for override in overrides or []:
-        _apply(data, override, toml)
+        _apply(data, override)
     config = config_from_dict(data, where=str(path), segmenter_only=segmenter_only)
     return _resolve(config, folder, segmenter_only)
 
@@ -393,12 +397,12 @@ def _encoder_path(text: str, folder: Path) -> str:
     return text
 
 
-def _apply(data: dict[str, Any], override: str, toml: Any) -> None:
+def _apply(data: dict[str, Any], override: str) -> None:
     name, equals, text = override.partition("=")
     if not equals or not name.strip():
         raise ConfigError(f"--set {override}: write key=value, for example training.epochs=3")
     try:
-        value = toml.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         value = text
     *sections, last = name.strip().split(".")
@@ -408,14 +412,3 @@ def _apply(data: dict[str, Any], override: str, toml: Any) -> None:
         if not isinstance(table, dict):
             raise ConfigError(f"--set {override}: {section} is not a table")
     table[last] = value
-
-
-def _toml() -> Any:
-    try:
-        import tomllib
-
-        return tomllib
-    except ModuleNotFoundError:
-        import tomli
-
-        return tomli

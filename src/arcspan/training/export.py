@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
-import json
 import logging
 import os
 import shutil
@@ -38,9 +37,9 @@ from arcspan.training.batches import as_tensors
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Source
 from arcspan.training.instances import Intake, read_source, style_names, style_number
-from arcspan.training.quantize import constants_of, observe, quantize
-from arcspan.training.scoring import Say
-from arcspan.training.starting import BASE_FILE, LAYOUTS
+from arcspan.training.quantize import constants_of, observe, quantize, readers_of
+from arcspan.training.scoring import Say, say_nothing
+from arcspan.training.starting import LAYOUTS, read_base
 
 PRECISIONS = ("fp16", "fp32", "int8")
 Narrow = Callable[[Any], dict[str, str]]  # changes a graph; the new names of weights by their old ones
@@ -116,10 +115,6 @@ class LabelGraph(nn.Module):
         return tuple(found[name] for name in self.output_names)
 
 
-def _nothing(line: str) -> None:
-    """Say nothing."""
-
-
 def export(
     checkpoint: str | os.PathLike[str],
     bundle: str | os.PathLike[str],
@@ -128,7 +123,7 @@ def export(
     name: str | None = None,
     extra: dict[str, Any] | None = None,
     replace: bool = False,
-    say: Say = _nothing,
+    say: Say = say_nothing,
 ) -> Path:
     """Write the best model of a training run as a bundle; with `replace`, in the place of another one when all is done.
 
@@ -147,7 +142,7 @@ def export(
         )
     parts = load_parts(run)
     _, inputs, description, state = next(iter(parts.values()))
-    run_config = state["config"]
+    run_config, base = state["config"], read_base(run)
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -173,12 +168,12 @@ def export(
             "architecture": description["architecture"],
             "training": _training_summary(run_config),
             "scores": {part: values[3]["dev"] for part, values in parts.items()},
-            **_calibration(run),
+            **({"calibration": base["calibration"]} if base.get("calibration") else {}),
             **_decoder(run_config["model"].get("decoder", ""), say),
             "search": run_config["model"].get("search", "labelled"),
             **(extra or {}),
         }
-        for line in _inherited(run, config):
+        for line in _inherited(run, base, config):
             say(line)
         texts = {"tokenizer.json": inputs.text} if isinstance(inputs, PieceInputs) else {}
         for file in (run / SEGMENTER).glob("segmenter.*"):
@@ -199,20 +194,8 @@ def _decoder(name: str, say: Say) -> dict[str, Any]:
     return {"decoder": name} if name else {}
 
 
-def _calibration(run: Path) -> dict[str, Any]:
-    kept = _base(run).get("calibration")
-    return {"calibration": kept} if kept else {}
-
-
-def _base(run: Path) -> dict[str, Any]:
-    """What a run keeps of the model that it started from."""
-    file = run / BASE_FILE
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
-
-
-def _inherited(run: Path, config: dict[str, Any]) -> Iterator[str]:
+def _inherited(run: Path, base: dict[str, Any], config: dict[str, Any]) -> Iterator[str]:
     """Lines about what a bundle has from the model that its run started from, and what it lacks."""
-    base = _base(run)
     if not base:
         return
     if base.get("licence"):
@@ -380,10 +363,7 @@ def _halve(proto: Any) -> dict[str, str]:
     A table that is only looked up is widened after the look-up, so that it stays small in memory.
     """
     graph = proto.graph
-    users: dict[str, list[Any]] = {}
-    for node in graph.node:
-        for name in node.input:
-            users.setdefault(name, []).append(node)
+    users = readers_of(graph)
     casts = []
     for tensor in graph.initializer:
         if tensor.data_type != TensorProto.FLOAT or np.prod(tensor.dims) < 256:

@@ -194,10 +194,9 @@ def _reachable(n: int, constituency: ConstituencyTree | None, dependencies: Depe
 
 def _edits(words: Sequence[str], lemmas: Sequence[str]) -> tuple[str, ...]:
     """What makes the lemmas of the words; "" where a word has no lemma."""
-    none = [one in ("", "_") and word != "_" for word, one in zip(words, lemmas, strict=True)]
     return tuple(
-        "" if nothing else edit_of(word, lemma)
-        for word, lemma, nothing in zip(words, lemmas, none, strict=True)
+        "" if lemma in ("", "_") and word != "_" else edit_of(word, lemma)
+        for word, lemma in zip(words, lemmas, strict=True)
     )
 
 
@@ -336,9 +335,7 @@ def _content(pair: Pair) -> bytes:
     return repr((constituents, rows)).encode("utf-8", "surrogatepass")
 
 
-def take_inventories(
-    sentences: Sequence[Sentence], least_lemmas: int = 2, *, free: bool = True
-) -> Inventories:
+def take_inventories(sentences: Sequence[Sentence], *, free: bool = True) -> Inventories:
     """What the training sentences have, sorted; no constituent is label 0. Rare edits of lemmas are left out.
 
     A style of one layer only has nothing of the other: there it uses every name if it is `free`, otherwise none.
@@ -357,7 +354,7 @@ def take_inventories(
                 name
                 for name, times in seen[output.name].items()
                 if name not in ("", ()) and not (output.name in ("tag", "upos", "relation") and name == "_")
-                if output.name != "lemma" or times >= least_lemmas
+                if output.name != "lemma" or times >= 2
             )
         )
         for output in NAMED_OUTPUTS
@@ -378,10 +375,8 @@ def take_inventories(
     return Inventories(**known, styles=tuple(styles), unused=unused)
 
 
-def _seen_lemmas(
-    sentences: Sequence[Sentence], least: int = 2, share: float = 0.95
-) -> dict[str, dict[str, str]]:
-    """By tag: words that were seen with it at least so often, and the edit of so large a share of the occurrences."""
+def _seen_lemmas(sentences: Sequence[Sentence]) -> dict[str, dict[str, str]]:
+    """By tag: words that were seen with it at least twice, and the edit of at least 95% of the occurrences."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for sentence in {id(one): one for one in sentences}.values():
         tags = sentence.tags if any(sentence.tags) else sentence.upos
@@ -391,7 +386,7 @@ def _seen_lemmas(
     found: dict[str, dict[str, str]] = {}
     for (tag, word), edits in counts.items():
         ((edit, times),) = edits.most_common(1)
-        if times >= max(least, share * edits.total()):
+        if times >= max(2, 0.95 * edits.total()):
             found.setdefault(tag, {})[word] = edit
     return found
 

@@ -141,7 +141,7 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
     """
     graph = proto.graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    readers = _readers(graph)
+    readers = readers_of(graph)
     renamed: dict[str, str] = {}
     instead: dict[str, list[Any]] = {}  # by the name of a node's first output
     for source, nodes in linear_layers(graph).items():
@@ -304,7 +304,8 @@ def _narrow_tables(
     return instead
 
 
-def _readers(graph: Any) -> dict[str, list[Any]]:
+def readers_of(graph: Any) -> dict[str, list[Any]]:
+    """The nodes of a graph by the names of what they read."""
     readers: dict[str, list[Any]] = {}
     for node in graph.node:
         for name in dict.fromkeys(node.input):

@@ -28,7 +28,7 @@ from arcspan.training.instances import (
     take_inventories,
     unseen,
 )
-from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold
+from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold, say_nothing
 from arcspan.training.starting import BASE_FILE, extended, load_start
 from arcspan.training.trainer import Data, Trainer
 from arcspan.treebanks import Pair
@@ -47,7 +47,7 @@ def train(
     kwargs = [DistributedDataParallelKwargs(find_unused_parameters=True)]
     accelerator = Accelerator(mixed_precision=_precision(config.training.precision), kwargs_handlers=kwargs)
     if not accelerator.is_main_process:
-        say, bars = _nothing, False
+        say, bars = say_nothing, False
     bars = sys.stderr.isatty() if bars is None else bars
     folder = Path(config.output)
     if accelerator.is_main_process:
@@ -261,10 +261,5 @@ def _differences(
 
 
 def _precision(choice: str) -> str:
-    if choice == "auto":
-        return "bf16" if torch.cuda.is_available() and torch.cuda.is_bf16_supported() else "no"
-    return "bf16" if choice == "bf16" else "no"
-
-
-def _nothing(_: str) -> None:
-    """What processes other than the first say."""
+    can = choice == "auto" and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    return "bf16" if can or choice == "bf16" else "no"

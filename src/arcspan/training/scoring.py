@@ -21,6 +21,10 @@ Say = Callable[[str], None]
 BUDGET = Budget(threads=1, cells=4000)
 
 
+def say_nothing(line: str) -> None:
+    """For processes other than the first, and where nobody listens."""
+
+
 def predict_gold(
     models: Sequence[Model],
     inputs: PieceInputs | WordInputs,

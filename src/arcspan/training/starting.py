@@ -108,9 +108,8 @@ class Start:
 
     def read_also(self, sentences: Sequence[Sentence]) -> PieceInputs | WordInputs:
         """What it reads, for these sentences too: a pretrained encoder as it is; vocabularies of words grow."""
-        old, new = self.inputs, None
-        if isinstance(old, WordInputs):
-            new = make_inputs(self.encoder, sentences)
+        old = self.inputs
+        new = make_inputs(self.encoder, sentences) if isinstance(old, WordInputs) else old
         if not isinstance(old, WordInputs) or not isinstance(new, WordInputs):
             return old
         return WordInputs(
@@ -156,8 +155,6 @@ def load_start(name: str) -> Start:
         return _from_bundle(folder)
     parts = load_parts(folder)
     _, inputs, description, state = next(iter(parts.values()))
-    base = folder / BASE_FILE
-    kept = json.loads(base.read_text(encoding="utf-8")) if base.is_file() else {}
     known = Inventories.from_json(description["inventories"])
     return Start(
         {part: model for part, (model, _, _, _) in parts.items()},
@@ -165,9 +162,15 @@ def load_start(name: str) -> Start:
         EncoderSettings(**description["encoder"]),
         description["architecture"],
         _by_name(style_names(state["config"].get("styles", {}), known), known),
-        kept | {name: state["config"][name] for name in ("language", "licence")},
+        read_base(folder) | {name: state["config"][name] for name in ("language", "licence")},
         folder / SEGMENTER if (folder / SEGMENTER / SETTINGS).is_file() else None,
     )
+
+
+def read_base(run: Path) -> dict[str, Any]:
+    """What a run keeps of the model that it started from."""
+    file = run / BASE_FILE
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 def new_styles(config: Config, known: Inventories) -> list[str]:

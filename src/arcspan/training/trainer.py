@@ -180,8 +180,9 @@ class Trainer:
                 self._evaluate()
         self._saved_at = time.monotonic()
         while self.epoch < self.settings.epochs:
-            if self._patience_is_out():
-                self.say(f"no better dev score for {self.settings.patience} epochs: stopping")
+            patience = self.settings.patience
+            if patience and self.epoch - self.best_epoch >= patience:
+                self.say(f"no better dev score for {patience} epochs: stopping")
                 break
             self._one_epoch()
             self.epoch += 1
@@ -247,7 +248,9 @@ class Trainer:
             device = self.accelerator.device
             inputs = {name: value.to(device) for name, value in inputs.items()}
             last = place == len(mine) - 1
-            with _maybe_no_sync(self.accelerator, self.step_module, not last), self.accelerator.autocast():
+            alone = last or processes == 1
+            waiting = contextlib.nullcontext() if alone else self.accelerator.no_sync(self.step_module)
+            with waiting, self.accelerator.autocast():
                 loss, parts = self.step_module(inputs, gold)
                 # Processes average their gradients: times their number makes it the sum.
                 self.accelerator.backward(loss * (processes / words))
@@ -285,9 +288,6 @@ class Trainer:
     def _rate(self) -> float:
         groups = self.optimizer.param_groups
         return float(next(group["lr"] for group in groups if group["initial"] == self.settings.rate))
-
-    def _patience_is_out(self) -> bool:
-        return bool(self.settings.patience) and self.epoch - self.best_epoch >= self.settings.patience
 
     # ---- dev scores
 
@@ -405,7 +405,7 @@ def repeatable(device: torch.device) -> Iterator[None]:
 def _optimizer_tensors(model: Model, optimizer: Any) -> dict[str, Tensor]:
     names = {parameter: name for name, parameter in model.named_parameters()}
     out = {}
-    for parameter, state in _states(optimizer).items():
+    for parameter, state in optimizer.state.items():
         for key, value in state.items():
             out[f"{names[parameter]}/{key}"] = torch.as_tensor(value, dtype=torch.float32)
     return out
@@ -417,12 +417,3 @@ def _load_optimizer(model: Model, optimizer: torch.optim.Optimizer, tensors: dic
         parameter, _, key = name.rpartition("/")
         own = parameters[parameter]
         optimizer.state[own][key] = value.to(own.device, copy=True)
-
-
-def _states(optimizer: Any) -> dict[Any, dict[str, Any]]:
-    inner = getattr(optimizer, "optimizer", optimizer)
-    return dict(inner.state)
-
-
-def _maybe_no_sync(accelerator: Any, module: nn.Module, skip: bool) -> Any:
-    return accelerator.no_sync(module) if skip and accelerator.num_processes > 1 else contextlib.nullcontext()
