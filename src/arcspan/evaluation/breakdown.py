@@ -41,18 +41,15 @@ CURVES = {
 }
 
 
-def bin_names(ends: Sequence[int], first: int = 1) -> list[str]:
-    """What the bins with these upper ends are called; `first` is the smallest size.
+def bin_names(ends: Sequence[int]) -> list[str]:
+    """What the bins with these upper ends are called; sizes begin with 1.
 
     >>> bin_names((1, 2, 5))
     ['1', '2', '3–5', '>5']
     """
-    names = []
-    low = first
-    for end in ends:
-        names.append(str(end) if low == end else f"{low}–{end}")
-        low = end + 1
-    return [*names, f">{low - 1}"]
+    lows = [1, *(end + 1 for end in ends)]
+    names = [str(end) if low == end else f"{low}–{end}" for low, end in zip(lows, ends, strict=False)]
+    return [*names, f">{lows[-1] - 1}"]
 
 
 def _binner(ends: Sequence[int]) -> Callable[[int], str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from arcspan.rendering.elements import HEAD, LABEL, MARGIN, RELATION, SIZES, TAG, WORD, Colours, Drawing, Look
 from arcspan.rendering.elements import width as width_of
-from arcspan.rendering.layout import Arc, Confidence, Constituent, Layer, Layout, Picture, arrange, layouts
+from arcspan.rendering.layout import Arc, Confidence, Constituent, Layer, Layout, arrange, layouts
 from arcspan.rendering.tall import IndentedDrawing, TallDrawing
 from arcspan.trees import ConstituencyTree, DependencyTree
 
@@ -49,16 +49,12 @@ def to_svg(
     True
     """
     look = Look(width, confidence, heads, colours)
-    return draw(arrange(c_tree, d_tree, layers), layout, look).svg()
-
-
-def draw(picture: Picture, layout: Layout, look: Look) -> Drawing:
-    """The drawing in a layout; for "auto" the first that fits the width, or else the narrowest."""
-    drawings = (DRAWINGS[name](picture, look) for name in layouts(layout))
-    for drawing in drawings:
-        if drawing.width <= look.width:
+    picture = arrange(c_tree, d_tree, layers)
+    for name in layouts(layout):
+        drawing = DRAWINGS[name](picture, look)
+        if drawing.width <= width:
             break
-    return drawing
+    return drawing.svg()
 
 
 class WideDrawing(Drawing):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from sys import intern
 from typing import Any
 
@@ -31,11 +32,6 @@ def read_text(text: str, *, allow_empty: bool = False) -> Columns:
     (['Logic', 'plays'], ['NN', 'VBZ'], [(0, 2, 'S'), (0, 1, 'NP'), (1, 2, 'VP')])
     """
     return _read_fast(text) or _read_any(text, allow_empty=allow_empty)
-
-
-def write_text(words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledSpan]) -> str:
-    """The parts of a tree as one line of brackets; the words must be escaped."""
-    return "".join(_pieces(words, tags, spans))
 
 
 def unescape_all(words: list[str]) -> tuple[list[str], dict[int, str] | None]:
@@ -111,15 +107,13 @@ def _read_any(text: str, *, allow_empty: bool) -> Columns:
     return words, tags, spans
 
 
+@dataclass(slots=True)
 class _Bracket:
     """An opening bracket, with how many children it has, and how many of them are bare words."""
 
-    __slots__ = ("children", "label", "words")
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.children = 0
-        self.words = 0
+    label: str = ""
+    children: int = 0
+    words: int = 0
 
 
 def _scan(text: str) -> list[_Bracket | str | None]:
@@ -135,7 +129,7 @@ def _scan(text: str) -> list[_Bracket | str | None]:
             what = "a closing bracket without its opening one" if token == ")" else "more text after the tree"
             raise TreeError(f"{what}: {_excerpt(text)}")
         if token[0] == "(":
-            bracket = _Bracket("")
+            bracket = _Bracket()
             following, after, *_ = *tokens[place : place + 2], ")", ")"
             # "( word)" is a word whose tag is empty, "(LABEL" and "( LABEL (" are brackets with a label.
             if following[0] not in "()" and not (len(token) > 1 and after == ")"):
@@ -166,8 +160,8 @@ def _excerpt(text: str) -> str:
     return flat if len(flat) <= 60 else flat[:57] + "..."
 
 
-def _pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledSpan]) -> Iterator[str]:
-    """The pieces of the bracketed text, left to right."""
+def write_pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledSpan]) -> Iterator[str]:
+    """The parts of a tree as pieces of one line of brackets, left to right; the words must be escaped."""
     if not words:
         yield "()"
         return

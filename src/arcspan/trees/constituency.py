@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate, groupby
-from operator import itemgetter
+from itertools import accumulate
 from sys import intern
 from typing import Literal
 
 from arcspan.errors import TreeError
-from arcspan.trees.bracketed_text import LabelledSpan, read_text, unescape_all, write_text
+from arcspan.trees.bracketed_text import LabelledSpan, read_text, unescape_all, write_pieces
 from arcspan.trees.immutable import Immutable, per_word
 from arcspan.trees.words import escape as escape_word
 
@@ -130,13 +129,10 @@ class ConstituencyTree(Immutable):
         >>> ConstituencyTree(["(", "a"], ["-LRB-", "LS"], [(0, 2, "LST")]).brackets()
         '(LST (-LRB- -LRB-) (LS a))'
         """
-        return write_text(self._words_to_write() if escape else self.words, self.tags, self.spans)
-
-    def _words_to_write(self) -> Sequence[str]:
-        words = [escape_word(word) for word in self.words]
-        for index, form in (self._written or {}).items():
+        words = [escape_word(word) if escape else word for word in self.words]
+        for index, form in (self._written or {}).items() if escape else ():
             words[index] = form
-        return words
+        return "".join(write_pieces(words, self.tags, self.spans))
 
     def without_functions(self, *, tags: bool = False) -> ConstituencyTree:
         """The tree with function tags and index marks cut off its labels, and where asked off its tags."""
@@ -204,8 +200,10 @@ def collapse(tree: ConstituencyTree) -> list[tuple[int, int, Chain]]:
     >>> collapse(ConstituencyTree.from_brackets("(TOP (S (NP (NN dogs)) (VB bark)))"))
     [(0, 2, ('TOP', 'S')), (0, 1, ('NP',))]
     """
-    groups = groupby(tree.spans, key=itemgetter(0, 1))
-    return [(i, j, tuple([label for _, _, label in chain])) for (i, j), chain in groups]
+    chains: dict[tuple[int, int], list[str]] = {}
+    for i, j, label in tree.spans:
+        chains.setdefault((i, j), []).append(label)
+    return [(i, j, tuple(chain)) for (i, j), chain in chains.items()]
 
 
 def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[int], list[list[int]]]:
