@@ -53,7 +53,10 @@ def test_rules_stay_where_they_are_better_on_dev(config: Path, capsys: pytest.Ca
     said = capsys.readouterr().err
     assert "characters are little to learn from" in said
     assert "rules are better on dev" in said
-    assert not (config.parent / "run" / "segmenter" / "segmenter.json").exists()
+    folder = config.parent / "run" / "segmenter"
+    assert not (folder / "segmenter.json").exists()
+    assert run(["train", "--segmenter", "--resume", str(config)]) == 0
+    assert capsys.readouterr().err == f"{folder}: this segmenter is finished\n"
 
 
 def test_check_reads_the_files(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

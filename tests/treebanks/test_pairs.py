@@ -177,6 +177,14 @@ def test_only_the_sentences_to_keep_are_read_and_problems_of_others_are_nobodys(
     assert roots(list(read_pairs(*files, keep=keep))) == ["plays", "Go"]
 
 
+def test_brackets_in_forms_of_a_conll_file_alone_are_read_as_arcspan_parse_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "a.conllu").write_text(
+        "1\t-LRB-\t_\t_\t_\t_\t2\tpunct\t_\t_\n2\tsic\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    )
+    (pair,) = read_pairs(None, tmp_path / "a.conllu")
+    assert pair.dependencies.words == ("(", "sic")
+
+
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     pairs = list(read_pairs(*write(tmp_path)))
     target = tmp_path / "b.ptb.xz", tmp_path / "b.conllu.xz"

@@ -118,8 +118,13 @@ def restore(folder: Path, sealed: dict[str, Any]) -> None:
 
 @functools.cache
 def _writer(folder: Path) -> Any:
+    return tensorboard()(str(folder / "tensorboard"))
+
+
+def tensorboard() -> Any:
+    """The class of torch's writer; ConfigError where TensorBoard is not installed."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise ConfigError("training.tensorboard needs a package: pip install tensorboard") from None
-    return SummaryWriter(str(folder / "tensorboard"))
+    return SummaryWriter

@@ -16,6 +16,7 @@ from arcspan.files import atomic_write, dump
 from arcspan.prediction.inputs import PieceInputs
 from arcspan.prediction.outputs import LAYERS, Inventories
 from arcspan.segmenting.learnt import GRAPH, SETTINGS
+from arcspan.training import meter
 from arcspan.training.batches import make_examples
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Config
@@ -56,6 +57,8 @@ def train(
         say(f"{folder}: this run is finished")
         finished: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         return finished
+    if config.training.tensorboard:
+        meter.tensorboard()
     data = read_data(config, say)  # before there is a folder: what is wrong in it leaves none behind
     if accelerator.is_main_process:
         _make_folder(folder, config, data)

@@ -40,6 +40,7 @@ from arcspan.training.segmenting_data import EXPANDED, GoldText, Paragraph, docu
 DILATIONS = (1, 2, 4, 8, 16, 32)
 CONTEXT = 1 + sum(DILATIONS)  # characters on either side that a decision depends on
 LITTLE = 50_000  # characters of training text below which a warning is given
+RULES = "rules.json"  # in place of a segmenter, where rules are better
 _SHARES = (0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7)
 _TOGETHER = 50  # sentences of a document that are shown in one style
 _IGNORED = -1
@@ -84,8 +85,8 @@ def run_segmenter(
         say(f"segmenter: {sum(map(len, train)):,} sentences in {len(train):,} documents")
         return {}
     folder = Path(config.output) / SEGMENTER
-    if resume and (folder / SETTINGS).is_file():
-        kept = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+    for path in (folder / SETTINGS, folder / RULES) if resume else ():
+        kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         if kept.get("training") == _training(config.segmenter, config.seed):
             say(f"{folder}: this segmenter is finished")
             scores: dict[str, dict[str, float]] = kept["scores"]
@@ -109,6 +110,7 @@ def train_segmenter(
     )
     alphabet = Alphabet(sorted(letter for letter, count in counts.items() if count >= settings.rare))
     expansions = Expansions.learn(one for document in train for gold in document for one in gold.expansions)
+    folder.mkdir(parents=True, exist_ok=True)
     say(
         f"{sum(map(len, train))} sentences, {sum(counts.values())} characters, {len(alphabet.letters)} letters"
     )
@@ -143,8 +145,11 @@ def train_segmenter(
         )
         for name in (GRAPH, SETTINGS):
             (folder / name).unlink(missing_ok=True)
-        return dict(zip(_named(settings.dev), by_rules, strict=True))
-    folder.mkdir(parents=True, exist_ok=True)
+        results = dict(zip(_named(settings.dev), by_rules, strict=True))
+        with atomic_write(folder / RULES) as file:
+            file.write(json.dumps({"training": kept["training"], "scores": results}) + "\n")
+        return results
+    (folder / RULES).unlink(missing_ok=True)
     with atomic_write(folder / GRAPH, "wb") as file:
         file.write(graph)
     with atomic_write(folder / SETTINGS) as file:
