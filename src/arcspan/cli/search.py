@@ -171,5 +171,5 @@ def _hints(query: Query, found: list[Corpus]) -> Iterator[str]:
         for value in sorted(values - known[name]) if known[name] else ():
             near = get_close_matches(value, known[name], n=3, cutoff=0.5)
             similar = f"; similar: {', '.join(near)}" if near else ""
-            note_ = "constituent, tag or word" if name == "label" else name
-            yield f"hint: no {note_} {value!r} in these files{similar}"
+            kind = "constituent, tag or word" if name == "label" else name
+            yield f"hint: no {kind} {value!r} in these files{similar}"

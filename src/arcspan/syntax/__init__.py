@@ -74,12 +74,7 @@ class Syntax(Sentence):
     def conjuncts(self, position: int) -> list[int]:
         """The words that a word is coordinated with, from left to right, without itself."""
         first = self.first_conjunct(position)
-        found, waiting = [], [first]
-        while waiting:
-            m = waiting.pop()
-            found.append(m)
-            waiting += self.with_relation(m, "conj")
-        return sorted(m for m in found if m != position)
+        return [m for m in range(1, self.n + 1) if m != position and self.first_conjunct(m) == first]
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """All of it as plain data, ready for JSON; spans (i, j) cover the words i+1..j."""

@@ -220,14 +220,12 @@ class Clauses:
             kinds = ("aux",) if s.is_verb(h) else ("aux", "cop")
             parts = [m for m in self._shared(first) if s.relations[m] in kinds]
         main = h if s.is_verb(h) or not parts else parts[-1]
-        negation = [m for m in s.with_relation(h, "advmod") if m > after and self._negates(m)]
+        adverbs = [m for m in s.with_relation(h, "advmod") if m > after and s.words[m].lower() in _NEGATION]
+        negation = [
+            m for m in adverbs if m == s.n or s.words[m + 1].lower() != "only"
+        ]  # "not only" does not negate
         particles = [m for m in s.children[h] if s.full_relations[m] == "compound:prt"]
         return VerbGroup(s, h, sorted({*parts, main, *negation, *particles}), main)
-
-    def _negates(self, m: int) -> bool:
-        """Whether an adverb negates a clause; "not only" does not."""
-        following = self.s.words[m + 1].lower() if m < self.s.n else ""
-        return self.s.words[m].lower() in _NEGATION and following != "only"
 
     def _parent(self, h: int) -> Clause | None:
         first = self.s.first_conjunct(h)

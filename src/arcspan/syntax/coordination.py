@@ -106,20 +106,13 @@ def _split_dependents(s: Sentence, first: int, others: list[int]) -> tuple[list[
     theirs = {s.relations[m] for other in others for m in s.children[other] if m < other}
     skipped = ("conj", "cc", "punct")
     aside = ("parataxis", "discourse", "vocative", "reparandum", "list")  # the sentence's, not the conjuncts'
-    before = [
-        m for m in reversed(s.children[first]) if m < first and s.relations[m] not in (*skipped, *aside)
-    ]
-    for m in before:
-        if not shared and _is_own(s, first, m, others, around, theirs):
-            own.append(m)
-        else:
-            shared.append(m)
-    for m in s.children[first]:
-        if m > first and s.relations[m] not in skipped:
-            if m < others[-1]:
-                own.append(m)
-            elif s.relations[m] not in aside:
-                shared.append(m)
+    for m in reversed([m for m in s.children[first] if m < first]):
+        if s.relations[m] not in (*skipped, *aside):
+            is_own = not shared and _is_own(s, first, m, others, around, theirs)
+            (own if is_own else shared).append(m)
+    after = [m for m in s.children[first] if m > first and s.relations[m] not in skipped]
+    own += [m for m in after if m < others[-1]]
+    shared += [m for m in after if m > others[-1] and s.relations[m] not in aside]
     return own, shared
 
 
@@ -131,10 +124,8 @@ def _is_own(
         return s.relations[m] not in _SHARED_LEFT or s.relations[m] in theirs
     if not around[0] < m <= around[1]:
         return False
-    together = smallest(s, [m, first])
-    if together is not None and together[1] < others[0]:
-        return True
-    return s.relations[m] in theirs
+    together = smallest(s, [m, first]) or around
+    return together[1] < others[0] or s.relations[m] in theirs
 
 
 def _category(s: Sentence, m: int, members: list[int]) -> str:

@@ -33,20 +33,19 @@ class Nodes:
         self.left: list[int] = []
         self.words: list[int] = []  # of a word its position, 0 of other nodes
         self.leaves: list[int] = [-1]
-        if c is None:
-            n = len(tree)
-            self.labels, self.parents, self.ends = list(tree.words), [-1] * n, list(range(1, n + 1))
-            self.left, self.words, self.leaves = list(range(n)), list(range(1, n + 1)), list(range(-1, n))
-        else:
-            self._number(c)
+        self._number(
+            tree.words, tree.tags if c is not None else [""] * len(tree), c.spans if c is not None else ()
+        )
 
-    def _number(self, c: ConstituencyTree) -> None:
+    def _number(
+        self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[tuple[int, int, str]]
+    ) -> None:
         labels, parents, ends, left, words = self.labels, self.parents, self.ends, self.left, self.words
-        leaves, tags, forms = self.leaves, c.tags, c.words
+        leaves = self.leaves
         opened: list[tuple[int, int]] = []  # node, right fencepost
         above, close, at = -1, len(forms), 0
         k = 0
-        for i, j, label in (*c.spans, (len(forms), 0, "")):
+        for i, j, label in (*spans, (len(forms), 0, "")):
             while at < i:
                 if tags[at]:
                     labels.append(tags[at])

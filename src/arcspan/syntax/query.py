@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from arcspan.errors import ArcspanError
@@ -81,7 +82,10 @@ class Query:
         """
         if isinstance(constituency, DependencyTree):
             constituency, dependencies = None, constituency
-        self.check(constituency, dependencies)
+        trees = {"constituency": (constituency, "constituents"), "dependency": (dependencies, "dependencies")}
+        for layer, (tree, name) in trees.items():
+            if tree is None and layer in self.layers:
+                raise ArcspanError(f"the query asks for {name}, which are not there")
         nodes, found = self._search(constituency, dependencies)
         if nodes is None or not found:
             return []
@@ -94,21 +98,11 @@ class Query:
         """How many matches there are."""
         return len(self._search(constituency, dependencies)[1])
 
-    def check(self, c: ConstituencyTree | None, d: DependencyTree | None) -> None:
-        """Refuse a sentence without a tree that the query asks for."""
-        for layer, tree, name in (("constituency", c, "constituents"), ("dependency", d, "dependencies")):
-            if tree is None and layer in self.layers:
-                raise ArcspanError(f"the query asks for {name}, which are not there")
-
     def _possible(self, c: ConstituencyTree | None, d: DependencyTree | None) -> bool:
         """Whether the sentence has the values without which nothing can match."""
         for column, values in self._needed:
             if column == "":
-                if c is None or not (
-                    any(label in values for _, _, label in c.spans)
-                    or not values.isdisjoint(c.tags)
-                    or not values.isdisjoint(c.words)
-                ):
+                if c is None or values.isdisjoint(chain((label for _, _, label in c.spans), c.tags, c.words)):
                     return False
             elif d is not None and values.isdisjoint(getattr(d, column)):
                 return False
