@@ -389,25 +389,17 @@ def _is_conll(file: str) -> bool:
     return not is_stream and kind_of(file) == "conll"
 
 
-def _files_in(folder: Path) -> Iterator[tuple[str, str | None, str | None]]:
-    found = False
-    for split in ("train", "dev", "test"):
-        names = [
-            next(
-                (
-                    str(path)
-                    for packed in ("", ".xz", ".gz")
-                    if (path := folder / f"{split}{kind}{packed}").is_file()
-                ),
-                None,
-            )
-            for kind in (".ptb", ".conllu")
-        ]
-        if any(names):
-            found = True
-            yield f"{folder.resolve().name}/{split}", names[0], names[1]
+def _files_in(folder: Path) -> list[tuple[str, str | None, str | None]]:
+    def find(name: str) -> str | None:
+        paths = (folder / f"{name}{packed}" for packed in ("", ".xz", ".gz"))
+        return next((str(path) for path in paths if path.is_file()), None)
+
+    pairs = [(split, find(f"{split}.ptb"), find(f"{split}.conllu")) for split in ("train", "dev", "test")]
+    name = folder.resolve().name
+    found = [(f"{name}/{split}", trees, rows) for split, trees, rows in pairs if trees or rows]
     if not found:
         raise click.UsageError(f"{folder}: no train, dev or test as .ptb or .conllu in this folder.")
+    return found
 
 
 def _name_of(path: str) -> str:
@@ -452,10 +444,9 @@ _COLUMNS = (
 
 
 def _print_table(rows: list[tuple[str, Statistics]]) -> None:
-    width = max(len("treebank"), *(len(name) for name, _ in rows))
-    click.echo(
-        click.style("  ".join(["treebank".ljust(width), *(f"{column:>9}" for column in _COLUMNS)]), bold=True)
-    )
+    from arcspan.evaluation.tables import columns
+
+    table = [["treebank", *(f"{column:>9}" for column in _COLUMNS)]]
     for name, s in rows:
         cells = [
             f"{s.sentences:,}",
@@ -466,8 +457,9 @@ def _print_table(rows: list[tuple[str, Statistics]]) -> None:
             f"{s.compatible_percent:.1f}" if s.relations and s.labels else "-",
             *(str(len(inventory)) for inventory in (s.labels, s.relations, s.tags)),
         ]
-        shown = [f"{cell:>{max(9, len(column))}}" for cell, column in zip(cells, _COLUMNS, strict=True)]
-        click.echo("  ".join([name.ljust(width), *shown]))
+        table.append([name, *cells])
+    head, lines = columns(table).split("\n", 1)
+    click.echo(click.style(head, bold=True) + "\n" + lines)
 
 
 def _print_details(name: str, statistics: Statistics, top: int) -> None:
@@ -483,11 +475,8 @@ def _print_details(name: str, statistics: Statistics, top: int) -> None:
         places = [(label, n) for (cause, label), n in statistics.places.most_common() if cause == kind][:top]
         if places:
             click.echo("             in " + ", ".join(f"{label} {n:,}" for label, n in places))
-    for title, inventory in (
-        ("labels", statistics.labels),
-        ("relations", statistics.relations),
-        ("tags", statistics.tags),
-    ):
+    for title in ("labels", "relations", "tags"):
+        inventory = getattr(statistics, title)
         shown = " ".join(f"{item or '(none)'}:{count}" for item, count in inventory.most_common())
         if inventory:
             click.echo(f"  {title} ({len(inventory)}): {shown}")
