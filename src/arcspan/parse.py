@@ -122,9 +122,7 @@ class Parse:
             raise ArcspanError("a parse is made of a tree, or of two trees over the same words")
         nodes = None
         if constituency is not None:
-            chains: dict[tuple[int, int], tuple[str, ...]] = {}
-            for i, j, label in constituency.without_wrapper().spans:
-                chains[i, j] = (*chains.get((i, j), ()), label)
+            chains = constituency.without_wrapper().chains()
             nodes = tuple((i, j, 0, chain) for (i, j), chain in chains.items())
         said = Content(nodes, tags=tree.tags)
         if dependencies is not None:
@@ -467,6 +465,7 @@ class Parse:
 
         `syntax`: with clauses, coordinations and phrases, and their probabilities where `confidence` is known.
         """
+        c, d = self.trees
         found: dict[str, Any] = {
             "text": self.text if self.text is not None else " ".join(self.words),
             "words": list(self.words),
@@ -474,25 +473,17 @@ class Parse:
             "multiword": [list(token) for token in self.multiword],
             "paragraph": self.paragraph,
             "space_after": self.sentence.space_after,
-            "tags": list(self.tags),
-            "upos": list(self.upos),
-            "lemmas": list(self.lemmas),
-            "features": list(self.features),
-            "heads": list(self.heads) if "dependency" in self.layers else None,
-            "relations": list(self.relations) if "dependency" in self.layers else None,
-            "constituents": None,
-            "brackets": None,
+            **{name: list(getattr(self, name)) for name in ("tags", "upos", "lemmas", "features")},
+            "heads": None if d is None else list(d.heads),
+            "relations": None if d is None else list(d.relations),
+            "constituents": None if c is None else [list(span) for span in c.spans],
+            "brackets": None if c is None else c.brackets(),
             "score": self.score,
             "approximate": self.approximate,
         }
-        if "constituency" in self.layers:
-            found["constituents"] = [list(span) for span in self.constituency.spans]
-            found["brackets"] = self.brackets()
         if syntax:
             known = isinstance(self.__dict__["_confidence"], Confidence)
-            found["syntax"] = (
-                self.syntax.to_dict(probabilities=known) if "dependency" in self.layers else None
-            )
+            found["syntax"] = None if d is None else self.syntax.to_dict(probabilities=known)
         if self.rank is not None:
             found["rank"] = self.rank
         if self.error is not None:

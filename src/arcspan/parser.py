@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -15,7 +14,7 @@ from arcspan.prediction.constraints import Arc, Head, Root, Span, Tag
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Submission
-from arcspan.prediction.query import PLAIN, Options, Query
+from arcspan.prediction.query import PLAIN, Options, Query, check_count
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
 from arcspan.prediction.tree_scores import LogProbability, score_trees
 from arcspan.runtime.bundle import MODELS, find_bundle
@@ -359,7 +358,7 @@ class Parser:
             ]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_parser, (str(self.path), self._settings)
+        return _restore_parser, (str(self.path), tuple(self._settings.items()))
 
     def __repr__(self) -> str:
         name, system = self.config.get("name", ""), self.config.get("system", "")
@@ -383,24 +382,15 @@ def _check_stream(items: Any, batch_size: Any, errors: Any) -> None:
         raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
     if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
         raise ArcspanError(f"a stream of texts is needed, not {type(items).__name__}: {items!r}")
-    try:
-        whole = operator.index(batch_size)
-    except TypeError:
-        whole = 0
-    if whole < 1 or isinstance(batch_size, bool):
-        raise ArcspanError(f"batch_size must be a whole number, at least 1, not {batch_size!r}")
+    check_count("batch_size", batch_size)
     if errors not in ("raise", "keep"):
         raise ArcspanError(f"errors must be 'raise' or 'keep', not {errors!r}")
 
 
 @cache
-def _parser_of_process(path: str, **settings: Any) -> Parser:
+def _restore_parser(path: str, settings: tuple[tuple[str, Any], ...]) -> Parser:
     """The parser of a path and settings in this process: what is pickled many times is loaded once."""
-    return Parser(path, **settings)
-
-
-def _restore_parser(path: str, settings: dict[str, Any]) -> Parser:
-    return _parser_of_process(path, **settings)
+    return Parser(path, **dict(settings))
 
 
 def _checked(words: Any) -> tuple[str, ...]:
@@ -424,7 +414,7 @@ class LazyConfidence(NamedTuple):
     scores   those of the sentence, once they are known, for all its parses
     """
 
-    parser: Parser | tuple[str, dict[str, Any]]
+    parser: Parser | tuple[str, tuple[tuple[str, Any], ...]]
     words: tuple[str, ...]
     query: Query
     prediction: Prediction

@@ -59,7 +59,7 @@ class Oracle:
         for h in range(self.n + 1):
             self.relations[1:, h] = log_softmax(free.relations(np.full(self.n, h)), own.relation_temperature)
         self.weights = own.label_weight, own.relation_weight
-        (scores,) = free._scores
+        (scores,) = free.parts
         assert scores.span is not None and scores.arc is not None
         headed = None
         if scores.headed is not None:

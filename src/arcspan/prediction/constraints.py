@@ -18,25 +18,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from arcspan.decoding import constraints as binary
-from arcspan.decoding.constraints import HeadOf as Head
 from arcspan.decoding.constraints import Masks, constrain
 from arcspan.errors import ArcspanError
 from arcspan.prediction.outputs import Inventories
 from arcspan.trees import WRAPPERS
 
-__all__ = [
-    "Arc",
-    "Constraint",
-    "Head",
-    "Preference",
-    "Root",
-    "Span",
-    "Tag",
-    "name_bonuses",
-    "read_constraints",
-    "read_preferences",
-    "structure_masks",
-]
+Head = binary.HeadOf
 
 
 @dataclass(frozen=True)

@@ -136,11 +136,11 @@ class Labeller:
 
     def visible(self, b: int) -> np.ndarray:
         """Which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
-        n = int(self.lengths[b])
-        found = np.zeros((n + 1, n + 1), np.bool_)
+        size = int(self.lengths[b]) + 1
+        found = np.zeros((size, size), np.bool_)
         if "label" in self._known:
-            i, j = np.triu_indices(n + 1, 1)
-            found[i, j] = self.labels(np.full_like(i, b), i, j).argmax(1) != 0
+            spans, _ = self.all_places(b)
+            found[tuple(spans[1:])] = self.labels(*spans).argmax(1) != 0
         return found
 
     def places(self, decoded: Decoded, sentences: np.ndarray) -> tuple[Places, Places]:
@@ -174,15 +174,15 @@ class Labeller:
         found = heads = relations = None
         nodes, arcs = self.places(decoded, sentences)
         self.look_up(nodes, arcs)
+        words = {name: self._word_scores(name, of, m).argmax(1) for name in self._words}
         if decoded.spans is not None:
-            found = np.concatenate(decoded.spans)
+            spans = np.concatenate(decoded.spans)
+            if spans.shape[1] == 2:  # of a search without arcs
+                spans = np.column_stack([spans, np.zeros(len(spans), np.int64)])
+            found = np.column_stack([spans, self.labels(*nodes).argmax(1)])
+        values = decoded.scores.copy()
         if decoded.heads is not None:
             heads = arcs[2]
-        words = {name: self._word_scores(name, of, m).argmax(1) for name in self._words}
-        if found is not None:
-            found = np.column_stack([_with_heads(found), self.labels(*nodes).argmax(1)])
-        values = decoded.scores.copy()
-        if heads is not None:
             scores = self.relations(*arcs)
             relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
             if guidelines and labelled:
@@ -248,11 +248,6 @@ def word_places(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     b = np.repeat(np.arange(len(lengths)), lengths)
     begins = np.cumsum(lengths) - lengths
     return b, np.arange(len(b)) - begins[b] + 1
-
-
-def _with_heads(spans: np.ndarray) -> np.ndarray:
-    """Spans (i, j, head); those of a search without arcs have the head 0."""
-    return spans if spans.shape[1] == 3 else np.column_stack([spans, np.zeros(len(spans), np.int64)])
 
 
 def _bounds(lengths: np.ndarray) -> Iterator[tuple[slice, slice]]:

@@ -101,23 +101,17 @@ class Inventories:
         out = {one.name: list(getattr(self, one.name)) for one in fields(self)}
         unused = {name: [list(own) for own in styles] for name, styles in self.unused.items()}
         labels = [list(chain) for chain in self.labels]
-        return {**out, "labels": labels, "unused": unused, "seen_lemmas": self._words_by_edit()}
-
-    def _words_by_edit(self) -> dict[str, dict[str, list[str]]]:
-        """`seen_lemmas` as JSON has them: by tag and edit."""
-        found: dict[str, dict[str, list[str]]] = {}
+        seen: dict[str, dict[str, list[str]]] = {}  # by tag and edit
         for tag, words in sorted(self.seen_lemmas.items()):
-            edits = found[tag] = {}
+            edits = seen[tag] = {}
             for word, edit in sorted(words.items()):
                 edits.setdefault(edit, []).append(word)
-        return found
+        return {**out, "labels": labels, "unused": unused, "seen_lemmas": seen}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Inventories:
         """The inverse of `to_json`; fields that an older version did not write are empty."""
-        known: dict[str, Any] = {
-            one.name: tuple(data.get(one.name, ())) for one in fields(cls) if one.name in data
-        }
+        known: dict[str, Any] = {one.name: tuple(data[one.name]) for one in fields(cls) if one.name in data}
         unused = {
             name: tuple(tuple(own) for own in styles) for name, styles in data.get("unused", {}).items()
         }

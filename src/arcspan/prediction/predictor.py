@@ -234,7 +234,9 @@ class Predictor:
         """A batch from words to labels. A failure is the failing sentence's alone."""
         try:
             if len(items) == 1 and self.is_too_long(items[0]):
-                return [[self._predict_long(items[0])]]
+                if items[0].query.constrained:
+                    raise self._too_long(items[0])
+                return [[long_sentences.predict_long(self, items[0])]]
             longest = max(item.length for item in items)
             with self.memory.take(self.chart_bytes(longest) * len(items)):
                 batch = BatchScores(self, items)
@@ -266,11 +268,6 @@ class Predictor:
             # The first is the best parse whatever k is; the others follow in falling probability.
             found[1:] = sorted(found[1:], key=scores.probability, reverse=True)
         return found
-
-    def _predict_long(self, item: ModelInput) -> Prediction:
-        if item.query.constrained:
-            raise self._too_long(item)
-        return long_sentences.predict_long(self, item)
 
     def _too_long(self, item: ModelInput) -> LengthError:
         return LengthError.of(item.length, self.chart_bytes(item.length), self.budget.memory)

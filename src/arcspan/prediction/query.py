@@ -64,7 +64,7 @@ class Query:
             raise ArcspanError(f"unknown option {unknown[0]!r}: choose among {', '.join(sorted(known))}")
         tags = options.get("tags")
         return cls(
-            _whole(options.get("k")),
+            None if options.get("k") is None else check_count("k", options["k"]),
             tuple(read_constraints(options.get("require", ()))),
             tuple(read_constraints(options.get("forbid", ()))),
             tuple(read_preferences(options.get("prefer", ()))),
@@ -87,13 +87,12 @@ class Query:
 PLAIN = Query()
 
 
-def _whole(k: Any) -> int | None:
-    if k is None:
-        return None
+def check_count(name: str, value: Any) -> int:
+    """The value of an option that must be a whole number, at least 1."""
     try:
-        found = operator.index(k)
+        found = operator.index(value)
     except TypeError:
         found = 0
-    if isinstance(k, bool) or found < 1:
-        raise ArcspanError(f"k must be a whole number, at least 1, not {k!r}")
+    if isinstance(value, bool) or found < 1:
+        raise ArcspanError(f"{name} must be a whole number, at least 1, not {value!r}")
     return found

@@ -58,24 +58,12 @@ class SentenceScores:
         if b in batch.errors:
             raise batch.errors[b]
         self.batch, self.predictor, self.b, self.n = batch, batch.predictor, b, int(batch.lengths[b])
-        self._scores = [_sentence(part.scores, b, self.n) for part in batch.parts]
+        self.parts = [_sentence(part.scores, b, self.n) for part in batch.parts]
+        """What each of the models says of the sentence."""
         self._weigh_names()
         self._lengths = np.asarray([self.n])
         self._partitions: dict[float, float] = {}
         self._probabilities: dict[float, Probabilities] = {}
-        self._visible: np.ndarray | None = None
-
-    @property
-    def visible(self) -> np.ndarray:
-        """Which spans are constituents if they are in the tree: bool [n+1, n+1]."""
-        if self._visible is None:
-            self._visible = self.batch.visible(self.b)
-        return self._visible
-
-    @property
-    def parts(self) -> list[Scores]:
-        """What each of the models says of the sentence."""
-        return self._scores
 
     def _check_length(self, needed: int) -> None:
         limit = self.predictor.budget.memory
@@ -109,7 +97,9 @@ class SentenceScores:
         scores = self._labelled_scores(part)
         with self.predictor.memory.take(needed):
             headed = None if scores.headed is None else scores.headed[0]
-            trees = decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=self.visible)
+            trees = decoding.kbest_iter(
+                scores.span[0], scores.arc[0], headed, visible=self.batch.visible(self.b)
+            )
             found = self._predictions(part, list(islice(trees, min(k, sys.maxsize))))
             if not self.is_doubtful:
                 return found
@@ -163,7 +153,7 @@ class SentenceScores:
             needed = self.predictor.chart_bytes(self.n, sums=True)
             self._check_length(needed)
             with self.predictor.memory.take(needed):
-                found = [marginals(scores, self._lengths, temperature) for scores in self._scores]
+                found = [marginals(scores, self._lengths, temperature) for scores in self.parts]
             self._probabilities[temperature] = Probabilities(
                 next((one.spans[0] for one in found if one.spans is not None), None),
                 next((one.arcs[0] for one in found if one.arcs is not None), None),
@@ -207,7 +197,7 @@ class SentenceScores:
             dependency,
             alternatives=find_alternatives(self, prediction, calibration),
             entropies=() if marginal.arcs is None else head_entropies(marginal.arcs),
-            entropy=sum(self._entropy(part, calibration.structure_temperature) for part in self._scores),
+            entropy=sum(self._entropy(part, calibration.structure_temperature) for part in self.parts),
         )
 
     def _entropy(self, scores: Scores, temperature: float) -> float:
@@ -231,8 +221,8 @@ class SentenceScores:
             return sum(float(log_partition(one, self._lengths, temperature)[0]) for one in all_scores)
 
         if temperature not in self._partitions:
-            self._partitions[temperature] = total(self._scores)
-        alike = total([self._only(prediction, scores, calibration) for scores in self._scores])
+            self._partitions[temperature] = total(self.parts)
+        alike = total([self._only(prediction, scores, calibration) for scores in self.parts])
         return min(0.0, alike - self._partitions[temperature])
 
     def _only(self, prediction: Prediction, scores: Scores, calibration: Calibration) -> Scores:
@@ -269,13 +259,13 @@ class SentenceScores:
         unit = self.predictor.calibration.structure_temperature
         for place, part in enumerate(self.batch.parts):
             for name, worth in part.labeller.worth(self.b).items():
-                scores = self._scores[place]
+                scores = self.parts[place]
                 changed = getattr(scores, name)
                 if changed is not None and worth:
                     changed = changed.copy()
                     for (x, y), value in worth.items():
                         changed[0, x, y] += unit * value
-                    self._scores[place] = scores._replace(**{name: changed})
+                    self.parts[place] = scores._replace(**{name: changed})
 
 
 def _probabilities(values: np.ndarray) -> tuple[float, ...]:

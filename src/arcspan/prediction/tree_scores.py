@@ -90,9 +90,6 @@ def score_trees(
 
 def _nodes(tree: ConstituencyTree, inventory: Sequence[tuple[str, ...]]) -> np.ndarray:
     """Rows (i, j, 0, number of the label), -1 for a label that the model does not know."""
-    chains: dict[tuple[int, int], tuple[str, ...]] = {}
-    for i, j, label in tree.without_wrapper().spans:
-        chains[i, j] = (*chains.get((i, j), ()), label)
     numbers = {chain: number for number, chain in enumerate(inventory)}
-    rows = [(i, j, 0, numbers.get(chain, -1)) for (i, j), chain in chains.items()]
+    rows = [(i, j, 0, numbers.get(chain, -1)) for (i, j), chain in tree.without_wrapper().chains().items()]
     return np.asarray(rows, dtype=np.int64).reshape(-1, 4)

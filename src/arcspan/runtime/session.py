@@ -72,13 +72,11 @@ class Session:
     ) -> None:
         self.providers = list(providers)
         self._verify = verify
-        self.folder = folder
         self._sizes = {
             output.name: len(getattr(inventories, output.names))
             for output in NAMED_OUTPUTS
             if output.name in component["outputs"]
         }
-        self.part: str = component["part"]
         self.outputs = frozenset(component["outputs"])
         self.reads_tags = bool(component.get("gold_tags"))
         self._files = (folder / component["score"], folder / component["label"])

@@ -44,10 +44,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "html": (
         (re.compile(r"<!--(?:[^-]|-(?!->))*(?:-->|\Z)"), _nothing),
         (re.compile(r"(?is)<(script|style)\b[^<>]{0,2000}>.*?(?:</\1\s{0,9}>|\Z)"), _nothing),
-        (
-            re.compile(r"</?([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]{0,2000}>|<![^<>]{0,2000}>"),
-            lambda m: _tag(m) if m[1] else "",
-        ),
+        (re.compile(r"</?([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]{0,2000}>|<![^<>]{0,2000}>"), _tag),
         (
             re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"),
             lambda found: html.unescape(found[0]).replace("\xa0", " "),

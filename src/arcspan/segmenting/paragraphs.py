@@ -83,14 +83,11 @@ _ALONE = re.compile(
 def blocks(text: str) -> Iterator[tuple[int, str]]:
     """The parts of a paragraph in which sentences begin anew, each with its place: items of a list, or all of it."""
     begin = 0
-    for end, after in _items(text) if _LIST.match(text) else _rows(text):
+    items = (gap.span() for gap in _NEXT_ITEM.finditer(text))
+    for end, after in items if _LIST.match(text) else _rows(text):
         yield begin, text[begin:end]
         begin = after
     yield begin, text[begin:]
-
-
-def _items(text: str) -> Iterator[Offsets]:
-    return (gap.span() for gap in _NEXT_ITEM.finditer(text))
 
 
 def _rows(text: str) -> Iterator[Offsets]:

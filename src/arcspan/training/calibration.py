@@ -53,9 +53,7 @@ class Observed:
 def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     """Parse a gold sentence and note what calibration needs; None for one that is too long."""
     known = predictor.inventories
-    chains: dict[tuple[int, int], tuple[str, ...]] = {}
-    for start, end, label in pair.constituency.without_wrapper().spans:
-        chains[start, end] = (*chains.get((start, end), ()), label)
+    chains = pair.constituency.without_wrapper().chains()
     try:
         scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
     except ArcspanError:

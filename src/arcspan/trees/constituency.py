@@ -158,6 +158,13 @@ class ConstituencyTree(Immutable):
             tuple(self.words[k] for k in kept), tuple(self.tags[k] for k in kept), spans, written or None
         )
 
+    def chains(self) -> dict[tuple[int, int], tuple[str, ...]]:
+        """The labels of each span, outermost first."""
+        found: dict[tuple[int, int], tuple[str, ...]] = {}
+        for i, j, label in self.spans:
+            found[i, j] = (*found.get((i, j), ()), label)
+        return found
+
     def without_wrapper(self) -> ConstituencyTree:
         """The tree without the wrappers around it, unless words would be left without a common constituent.
 
