@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError, TreeError
@@ -79,14 +80,10 @@ class ConlluSentence:
     ((2, 0), 'It works', 'work')
     """
 
-    __slots__ = ("_tokens", "_tree", "line", "lines", "path")
-
     def __init__(self, lines: Sequence[str], *, line: int = 1, path: Source | None = None) -> None:
         self.lines = tuple(lines)
         self.line = line
         self.path = "" if path is None else name_of(path)
-        self._tokens: tuple[ConlluToken, ...] | None = None
-        self._tree: DependencyTree | None = None
 
     @property
     def comments(self) -> tuple[str, ...]:
@@ -113,13 +110,11 @@ class ConlluSentence:
         stated = self.comment("text")
         return self.spell() if stated is None else stated
 
-    @property
+    @cached_property
     def tokens(self) -> tuple[ConlluToken, ...]:
         """Every line of ten columns in order, multiword tokens and empty nodes included."""
-        if self._tokens is None:
-            rows = checked_rows(Block(self.line, self.lines), (self.path or None))
-            self._tokens = tuple(ConlluToken(*columns) for _, columns in rows)
-        return self._tokens
+        rows = checked_rows(Block(self.line, self.lines), (self.path or None))
+        return tuple(ConlluToken(*columns) for _, columns in rows)
 
     @property
     def words(self) -> tuple[ConlluToken, ...]:
@@ -136,12 +131,10 @@ class ConlluSentence:
         """The empty nodes, such as 5.1."""
         return tuple(token for token in self.tokens if "." in token.id)
 
-    @property
+    @cached_property
     def tree(self) -> DependencyTree:
         """The dependency tree of the words; FileError where the columns hold none."""
-        if self._tree is None:
-            self._tree = parse_block(Block(self.line, self.lines), (self.path or None))
-        return self._tree
+        return parse_block(Block(self.line, self.lines), (self.path or None))
 
     def spell(self) -> str:
         """The text that the surface tokens make: a multiword token stands for the words it covers."""

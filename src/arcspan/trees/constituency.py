@@ -207,10 +207,15 @@ def collapse(tree: ConstituencyTree) -> list[tuple[int, int, Chain]]:
     >>> collapse(ConstituencyTree.from_brackets("(TOP (S (NP (NN dogs)) (VB bark)))"))
     [(0, 2, ('TOP', 'S')), (0, 1, ('NP',))]
     """
-    chains: dict[tuple[int, int], list[str]] = {}
+    found: list[tuple[int, int, list[str]]] = []
+    last_i, last_j = 0, -1
     for i, j, label in tree.spans:
-        chains.setdefault((i, j), []).append(label)
-    return [(i, j, tuple(chain)) for (i, j), chain in chains.items()]
+        if j == last_j and i == last_i:
+            found[-1][2].append(label)
+        else:
+            found.append((i, j, [label]))
+            last_i, last_j = i, j
+    return [(i, j, tuple(chain)) for i, j, chain in found]
 
 
 def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[int], list[list[int]]]:

@@ -142,11 +142,8 @@ def joined(trees: Iterable[tuple[str, ConstituencyTree]], conll: Path) -> Iterat
 
 
 def _conll_file(folder: Path, split: str) -> Path:
-    endings = [
-        f"{kind}{packed}" for kind in (".conllu", ".conll", ".conllx") for packed in ("", ".gz", ".xz")
-    ]
-    for ending in endings:
-        path = folder / f"{split}{ending}"
+    for kind, packed in itertools.product((".conllu", ".conll", ".conllx"), ("", ".gz", ".xz")):
+        path = folder / f"{split}{kind}{packed}"
         if path.is_file():
             return path
     raise FileError(f"no {split}.conllu or {split}.conll in this folder", path=folder)
