@@ -92,9 +92,8 @@ def _are_projective(heads: Tensor, lengths: Tensor) -> Tensor:
     above = heads.clamp(0, heads.shape[-1] - 1)
     low, high = torch.minimum(above, m), torch.maximum(above, m)
     crossing = _cross(low, high) & words[..., None] & words[..., None, :]
-    for _ in range(
-        heads.shape[-1].bit_length()
-    ):  # twice as many steps up each time: a cycle never arrives at 0
+    # Twice as many steps up each time: a cycle never arrives at 0.
+    for _ in range(heads.shape[-1].bit_length()):
         above = above.gather(-1, above)
     one_root = ((heads == 0) & words).sum(-1) == (lengths > 0)
     return ranged & one_root & (above == 0).all(-1) & ~crossing.flatten(-2).any(-1)

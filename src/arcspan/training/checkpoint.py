@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +125,6 @@ def describe_model(
     model: Model, encoder: EncoderSettings, inputs: PieceInputs | WordInputs
 ) -> dict[str, Any]:
     """Everything needed to build the model again, but the weights and the tokenizer."""
-    from dataclasses import asdict
-
     architecture = None
     if isinstance(model.encoder, PretrainedEncoder):
         architecture = json.loads(model.encoder.pretrained.config.to_json_string(use_diff=False))

@@ -54,12 +54,16 @@ _EXAMPLES = (
 )
 
 
-class ScoreGraph(nn.Module):
-    """Encoder arrays (and gold tags, and pairs of fenceposts, where the model takes them) to scores."""
+class _Graph(nn.Module):
+    """A part of a model that is traced by itself."""
 
     def __init__(self, model: Model) -> None:
         super().__init__()
         self.model = model
+
+
+class ScoreGraph(_Graph):
+    """Encoder arrays (and gold tags, and pairs of fenceposts, where the model takes them) to scores."""
 
     @property
     def input_names(self) -> list[str]:
@@ -88,12 +92,8 @@ class ScoreGraph(nn.Module):
         return tuple(found[name] for name in self.output_names)
 
 
-class LabelGraph(nn.Module):
+class LabelGraph(_Graph):
     """Words' vectors and chosen spans and arcs to scores of labels and relations."""
-
-    def __init__(self, model: Model) -> None:
-        super().__init__()
-        self.model = model
 
     @property
     def input_names(self) -> list[str]:
@@ -235,7 +235,7 @@ def _export_model(
     arrays = [given[name] for name in score.input_names]
     weights = _to_onnx(score, arrays, folder / f"{prefix}score.onnx", narrow_score)
     with torch.no_grad():
-        hidden = score(*(given[name] for name in score.input_names))[0]
+        hidden = score(*arrays)[0]
     places |= {"hidden": hidden, "styles": given["styles"]}
     arrays = [places[name] for name in label.input_names]
     weights |= _to_onnx(label, arrays, folder / f"{prefix}label.onnx", narrow_label)
@@ -276,17 +276,15 @@ def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, 
         given["gold_tags"] = torch.zeros(len(_EXAMPLES), positions + 1, dtype=torch.long)
     given["styles"] = torch.tensor([[0, 0], [0, 0]])
     given["pair_i"], given["pair_j"] = torch.triu_indices(positions, positions, 1)
-    places = {}
-    for name, values in {
+    places = {
         "node_b": [0, 0, 1],
         "node_i": [0, 1, 2],
         "node_j": [3, 4, 5],
         "word_b": [0, 0, 1, 1],
         "word_m": [1, 2, 3, 4],
         "word_h": [2, 0, 1, 1],
-    }.items():
-        places[name] = torch.tensor(values)
-    return given, places
+    }
+    return given, {name: torch.tensor(values) for name, values in places.items()}
 
 
 def _to_onnx(

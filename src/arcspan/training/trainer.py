@@ -201,7 +201,8 @@ class Trainer:
                 speed.add(*self._update(update))
                 self.step += 1
                 self.done_in_epoch += 1
-                bar.set_postfix({"loss": f"{speed.loss:.3f}", **self._dev_shown()}, refresh=False)
+                shown = {name: f"{self.dev[name]:.2f}" for name in ("las", "f1") if name in self.dev}
+                bar.set_postfix({"loss": f"{speed.loss:.3f}"} | shown, refresh=False)
                 bar.update()
                 if self.done_in_epoch == 20 or self.done_in_epoch % 50 == 0:
                     self._report(speed, label, len(updates))
@@ -341,9 +342,6 @@ class Trainer:
         from accelerate.utils import broadcast_object_list
 
         return float(broadcast_object_list([value])[0])
-
-    def _dev_shown(self) -> dict[str, str]:
-        return {name: f"{self.dev[name]:.2f}" for name in ("las", "f1") if name in self.dev}
 
     # ---- state on disk
 
