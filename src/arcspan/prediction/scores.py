@@ -62,13 +62,7 @@ class Scorer(Protocol):
         """Begin anew in a forked process."""
 
 
-def search(
-    scores: Scores,
-    lengths: np.ndarray,
-    *,
-    apart: bool = False,
-    threads: int | None = 1,
-) -> decoding.Decoded:
+def search(scores: Scores, lengths: np.ndarray, *, apart: bool = False) -> decoding.Decoded:
     """The best structures: Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner.
 
     With `apart`, spans and arcs are searched each alone, though there are both.
@@ -76,8 +70,8 @@ def search(
     """
     span, arc = scores.span, scores.arc
     if span is None or arc is None or apart:
-        spans = None if span is None else decoding.cky(on_host(span), lengths, threads=threads)
-        arcs = None if arc is None else decoding.eisner(on_host(arc), lengths, threads=threads)
+        spans = None if span is None else decoding.cky(on_host(span), lengths, threads=1)
+        arcs = None if arc is None else decoding.eisner(on_host(arc), lengths, threads=1)
         if spans is None or arcs is None:
             one = spans or arcs
             assert one is not None
@@ -88,25 +82,7 @@ def search(
         found: decoding.Decoded = decoding.batched.eisner_satta(span, arc, lengths, scores.headed)
         return found
     headed = None if scores.headed is None else on_host(scores.headed)
-    return decoding.eisner_satta(on_host(span), on_host(arc), lengths, headed=headed, threads=threads)
-
-
-def divided(scores: Scores, temperature: float) -> tuple[np.ndarray | None, ...]:
-    """Scores of spans, arcs and headed spans, divided by a temperature."""
-    parts = (scores.span, scores.arc, scores.headed)
-    return tuple(None if part is None else part / np.float32(temperature) for part in parts)
-
-
-def marginals(scores: Scores, lengths: np.ndarray, temperature: float) -> decoding.Marginals:
-    """Probabilities of spans and arcs, of scores divided by a temperature."""
-    span, arc, headed = divided(scores, temperature)
-    return decoding.marginals(span, arc, lengths, headed, with_headed=False, threads=1)
-
-
-def log_partition(scores: Scores, lengths: np.ndarray, temperature: float) -> np.ndarray:
-    """The logarithm of what all trees add up to, of scores divided by a temperature."""
-    span, arc, headed = divided(scores, temperature)
-    return decoding.log_partition(span, arc, lengths, headed, threads=1)
+    return decoding.eisner_satta(on_host(span), on_host(arc), lengths, headed=headed, threads=1)
 
 
 def on_host(scores: Any) -> np.ndarray:

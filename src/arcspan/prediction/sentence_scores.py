@@ -15,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from arcspan.prediction.batch_scores import BatchScores, Part
 from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.scores import Scores, divided, log_partition, marginals, on_host
+from arcspan.prediction.scores import Scores, on_host
 
 SECOND_THOUGHTS = 5  # trees
 
@@ -153,7 +153,8 @@ class SentenceScores:
             needed = self.predictor.chart_bytes(self.n, sums=True)
             self._check_length(needed)
             with self.predictor.memory.take(needed):
-                found = [marginals(scores, self._lengths, temperature) for scores in self.parts]
+                given = (self._divided(scores, temperature) for scores in self.parts)
+                found = [decoding.marginals(*one, with_headed=False, threads=1) for one in given]
             self._probabilities[temperature] = Probabilities(
                 next((one.spans[0] for one in found if one.spans is not None), None),
                 next((one.arcs[0] for one in found if one.arcs is not None), None),
@@ -163,7 +164,8 @@ class SentenceScores:
     def confidence(self, prediction: Prediction, calibration: Calibration | None = None) -> Confidence:
         """The probabilities of a parse of this sentence, at the model's temperatures or others."""
         calibration = calibration or self.predictor.calibration
-        marginal = self.probabilities(calibration.structure_temperature)
+        temperature = calibration.structure_temperature
+        marginal = self.probabilities(temperature)
         sure: dict[tuple[int, int], float] = {}
         names: dict[tuple[int, int], float] = {}
         heads: tuple[float, ...] = ()
@@ -197,12 +199,17 @@ class SentenceScores:
             dependency,
             alternatives=find_alternatives(self, prediction, calibration),
             entropies=() if marginal.arcs is None else head_entropies(marginal.arcs),
-            entropy=sum(self._entropy(part, calibration.structure_temperature) for part in self.parts),
+            entropy=sum(
+                max(0.0, float(decoding.entropy(*self._divided(part, temperature), threads=1)[0]))
+                for part in self.parts
+            ),
         )
 
-    def _entropy(self, scores: Scores, temperature: float) -> float:
-        span, arc, headed = divided(scores, temperature)
-        return max(0.0, float(decoding.entropy(span, arc, self._lengths, headed, threads=1)[0]))
+    def _divided(self, scores: Scores, temperature: float) -> tuple[Any, Any, np.ndarray, Any]:
+        """What sums over trees take: scores divided by a temperature, and the length after those of arcs."""
+        parts = (scores.span, scores.arc, scores.headed)
+        span, arc, headed = (None if part is None else part / np.float32(temperature) for part in parts)
+        return span, arc, self._lengths, headed
 
     def probability(self, prediction: Prediction) -> float:
         """The probability of the pair."""
@@ -218,7 +225,8 @@ class SentenceScores:
         temperature = calibration.structure_temperature
 
         def total(all_scores: list[Scores]) -> float:
-            return sum(float(log_partition(one, self._lengths, temperature)[0]) for one in all_scores)
+            given = (self._divided(one, temperature) for one in all_scores)
+            return sum(float(decoding.log_partition(*one, threads=1)[0]) for one in given)
 
         if temperature not in self._partitions:
             self._partitions[temperature] = total(self.parts)
