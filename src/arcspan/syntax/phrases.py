@@ -7,7 +7,6 @@ far whole ones reach, and where it has no noun phrase with that head, the depend
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Literal, get_args
 
 from arcspan.errors import ArcspanError
@@ -55,13 +54,19 @@ def _base(s: Sentence) -> list[Phrase]:
     for h in range(1, s.n + 1):
         if h <= end or not _heads_phrase(s, h) or _is_part(s, h):
             continue
+        i = h - 1
         left = _LEFT - {"advmod"} if s.with_relation(h, "cop") else _LEFT
-        before = {m for m in s.children[h] if m < h and s.relations[m] in left and not _has_case(s, m)}
-        right = {
-            m for m in s.children[h] if s.relations[m] in _RIGHT or (s.relations[m] == "case" and m == h + 1)
-        }
-        after = takewhile(right.__contains__, (m for m in s.children[h] if m > h))
-        i, j = s.grow(h, before.union(after))
+        for m in reversed([m for m in s.children[h] if m < h]):
+            if s.relations[m] in left and not _has_case(s, m):
+                i = s.left[m]
+            elif s.relations[m] != "punct":
+                break
+        j = h
+        for m in (m for m in s.children[h] if m > h):
+            if s.relations[m] not in _RIGHT and not (s.relations[m] == "case" and m == h + 1):
+                break
+            j = s.right[m]
+        i, j = s.trim(i, j)
         while found and found[-1].span[0] >= i:  # inside what belongs to this noun
             found.pop()
         i, end = max(i, found[-1].span[1] if found else 0), j
