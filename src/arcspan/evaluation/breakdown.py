@@ -41,13 +41,13 @@ CURVES = {
 }
 
 
-def bin_names(ends: Sequence[int]) -> list[str]:
-    """What the bins with these upper ends are called; sizes begin with 1.
+def bin_names(ends: Sequence[int], first: int = 1) -> list[str]:
+    """What the bins with these upper ends are called; `first` is the smallest size.
 
     >>> bin_names((1, 2, 5))
     ['1', '2', '3–5', '>5']
     """
-    lows = [1, *(end + 1 for end in ends)]
+    lows = [first, *(end + 1 for end in ends)]
     names = [str(end) if low == end else f"{low}–{end}" for low, end in zip(lows, ends, strict=False)]
     return [*names, f">{lows[-1] - 1}"]
 

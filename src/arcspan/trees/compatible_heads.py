@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from arcspan.trees.constituency import ConstituencyTree, units
-from arcspan.trees.dependency import DependencyTree
+from arcspan.trees.dependency import DependencyTree, is_projective_tree
 
 
 def compatible_heads(constituency: ConstituencyTree, dependencies: DependencyTree) -> tuple[int, ...]:
@@ -62,9 +62,9 @@ def _targets(
     place = {word: child for child, (i, j) in enumerate(parts) for word in range(i + 1, j + 1)}
     targets = [place.get(given[word - 1], head) for word in own]
     targets = [head if target == child else target for child, target in enumerate(targets)]
-    heads = [0 if child == head else target + 1 for child, target in enumerate(targets)]
-    tree = DependencyTree.loose(heads)
-    return targets if tree.is_tree and tree.is_projective else [head] * len(own)
+    if is_projective_tree([0 if child == head else target + 1 for child, target in enumerate(targets)]):
+        return targets
+    return [head] * len(own)
 
 
 def _depths(heads: Sequence[int]) -> list[int]:

@@ -117,6 +117,16 @@ class DependencyTree(Immutable):
         return f"DependencyTree({len(self)} words: {arcs}{' ...' if len(self) > shown else ''})"
 
 
+def is_projective_tree(heads: Sequence[int]) -> bool:
+    """Whether heads form a tree with one root, and a projective one.
+
+    >>> is_projective_tree([2, 0, 2]), is_projective_tree([2, 1]), is_projective_tree([3, 4, 0, 3])
+    (True, False, False)
+    """
+    tree = DependencyTree.loose(heads)
+    return tree.is_tree and tree.is_projective
+
+
 def _check_tree(heads: Sequence[int]) -> None:
     """Refuse heads out of range, no or several roots, and cycles."""
     n = len(heads)
