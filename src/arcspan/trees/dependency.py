@@ -123,8 +123,10 @@ def is_projective_tree(heads: Sequence[int]) -> bool:
     >>> is_projective_tree([2, 0, 2]), is_projective_tree([2, 1]), is_projective_tree([3, 4, 0, 3])
     (True, False, False)
     """
-    tree = DependencyTree.loose(heads)
-    return tree.is_tree and tree.is_projective
+    try:
+        return DependencyTree(heads, ("",) * len(heads)).is_projective
+    except TreeError:
+        return False
 
 
 def _check_tree(heads: Sequence[int]) -> None:
