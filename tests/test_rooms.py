@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
         *("trees", "treebanks", "evaluation", "decoding", "prediction", "segmenting", "neural", "runtime")
     },
     "integrations": {"trees", "syntax", "treebanks", "rendering", "parser", "parse"},
-    "serving": {"trees", "treebanks", "rendering", "parser", "parse"},
+    "serving": {"trees", "syntax", "treebanks", "rendering", "parser", "parse"},
 }
 # What every room stands on: no room of its own.
 FOUNDATION = {"errors", "files", "lazy", "onnx", "parts", "settings", "_version"}

@@ -84,6 +84,34 @@ def test_clauses_and_phrases_are_given_where_they_are_asked_for(server: Running)
     assert "syntax" not in plain
 
 
+def test_matches_of_a_query_are_given_with_their_places(server: Running, parser: Parser) -> None:
+    query = "NP=phrase <# ({upos:NOUN}=noun >det {}=article)"
+    sentences = server.parse(text=TEXT, find=query, k=2, confidence=True).json()["sentences"]
+    for sentence, (best, second) in zip(sentences, parser.stream(list(parser.split(TEXT)), k=2), strict=True):
+        for tree, parse in ((sentence, best), (sentence["alternatives"][0], second)):
+            expected = [match.to_dict(probabilities=True) for match in parse.find(query)]
+            assert tree["matches"] == json.loads(json.dumps(expected))
+        match = sentence["matches"][0]
+        assert TEXT[match["start"] : match["end"]] == match["text"] and match["word"] == 0
+        assert match["names"]["noun"]["word"] == match["head"]
+    assert server.parse(text=TEXT, find="FOO").json()["sentences"][0]["matches"] == []
+    assert "matches" not in server.parse(text=TEXT).json()["sentences"][0]
+
+
+def test_a_query_that_cannot_be_read_is_refused_at_its_place(server: Running) -> None:
+    error = assert_refused(server.parse(text=TEXT, find="NP < (PP"), 400, "bad_request")
+    assert error["message"] == "find: the pattern cannot be read: ) should be here\n  NP < (PP\n          ^"
+    assert_refused(server.parse(text=TEXT, find="N" * 1_001), 400, "bad_request")
+    assert_refused(server.parse(text=TEXT, find="/(a|aa)(a|aa)(a|aa)a*a*a*b/"), 400, "bad_request")
+
+
+def test_a_costly_query_is_refused(server: Running) -> None:
+    words = list(PAIRS[0].constituency.words) * 12
+    assert server.parse(words=words, find="__ .. (__ .. __)").status_code == 200
+    error = assert_refused(server.parse(words=words, find="__=a .. (__=b .. __)"), 400, "bad_request")
+    assert "too many steps in a sentence of" in error["message"]
+
+
 def test_confidence_is_a_probability_for_every_span_and_arc(server: Running) -> None:
     (sentence,) = server.parse(text="Logic plays a maximal role here.", confidence=True).json()["sentences"]
     sure = sentence["confidence"]
@@ -452,7 +480,9 @@ def test_the_documentation_lists_every_refusal_and_no_422(server: Running) -> No
         schema = parse["responses"][status]["content"]["application/json"]["schema"]
         assert schema["$ref"].endswith("/ErrorAnswer")
     properties = api["components"]["schemas"]["SentenceAnswer"]["properties"]
-    answer = server.parse(text="Logic plays.", k=2, confidence=True, syntax=True, svg=["tall"]).json()
+    answer = server.parse(
+        text="Logic plays.", k=2, confidence=True, syntax=True, find="NP", svg=["tall"]
+    ).json()
     assert set(answer["sentences"][0]) == set(properties) - {"error", "reason"}
 
 
@@ -471,7 +501,7 @@ def test_the_page_loads_nothing_from_elsewhere(server: Running, path: str) -> No
                 assert server.client.get(name).status_code == 200
 
 
-def assert_refused(answer: Any, status: int, code: str) -> None:
+def assert_refused(answer: Any, status: int, code: str) -> dict[str, Any]:
     """The one format of every refusal."""
     assert answer.status_code == status
     assert answer.headers["Content-Type"] == "application/json"
@@ -480,3 +510,4 @@ def assert_refused(answer: Any, status: int, code: str) -> None:
     assert (error["status"], error["code"]) == (status, code)
     assert error["message"]
     assert ("Retry-After" in answer.headers) == (status in (429, 503))
+    return error  # type: ignore[no-any-return]

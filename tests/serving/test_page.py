@@ -369,6 +369,31 @@ def test_clauses_are_listed_and_shown_in_the_picture(page: Page, start: Start) -
         page.server = open_server
 
 
+def test_matches_of_a_query_are_marked_and_the_link_holds_the_query(page: Page) -> None:
+    page.open()
+    page.parse("Ada sees Kurt. " + SENTENCE)
+    page.find("#find").send_keys("NP <# ({}=noun >amod {}=adjective)", Keys.ENTER)
+    page.wait(lambda: "1 match," in page.find("#status").text)
+    assert told(page, ".constituent.match", "span") == ["2,5"]
+    assert told(page, ".word.match", "word") == ["4", "5"]
+    (button,) = page.all(".matches button")
+    assert button.text == "NP a maximal role"
+    ActionChains(page.driver).move_to_element(button).perform()
+    for said in ("NP noun phrase", "“a maximal role”", "noun role", "adjective maximal"):
+        assert said in page.all(".details")[1].text
+    assert told(page, ".word.on", "word") == ["3", "4", "5"]
+    link = page.driver.current_url
+    page.open("/")
+    page.open(link.removeprefix(page.server.url))
+    page.wait(lambda: told(page, ".constituent.match", "span") == ["2,5"])
+    assert page.find("#find").get_property("value") == "NP <# ({}=noun >amod {}=adjective)"
+    assert page.complaints() == []
+    page.find("#find").send_keys(" <", Keys.ENTER)
+    page.wait(lambda: "Find: the pattern cannot be read" in page.find("#status.problem").text)
+    assert page.find("#status").text.endswith("^")
+    page.complaints()  # that the server refused it
+
+
 def test_names_are_explained_and_linked_to_the_glossary(page: Page) -> None:
     page.open()
     page.parse(SENTENCE)

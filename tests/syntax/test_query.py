@@ -173,7 +173,8 @@ def test_a_match_is_a_phrase() -> None:
         ("/a*a*a*a*b/", 0),
         ("/(a{1,9}){1,9}b/", 0),
         ("/(a?){30}a{30}/", 0),
-        ("/a?a?a?a?a?a?a?b/", 0),
+        ("/a?a?a?a?a?a*a*b/", 0),
+        pytest.param("{word:/" + "(a|aa)" * 20 + "b/}", 6, id="20 choices"),
         ("/(?:(a+)+b)?/", 0),
         pytest.param(f"{{tag:/{'(' * 3000}/}}", 5, id="3,000 groups"),
         pytest.param("{tag:/a{99999999999}/}", 5, id="a number that is too large"),
@@ -193,6 +194,20 @@ def test_hostile_values_do_not_take_long() -> None:
     start = time.process_time()
     assert not Query("{word:/.*a.*a.*b/}").find(tree)
     assert time.process_time() - start < 5
+
+
+def test_a_query_of_too_many_steps_is_refused() -> None:
+    tree = ConstituencyTree.from_brackets("(X" + " (A a) (B b)" * 150 + ")")
+    for pattern in (
+        "__ .. (__ .. (__ !. __))",
+        "__=a .. (__=b .. __=c)",
+        "__=a .. __=b",
+        "__ ,, (A ,, (B !, A))",
+    ):
+        with pytest.raises(ArcspanError, match="too many steps in a sentence of 300 words"):
+            Query(pattern, steps=20_000).find(tree)
+    assert len(Query("__ .. (__ .. __)", steps=20_000).find(tree)) == 596
+    assert len(Query("A , B", steps=20_000).find(tree)) == 149
 
 
 def test_a_tree_that_is_asked_for_must_be_there() -> None:

@@ -132,7 +132,8 @@ class Answers:
         self._check_sentences(
             sentences, bool(request.require or request.forbid or request.prefer), kind in PICTURES
         )
-        pictures = 1 if kind in PICTURES else 0 if kind else len(request.svg)
+        # A query may take as long as a picture.
+        pictures = 1 if kind in PICTURES else 0 if kind else len(request.svg) + (request.find is not None)
         beyond = {
             "k": request.k if request.k > 1 else None,
             "confidence": request.confidence and kind not in FILES,

@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validat
 from arcspan.errors import ArcspanError
 from arcspan.parser import Confidence, Parse
 from arcspan.rendering import Colours, Layer, Layout, to_pdf, to_png
+from arcspan.syntax import Query
+
+MOST_STEPS = 20_000  # of a query in one tree, about 50 milliseconds
 
 Constraint = Annotated[list[int | str], Field(min_length=1, max_length=4)]
 Constraints = Annotated[list[Constraint], Field(max_length=1_000)]
@@ -56,6 +59,11 @@ class ParseRequest(BaseModel):
     confidence: bool = Field(False, description="Whether to give the probability of every span and arc.")
     syntax: bool = Field(
         False, description="Whether to give clauses, coordinations, noun phrases and verb groups."
+    )
+    find: str | None = Field(
+        None,
+        max_length=1_000,
+        description="A query over the trees, such as NP <# {lemma:role}; sentences in JSON have its matches.",
     )
     style: str | None = Field(
         None, description="Whose conventions to follow, of those that /health names; null for the default."
@@ -126,6 +134,13 @@ class ParseRequest(BaseModel):
                         f"sentence {number}, word {place} is not a string with a visible character"
                     )
         return sentences
+
+    @field_validator("find")
+    @classmethod
+    def _pattern(cls, find: str | None) -> str | None:
+        if find is not None:
+            Query(find)  # an error points at the place
+        return find
 
     @field_validator("svg", "require", "forbid")
     @classmethod
@@ -200,6 +215,11 @@ class TreesAnswer(BaseModel):
         None,
         description="Where it was asked for: clauses, coordinations, noun_phrases, verb_groups, with their spans.",
     )
+    matches: list[dict[str, Any]] | None = Field(
+        None,
+        description="Of `find`: label, text and span (i, j) of each node that fits, its word (0 for a constituent), "
+        "head word and place in the text, and the nodes that the query names.",
+    )
     svg: dict[str, str] | None = Field(None, description="The pictures that were asked for, by layout.")
 
 
@@ -262,10 +282,11 @@ Write = Callable[[list[Parse]], bytes]
 
 def write_json(request: ParseRequest, max_words_beyond: int) -> Write:
     """A function that writes a sentence's parses as JSON, in the shape of `SentenceAnswer`."""
+    query = None if request.find is None else Query(request.find, steps=MOST_STEPS)
 
     def write(parses: list[Parse]) -> bytes:
         short = len(parses[0].words) <= max_words_beyond
-        trees = [_trees(parse, request, short) for parse in parses]
+        trees = [_trees(parse, request, short, query) for parse in parses]
         found, own = trees[0], TreesAnswer.model_fields
         if len(parses) > 1:
             found["alternatives"] = [{name: one[name] for name in own if name in one} for one in trees[1:]]
@@ -345,7 +366,7 @@ def _svg(parse: Parse, request: ParseRequest, layout: Layout, sure: Confidence |
     )
 
 
-def _trees(parse: Parse, request: ParseRequest, short: bool) -> dict[str, Any]:
+def _trees(parse: Parse, request: ParseRequest, short: bool, query: Query | None) -> dict[str, Any]:
     sure = _sure(parse, request, short)  # before what follows, which gives probabilities where they are known
     found = {
         **parse.to_dict(syntax=request.syntax),
@@ -355,6 +376,9 @@ def _trees(parse: Parse, request: ParseRequest, short: bool) -> dict[str, Any]:
         found["score"] = None  # JSON has no name for it
     if request.confidence:
         found["confidence"] = None if sure is None else sure.to_dict()
+    if query is not None:
+        matches = parse.find(query) if parse.error is None else []
+        found["matches"] = [match.to_dict(probabilities=sure is not None) for match in matches]
     if request.svg:
         found["svg"] = {layout: _svg(parse, request, layout, sure) for layout in request.svg}
     return found

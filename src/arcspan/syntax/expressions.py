@@ -1,8 +1,8 @@
 """Values that a pattern compares with: sets of strings, or regular expressions that cannot run for ever.
 
 Python's engine backtracks, so that `(a+)+b` takes time that doubles with every letter. So these are refused: something
-of no fixed length inside a repetition, back references, more than three repetitions or six optional parts. What is
-left takes at most the fourth power of a value's length, and values are cut after 200 characters.
+of no fixed length or a choice inside a repetition, back references, and too many repetitions, optional parts and
+choices beside each other. What is left takes milliseconds, as values are cut after 200 characters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ else:
     import sre_parse as _parser
 
 _LONGEST = 200
-_REPETITIONS, _OPTIONAL = 3, 6
+_MOST_WAYS, _REPETITION = 256_000, 40  # ways to match that may be tried; about how many a repetition has
 _REMEMBERED = 100_000
 # Where the parts of a part are, by the name of the code that Python's parser gives it.
 _BELOW: dict[str, Callable[[Any], list[Any]]] = {
@@ -52,9 +52,8 @@ class Expression:
             self.values = frozenset(wanted)
             return
         try:
-            optional, repeated = _variable_parts(_parser.parse(source), False)
-            if repeated > _REPETITIONS or optional > _OPTIONAL:
-                raise ValueError(f"it has more than {_REPETITIONS} repetitions or {_OPTIONAL} optional parts")
+            if _ways(_parser.parse(source), False) * (_REPETITION if anywhere else 1) > _MOST_WAYS:
+                raise ValueError("it has too many repetitions, optional parts and choices beside each other")
             compiled = re.compile(source, re.IGNORECASE if ignore_case else 0)
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(str(error)) from None
@@ -66,9 +65,9 @@ class Expression:
         return value in self.values if self.values else self._fits(value)
 
 
-def _variable_parts(parts: Any, inside: bool) -> tuple[int, int]:
-    """How many parts are optional, and how many repeated; ValueError for what may not be `inside` a repetition."""
-    optional = repeated = 0
+def _ways(parts: Any, inside: bool) -> int:
+    """About how many ways there are to match; ValueError for what may not be `inside` a repetition."""
+    ways = 1
     for code, argument in parts:
         name, deeper = str(code), inside
         below: list[Any] = []
@@ -77,14 +76,12 @@ def _variable_parts(parts: Any, inside: bool) -> tuple[int, int]:
             if least != most:
                 if inside:
                     raise ValueError("it repeats something of no fixed length")
-                optional += most == 1
-                repeated += most > 1
+                ways *= 2 if most == 1 else _REPETITION
             below, deeper = [part], inside or most > 1
         elif name in ("GROUPREF", "GROUPREF_EXISTS") or (name == "BRANCH" and inside):
             raise ValueError("it repeats a choice" if name == "BRANCH" else "it refers back to a group")
         elif name in _BELOW:
             below = _BELOW[name](argument)
-        for part in below:
-            counts = _variable_parts(part, deeper)
-            optional, repeated = optional + counts[0], repeated + counts[1]
-    return optional, repeated
+        each = [_ways(part, deeper) for part in below]
+        ways *= sum(each) if each else 1
+    return ways

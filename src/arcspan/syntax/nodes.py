@@ -7,6 +7,8 @@ related to constituents as well as to words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
+from math import inf
 
 from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
@@ -20,12 +22,17 @@ class Nodes:
     """The nodes of a sentence in pre-order; `ends[k]` is the node after the last one below k."""
 
     def __init__(
-        self, c: ConstituencyTree | None, d: DependencyTree | None, rules: HeadRules | None = None
+        self,
+        c: ConstituencyTree | None,
+        d: DependencyTree | None,
+        rules: HeadRules | None = None,
+        steps: float = inf,
     ) -> None:
         tree = c if c is not None else d
         if tree is None or (c is not None and d is not None and len(c) != len(d)):
             raise ArcspanError("a query is asked of a tree, or of two trees over the same words")
         self.tree, self.d, self._rules = tree, d, rules
+        self._steps = steps  # that may still be taken
         self.heads: Sequence[int] = d.heads if d is not None else ()
         self.labels: list[str] = []
         self.parents: list[int] = []
@@ -36,6 +43,15 @@ class Nodes:
         self._number(
             tree.words, tree.tags if c is not None else [""] * len(tree), c.spans if c is not None else ()
         )
+
+    def spend(self, steps: int) -> None:
+        """Count steps from node to node; ArcspanError where there are too many."""
+        self._steps -= steps
+        if self._steps < 0:
+            raise ArcspanError(
+                f"the query takes too many steps in a sentence of {len(self.tree)} words: "
+                "say more about its nodes, or name fewer of them"
+            )
 
     def _number(
         self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[tuple[int, int, str]]
@@ -130,6 +146,7 @@ def _path(step: Callable[[Nodes, int], int]) -> Reach:
 
     def reach(t: Nodes, k: int) -> Iterator[int]:
         while (k := step(t, k)) >= 0:
+            t.spend(1)
             yield k
 
     return reach
@@ -163,6 +180,13 @@ def _beside(choose: Callable[[list[int], int], list[int]]) -> Reach:
     return reach
 
 
+def _just_before(t: Nodes, k: int) -> list[int]:
+    found, end = [t.leaves[t.left[k]]], t.left[k]
+    while found[-1] >= 0 and t.right[found[-1]] == end:
+        found.append(t.parents[found[-1]])
+    return found[-2::-1]
+
+
 _TREE: dict[str, Reach] = {
     "<": Nodes.children,
     ">": _one(lambda t, k: t.parents[k]),
@@ -174,10 +198,10 @@ _TREE: dict[str, Reach] = {
     "<<'": _path(_nth(-1)),
     "<#": _one(Nodes.head_child),
     "<<#": _path(Nodes.head_child),
-    ".": lambda t, k: [other for other, i in enumerate(t.left) if i == t.right[k]],
-    ",": lambda t, k: [other for other, j in enumerate(t.right) if j == t.left[k]],
-    "..": lambda t, k: [other for other, i in enumerate(t.left) if i >= t.right[k]],
-    ",,": lambda t, k: [other for other, j in enumerate(t.right) if j <= t.left[k]],
+    ".": lambda t, k: takewhile(lambda other: t.left[other] == t.right[k], range(t.ends[k], len(t.ends))),
+    ",": _just_before,
+    "..": lambda t, k: range(t.ends[k], len(t.ends)),
+    ",,": lambda t, k: (other for other in range(k) if t.ends[other] <= k),
     "$": _beside(lambda sisters, at: sisters[:at] + sisters[at + 1 :]),
     "$.": _beside(lambda sisters, at: sisters[at + 1 : at + 2]),
     "$,": _beside(lambda sisters, at: sisters[at - 1 : at] if at else []),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
+from math import inf
 from typing import Any
 
 from arcspan.errors import ArcspanError
@@ -12,6 +13,8 @@ from arcspan.syntax.nodes import Nodes, reach_of
 from arcspan.syntax.pattern import ATTRIBUTES, Node, Pattern, Relation, Relations, label_set, needed
 from arcspan.syntax.sentence import Phrase, Range, Text
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
+
+_MATCH = 10  # steps that a match costs
 
 Names = dict[str, int]
 Ways = Callable[[Nodes, int, Names], list[Names]]
@@ -27,7 +30,7 @@ class Match(Phrase):
     position  of its head word, 0 where the trees do not tell it
     """
 
-    _before = ("label",)
+    _before = ("label", "word")
 
     def __init__(self, sentence: Text, span: Range, position: int, label: str, word: int) -> None:
         super().__init__(sentence, span, position)
@@ -51,7 +54,8 @@ class Query:
     literals  the values that it compares with, by attribute; "label" for those of constituents
 
     `heads`: the rules that say which child heads a constituent; None asks the dependency tree where there is one, and
-    the table "ptb" where there is none.
+    the table "ptb" where there is none. `steps`: how many steps from node to node a sentence may
+    take before it is an ArcspanError; a pattern that says little about its nodes takes a power of their number.
 
     >>> tree = ConstituencyTree.from_brackets("(S (NP (NP (NN fish)) (PP (IN in) (NN oil))) (VP (VBZ smells)))")
     >>> Query("NP < PP").find(tree)
@@ -61,8 +65,8 @@ class Query:
     {'noun': Match(nsubj, 'fish'), 'verb': Match(root, 'smells')}
     """
 
-    def __init__(self, pattern: str, *, heads: HeadRules | None = None) -> None:
-        self.pattern, self._heads = pattern, heads
+    def __init__(self, pattern: str, *, heads: HeadRules | None = None, steps: float = inf) -> None:
+        self.pattern, self._heads, self._steps = pattern, heads, steps
         read = Pattern(pattern)
         self.literals, self.layers, self.names = read.literals, read.layers, tuple(read.names)
         self._needed = [(ATTRIBUTES.get(of, ""), values) for of, values in needed(read.node)]
@@ -113,7 +117,7 @@ class Query:
     ) -> tuple[Nodes | None, list[tuple[int, Names]]]:
         if not self._possible(c, d):
             return None, []
-        nodes = Nodes(c, d, self._heads)
+        nodes = Nodes(c, d, self._heads, self._steps)
         candidates: Iterable[int] = range(len(nodes.labels))
         if (wanted := self._labels) is not None:
             candidates = [k for k, label in enumerate(nodes.labels) if label in wanted]
@@ -122,6 +126,8 @@ class Query:
             ways = self._ways(nodes, k, {})
             for name, relations in self._further:
                 ways = [more for names in ways for more in relations(nodes, names[name], names)]
+            if ways:
+                nodes.spend(_MATCH * len(ways))
             for names in ways:
                 found.setdefault((k, *sorted(names.items())) if names else k, (k, names))
         return nodes, list(found.values())
@@ -214,10 +220,13 @@ def _relations(relations: Relations | Relation) -> Ways:
 
         def related(t: Nodes, k: int, names: Names) -> list[Names]:
             found: list[Names] = []
+            steps = 1
             for other in reach(t, k):
+                steps += 1
                 found += node(t, other, names)
                 if found and not named:
                     break
+            t.spend(steps)
             return found
 
         return related

@@ -9,6 +9,7 @@ const EXAMPLES = ["Logic plays a maximal role here.", "I saw the astronomer with
   "When the committee finally met on Tuesday, nobody who had read the report believed that the plan, which the mayor still defends, would save any money."];
 const PAGE = 20;  // sentences shown at once
 const LAYOUTS = {wide: 1, tall: 0.8, indented: 0.72};  // the first that fits is shown, shrunk so far at most
+const MATCHES = 50;  // named below a picture
 const BEST = "5";  // trees, unless the user chooses
 const SIZES = [0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3];
 const FORMATS = {svg: "image/svg+xml", png: "image/png", pdf: "application/pdf", tikz: "application/x-tex"};
@@ -38,8 +39,9 @@ async function ask(known = {}, push = true) {
     byId("examples").open = false;
     for (const id of ["skip", "copy", "fold"]) byId(id).hidden = !answer.sentences.length;
     if (matchMedia("(max-width: 40rem)").matches) byId("above").scrollIntoView();  // a phone shows little else
-    const words = answer.sentences.reduce((sum, sentence) => sum + sentence.words.length, 0);
-    say(`${count(answer.sentences.length, "sentence")}, ${count(words, "word")}, ${Math.round(performance.now() - begun)} ms`);
+    const sum = size => answer.sentences.reduce((total, sentence) => total + size(sentence), 0);
+    const matches = answer.sentences[0]?.matches ? `${count(sum(one => one.matches.length), "match", "matches")}, ` : "";
+    say(`${count(answer.sentences.length, "sentence")}, ${count(sum(one => one.words.length), "word")}, ${matches}${Math.round(performance.now() - begun)} ms`);
   } catch (error) {
     if (error.name !== "AbortError") say(error.message, true);
   } finally {
@@ -57,7 +59,8 @@ function wanted() {
   const width = Math.max(200, document.documentElement.clientWidth - 40);
   const style = byId("style").value || null;
   const drawing = {layers: byId("layers").value || null, heads: byId("heads").checked, colours: byId("colours").value};
-  return {k: +byId("k").value, confidence: true, syntax: true, style, width, ...drawing, svg: Object.keys(LAYOUTS).slice(width < 600 ? 1 : 0, width > 1100 ? 2 : 3)};
+  const find = byId("find").value.trim() || null;
+  return {k: +byId("k").value, confidence: true, syntax: true, find, style, width, ...drawing, svg: Object.keys(LAYOUTS).slice(width < 600 ? 1 : 0, width > 1100 ? 2 : 3)};
 }
 
 async function post(request, {signal, accept = "application/json"} = {}) {
@@ -84,7 +87,7 @@ function link() {
   const text = byId("text").value;
   if (text.length > 2_000) return "";
   const query = new URLSearchParams({text});
-  const options = {words: byId("spaced").checked && "1", k: byId("k").value !== BEST && byId("k").value,
+  const options = {words: byId("spaced").checked && "1", find: byId("find").value.trim(), k: byId("k").value !== BEST && byId("k").value,
     style: byId("style").selectedIndex > 0 && byId("style").value, layers: byId("layers").value,
     heads: !byId("heads").checked && "0", colours: byId("colours").selectedIndex > 0 && byId("colours").value};
   for (const [name, value] of Object.entries(options)) if (value) query.set(name, value);
@@ -107,7 +110,7 @@ function remember(push = false) {
 function recall() {
   const query = new URLSearchParams(location.search);
   const select = (id, value) => { if ([...byId(id).options].some(option => option.value === value)) byId(id).value = value; };
-  byId("text").value = query.get("text") ?? "";
+  for (const id of ["text", "find"]) byId(id).value = query.get(id) ?? "";
   byId("spaced").checked = query.has("words");
   byId("heads").checked = query.get("heads") !== "0";
   for (const [id, value] of Object.entries({k: BEST, style: byId("style").options[0]?.value, layers: "", colours: "auto"})) {
@@ -146,7 +149,7 @@ function say(message, problem = false) {
   byId("status").classList.toggle("problem", problem);
 }
 
-const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 
 // ------------------------------------------------------------------------------------------------ showing
 
@@ -333,22 +336,25 @@ class Card {
     this.find(`.layouts input[value=${layout}]`).checked = true;
     room.replaceChildren(svg);
     this.fit();
-    this.addClauses(new Picture(svg, layout, this));
+    const picture = new Picture(svg, layout, this);
+    const {matches = [], syntax} = this.tree;
+    for (const match of matches) for (const one of [match, ...Object.values(match.names ?? {})]) picture.part(one)?.classList.add("match");
+    this.addButtons(".matches", matches.slice(0, MATCHES), picture, match => picture.showMatch(match));
+    this.addButtons(".clauses", syntax?.clauses.length > 1 ? syntax.clauses : [], picture, clause => picture.showClause(clause));
     this.rest();
   }
 
-  // A button for each clause of a sentence of several, which shows its words in the picture.
-  addClauses(picture) {
-    const row = this.find(".clauses");
-    const clauses = this.tree.syntax?.clauses ?? [];
-    row.hidden = clauses.length < 2;
-    row.replaceChildren(row.firstElementChild, ...clauses.map(clause => {
+  // A button for each match or clause, which shows its words in the picture.
+  addButtons(selector, found, picture, show) {
+    const row = this.find(selector);
+    row.hidden = !found.length;
+    row.replaceChildren(row.firstElementChild, ...found.map(one => {
       const {words} = this.sentence;
-      const [i, j] = clause.span;
+      const [i, j] = one.span;
       const text = j - i > 6 ? `${words.slice(i, i + 3).join(" ")} … ${words[j - 1]}` : words.slice(i, j).join(" ");
       const button = make("button", {type: "button"});
-      button.append(make("i", {textContent: clause.kind}), ` ${text}`);
-      for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => picture.showClause(clause));
+      button.append(make("i", {textContent: one.kind ?? one.label}), ` ${text}`);
+      for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => show(one));
       for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => picture.update());
       return button;
     }));
@@ -600,6 +606,20 @@ class Picture {
     part.scrollIntoView({block: "nearest", inline: "nearest"});
   }
 
+  // The drawn part of a match; a tag is drawn with its word.
+  part({label, word, span}) {
+    const found = this.constituents.find(one => one.dataset.span === String(span) && one.dataset.label === label);
+    return word ? this.word(word) : found ?? (span[1] - span[0] === 1 ? this.word(span[1]) : null);
+  }
+
+  showMatch(match) {
+    highlight(this.svg, this.part(match));
+    const names = Object.entries(match.names ?? {});
+    for (const [, one] of names) this.part(one)?.classList.add("on");
+    this.tell([{value: match.label, kind: match.word ? "relation" : "label"}, {name: "span", value: `“${match.text}”`},
+      ...names.map(([name, one]) => ({name, value: one.text}))]);
+  }
+
   showClause({kind, span, head, verb, subject, objects}) {
     const part = make("span");
     Object.assign(part.dataset, {span: String(span), head});
@@ -740,6 +760,12 @@ byId("text").addEventListener("keydown", event => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
     ask();
+  }
+});
+byId("find").addEventListener("keydown", event => {
+  if (event.key === "Enter") {
+    event.preventDefault();
+    ask(currentStates());
   }
 });
 for (const id of ["k", "style", "layers", "heads", "colours"]) {
