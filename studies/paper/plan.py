@@ -22,8 +22,9 @@ else:
     import tomli as tomllib
 
 SYSTEM_TITLES = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
-# The paper's systems learn by the margin, and no lemmas and features; a row's own settings come after these.
-AS_IN_PAPER = ("model.loss=margin", "model.rows=false")
+# The paper's systems learn by the margin, no lemmas and features, and search in two stages; a row's own settings come
+# after these.
+AS_IN_PAPER = ("model.loss=margin", "model.rows=false", "model.search=two-stage")
 # What decides the method: commands name these settings, even where they are a recipe's own or the default.
 METHOD = (
     "data.incompatible",
@@ -45,13 +46,15 @@ METHOD = (
 )
 # What changes nothing in a model.
 APART = ("output", "language", "licence", "data.root", "training.checkpoint_minutes", "training.tensorboard")
-KINDS = ("train", "apart", "convert", "converter")
+KINDS = ("train", "apart", "labelled", "convert", "converter")
 
 
 @dataclass(frozen=True)
 class Treebank:
     """A treebank, how its models are trained, and the column of the paper that stands beside it ("": none).
 
+    resource    "rich" or "low": how much there is to train on, as in the paper's Table 1; "": a second encoder for a
+                language, which no average counts
     converter   what made its dependencies from constituents: a head table of arcspan, or a command (`conversion`)
     """
 
@@ -61,6 +64,7 @@ class Treebank:
     settings: tuple[str, ...]
     paper: str
     minutes: float
+    resource: str = ""
     converter: str = ""
 
 
@@ -131,6 +135,7 @@ class Plan:
                 tuple(one.get("settings", ())),
                 one.get("paper", ""),
                 one["minutes"],
+                one.get("resource", ""),
                 os.environ.get(f"ARCSPAN_CONVERTER_{name.upper()}", one.get("converter", "")),
             )
             for name, one in data["treebanks"].items()
@@ -261,6 +266,8 @@ def _derived(entry: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
             f"derived row {entry['name']}: kind {entry['kind']!r}: choose {', '.join(KINDS[1:])}"
         )
     for source in rows:
+        if source.treebank.name not in entry.get("treebanks", [source.treebank.name]):
+            continue
         if source.name == entry["from"] and (entry["kind"] != "converter" or source.treebank.converter):
             yield Row(
                 source.treebank,

@@ -118,7 +118,7 @@ class Study:
             return
         self.say(f"predict {row.id}")
         begin = time.perf_counter()
-        pairs = self._parsed(row) if row.kind in ("train", "apart") else self._converted(row)
+        pairs = self._converted(row) if row.kind in ("convert", "converter") else self._parsed(row)
         seconds = time.perf_counter() - begin
         folder = self.folder(row)
         folder.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,8 @@ class Study:
 
     def _parsed(self, row: Row) -> list[Pair]:
         gold = self.gold(row.treebank.name)
-        return predict_pairs(self.folder(row.trained), gold, apart=row.kind == "apart")
+        search = "labelled" if row.kind == "labelled" else None
+        return predict_pairs(self.folder(row.trained), gold, apart=row.kind == "apart", search=search)
 
     def _converted(self, row: Row) -> list[Pair]:
         """The constituents of another row, their dependencies by rules learnt from what it was trained on, or by

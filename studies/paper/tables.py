@@ -34,6 +34,7 @@ def all_tables(results: Results) -> dict[str, str]:
     return {
         "treebanks": treebanks(results),
         "table2": with_paper(results, "table2", SYSTEMS, ("las", "f1"), average=results.plan.same),
+        "languages": by_language(results, ("las", "f1")),
         "table3": with_previous(results, "table3", ALL_FIGURES),
         "table4": with_previous(results, "table4", ALL_FIGURES),
         "table5": with_previous(results, "table5", ("las", "f1")),
@@ -43,6 +44,8 @@ def all_tables(results: Results) -> dict[str, str]:
         "gold_tags": with_paper(results, "table4", ("joint2o", "joint2o-gold-tags"), ("uas", "las", "f1")),
         "loss": variants(results, "joint2o-crf", "joint2o"),
         "incompatible": variants(results, "joint2o-separate", "joint2o"),
+        "hidden": variants(results, "joint2o-hidden", "joint2o"),
+        "labelled": variants(results, "joint2o-labelled", "joint2o"),
         "intermediate": variants(results, "joint2o-parent", "joint2o"),
         "size": variants(results, "sep-large", "joint2o-large"),
         "apart": variants(results, "mtl-apart", "mtl"),
@@ -111,6 +114,28 @@ def with_paper(
             title = complete[0][1][place].title
             rows.append(["average", title, *map(_average, ours), "average of these", *map(_average, theirs)])
     return markdown(["treebank", "system", *titles, "in the paper", *titles], rows)
+
+
+def by_language(results: Results, metrics: Sequence[str]) -> str:
+    """The four systems by language, those with much to train on first, and the average of all."""
+    known = {
+        name: found
+        for name, found in _complete(results, SYSTEMS)
+        if results.plan.treebanks[name].resource and len(found) == len(SYSTEMS)
+    }
+    order = sorted(known, key=lambda name: results.plan.treebanks[name].resource, reverse=True)
+    if len(order) < 2:
+        return ""
+    titles = [
+        f"{results.plan.treebanks[name].title}, {results.plan.treebanks[name].resource}" for name in order
+    ]
+    rows = []
+    for metric in metrics:
+        for place, system in enumerate(SYSTEMS):
+            values = [known[name][place].mean(metric) for name in order]
+            shown = [_average([value]) for value in values]
+            rows.append([METRICS[metric].title, SYSTEM_TITLES[system], *shown, _average(values)])
+    return markdown(["", "system", *titles, "average"], rows)
 
 
 def _average(values: Sequence[float | None]) -> str:

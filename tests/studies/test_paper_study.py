@@ -88,6 +88,12 @@ title = "MTL, CKY + Eisner"
 kind = "apart"
 from = "mtl"
 [[derived]]
+name = "joint2o-labelled"
+title = "Joint2o, labelled search"
+kind = "labelled"
+from = "joint2o"
+treebanks = ["toy"]
+[[derived]]
 name = "pipeline"
 title = "Pipeline"
 kind = "convert"
@@ -256,7 +262,7 @@ def test_a_changed_plan_makes_its_rows_outdated(done: tuple[Path, list[str]], tm
     (tmp_path / "copy/plan.toml").write_text(changed, encoding="utf-8")
     study = Study(Plan.read(tmp_path / "copy/plan.toml"), tmp_path / "copy/runs", say=lambda line: None)
     assert not any(study.is_evaluated(row) for row in study.plan.rows)
-    assert "0 of 8 rows have results" in status_text(study)
+    assert "0 of 9 rows have results" in status_text(study)
     failures = do(study, ("train",), ())
     assert len(failures) == 5, "one for each model, and none kept the others from being tried"
     assert "cannot resume with another configuration; changed:" in failures[0]
@@ -289,7 +295,7 @@ def test_with_no_result_the_page_says_so_and_status_guesses(tmp_path: Path) -> N
     plan = write_plan(tmp_path / "study")
     found = CliRunner().invoke(main, ["status", "--plan", str(plan), "--runs", str(tmp_path / "runs")])
     assert found.exit_code == 0, found.output
-    assert "0 of 8 rows have results" in found.output
+    assert "0 of 9 rows have results" in found.output
     write_report(Results(Plan.read(plan)))
     page = (tmp_path / "study/docs/study.md").read_text()
     assert "No row has been run yet." in page

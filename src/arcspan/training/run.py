@@ -164,15 +164,20 @@ def _check_layers(dev: Sequence[GoldSentence], inventories: Inventories) -> None
         raise ConfigError(f"data.train has only {which}: dev cannot choose the model")
 
 
-def predict_pairs(folder: Path, gold: Sequence[Pair | GoldSentence], *, apart: bool = False) -> list[Pair]:
-    """Parse the words of gold pairs with the best model of a run, on the device where it would be trained."""
+def predict_pairs(
+    folder: Path, gold: Sequence[Pair | GoldSentence], *, apart: bool = False, search: str | None = None
+) -> list[Pair]:
+    """Parse the words of gold pairs with the best model of a run, on the device where it would be trained.
+
+    search: labelled or two-stage, where it is not to be the model's own
+    """
     from accelerate import PartialState
 
     parts = load_parts(folder)
     models = [model.to(PartialState().device) for model, _, _, _ in parts.values()]
     inputs = next(iter(parts.values()))[1]
     known = [one if isinstance(one, GoldSentence) else GoldSentence(one) for one in gold]
-    return predict_gold(models, inputs, known, apart=apart)
+    return predict_gold(models, inputs, known, apart=apart, search=search)
 
 
 def _final_scores(config: Config, data: Data, folder: Path, say: Say) -> dict[str, Any]:

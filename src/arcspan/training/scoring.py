@@ -31,6 +31,7 @@ def predict_gold(
     gold: Sequence[GoldSentence],
     *,
     apart: bool = False,
+    search: str | None = None,
 ) -> list[Pair]:
     """What models, one or the two of SEP, say of the words of gold pairs: the code that ships, with torch below."""
     inventories = models[0].inventories
@@ -44,7 +45,7 @@ def predict_gold(
         BUDGET,
         apart=apart,
         decoder=decoder,
-        search=models[0].settings.search,
+        search=search or models[0].settings.search,
     )
     sentences = [one.pair.words for one in gold]
     queries = []
