@@ -5,6 +5,7 @@ Everything else is in pyproject.toml. Needs GCC or Clang (on Windows Clang): $CC
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import shutil
@@ -23,6 +24,8 @@ X86 = {
     "avx2": ["-mavx2", "-mfma"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma"],
 }
+# What the kernels are compiled for, in each of them: native/algebra.h.
+ALGEBRAS = ("BEST_FLOAT", "BEST_DOUBLE", "SUMS")
 
 
 def compiler() -> list[str]:
@@ -80,8 +83,8 @@ class BuildKernels(build_ext):
 
         compile("batch.c", "batch")
         compile("dispatch.c", "dispatch")
-        for name, more in variants.items():
-            compile("kernels.c", f"kernels_{name}", f"-DVARIANT={name}", *more)
+        for (name, more), algebra in itertools.product(variants.items(), ALGEBRAS):
+            compile("kernels.c", f"{algebra}_{name}", f"-DVARIANT={name}", f"-DALGEBRA={algebra}", *more)
         libraries = [] if sys.platform == "win32" else ["-lm", "-pthread"]
         linking = shlex.split(os.environ.get("LDFLAGS", ""))
         self.spawn([*command, "-shared", *linking, *objects, "-o", str(target), *libraries])

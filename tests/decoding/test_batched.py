@@ -160,8 +160,6 @@ def test_second_derivatives_refuse_what_does_not_fit() -> None:
         decoding.hessian_product(None, arc, [3], along=(None, np.zeros((1, 3, 3)), None))
     with pytest.raises(ScoreError, match="shaped as its scores, None"):
         decoding.hessian_product(None, arc, [3], along=(arc, arc, None))
-    with pytest.raises(ScoreError, match="packed"):
-        decoding.hessian_product(arc, arc, [3], np.zeros((1, 4, 4, 4)), along=(None, None, None))
     for wrong, why in ((np.nan, "NaN"), (-np.inf, "no tree")):
         arc[0, 1] = wrong
         with pytest.raises(ScoreError, match=why):

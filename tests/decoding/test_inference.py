@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from arcspan import decoding
 from arcspan.decoding import inference
+from arcspan.decoding.batch import check
 from arcspan.errors import ScoreError
 from tests.decoding.all_trees import scores_of
 
@@ -51,12 +52,13 @@ def infer(n: int, span, arc, headed, **options) -> decoding.Marginals:
 
 def with_logarithms(n: int, span, arc, headed, with_headed: bool = True) -> decoding.Marginals:
     """The same sums by the kernel that takes over where the fast one cannot hold the scores."""
-    work = inference._Work(span, arc, [n], headed)
+    scores, sizes = check(span, arc, [n], headed)
     spans, arcs, parts = np.zeros((1, n + 1, n + 1)), np.zeros((1, n + 1, n + 1)), None
     if with_headed:
         parts = np.zeros((1, n + 1, n + 1, n + 1))
+    out = {"spans": spans, "heads": arcs, "parts": parts}
     return decoding.Marginals(
-        work.run(1, logarithms=True, spans=spans, heads=arcs, parts=parts), spans, arcs, parts
+        inference._run(scores, sizes, np.float64, 1, out, logarithms=1), spans, arcs, parts
     )
 
 
@@ -296,7 +298,7 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         decoding.marginals(zeros, zeros)
     with pytest.raises(ScoreError, match="span scores, arc scores or both"):
         decoding.marginals(lengths=[3])
-    with pytest.raises(ScoreError, match="only where there are both"):
+    with pytest.raises(ScoreError, match="need both span and arc scores"):
         decoding.marginals(zeros, None, [3], np.zeros((1, 4, 4, 4)))
     with pytest.raises(ScoreError, match="arc must have the shape"):
         decoding.marginals(zeros, np.zeros((1, 5, 5)), [3])

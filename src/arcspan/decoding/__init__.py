@@ -10,9 +10,6 @@ import importlib
 from typing import Any
 
 from arcspan.decoding.batch import Decoded, available_threads
-from arcspan.decoding.cky import cky
-from arcspan.decoding.eisner import eisner
-from arcspan.decoding.eisner_satta import eisner_satta
 from arcspan.decoding.inference import (
     Marginals,
     entropy,
@@ -24,7 +21,7 @@ from arcspan.decoding.inference import (
 )
 from arcspan.decoding.kbest import ScoredTree, kbest, kbest_iter
 from arcspan.decoding.memory import memory_needed
-from arcspan.decoding.naive import naive
+from arcspan.decoding.search import cky, eisner, eisner_satta, naive
 
 __all__ = [
     "Decoded",

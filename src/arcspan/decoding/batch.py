@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,18 +22,18 @@ from arcspan.errors import ScoreError
 # `complain`.
 DONE, NAN, FORBIDDEN, HUGE, _, NO_MEMORY = range(6)
 
+# The searches, numbered as in native/kernels.c. Of each: the columns of its spans, none without them; the power of n
+# that its time grows with.
+CKY, EISNER, EISNER_SATTA, NAIVE = range(4)
+_SHAPES = ((2, 3), (0, 3), (3, 4), (3, 5))
+
 # Below this many elementary steps (about 100 microseconds) starting another thread costs more than it saves.
 _WORTH_A_THREAD = 4_000_000.0
 
+_FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
 
-_FLOAT32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
-
-# Of each search: the columns of its spans, none without them; the power of n that its time grows with.
-_KERNELS = {
-    f"{name}_best_{kind}": shape
-    for name, shape in {"cky": (2, 3), "eisner": (0, 3), "eisner_satta": (3, 4)}.items()
-    for kind in ("float", "double")
-} | {"naive": (3, 5)}
+# The scores of spans, of arcs, and of headed spans: None where there are none.
+Scores: TypeAlias = tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any] | None]
 
 
 class Decoded(NamedTuple):
@@ -70,40 +70,38 @@ def check_count(value: Any, name: str) -> None:
         raise ScoreError(f"{name} must be a whole number of at least 1, not {value!r}")
 
 
-def check_lengths(lengths: ArrayLike, shape: tuple[int, ...], name: str) -> NDArray[np.int64]:
-    """The lengths as an array, after checking that scores of this shape, [B, n+1, n+1], have room for them."""
-    found = as_scores(lengths, "lengths")
-    if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
+def check(
+    span: ArrayLike | None,
+    arc: ArrayLike | None,
+    lengths: ArrayLike | None,
+    headed: ArrayLike | None,
+    *,
+    joint: bool = False,
+) -> tuple[Scores, NDArray[np.int64]]:
+    """The scores and lengths of a batch as arrays that fit each other; joint: spans and arcs must both be there."""
+    if lengths is None or (span is None and arc is None):
+        raise ScoreError("lengths are needed, and span scores, arc scores or both")
+    if (joint or headed is not None) and (span is None or arc is None):
+        raise ScoreError("headed spans and lexicalized trees need both span and arc scores")
+    spans = None if span is None else as_scores(span, "span")
+    arcs = None if arc is None else as_scores(arc, "arc")
+    shape, name = (arcs.shape, "arc") if spans is None else (spans.shape, "span")  # type: ignore[union-attr]
+    sizes = as_scores(lengths, "lengths")
+    if sizes.ndim != 1 or (sizes.dtype.kind not in "iu" and sizes.size):
         raise ScoreError(
-            f"lengths must be one whole number per sentence, not {found.dtype} of shape {found.shape}"
+            f"lengths must be one whole number per sentence, not {sizes.dtype} of shape {sizes.shape}"
         )
-    if len(shape) != 3 or shape[1] != shape[2] or shape[0] != found.shape[0]:
+    if len(shape) != 3 or shape[1] != shape[2] or shape[0] != sizes.shape[0]:
         raise ScoreError(
-            f"{name} must have the shape [B, n+1, n+1] with B = {found.shape[0]}, not {list(shape)}"
+            f"{name} must have the shape [B, n+1, n+1] with B = {sizes.shape[0]}, not {list(shape)}"
         )
-    numbers = found.tolist()
+    numbers = sizes.tolist()
     if numbers and not 0 <= min(numbers) <= max(numbers) < max(shape[1], 1):
         raise ScoreError(f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}")
-    return as_array(found, _INT64)
-
-
-def check_joint(
-    span: ArrayLike, arc: ArrayLike, lengths: ArrayLike, headed: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64], NDArray[Any] | None]:
-    """The scores and lengths of a joint search as arrays that fit each other."""
-    spans, arcs = as_scores(span, "span"), as_scores(arc, "arc")
-    sizes = check_lengths(lengths, spans.shape, "span")
-    if arcs.shape != spans.shape:
-        raise ScoreError(f"arc must have the shape of span, {list(spans.shape)}, not {list(arcs.shape)}")
-    return spans, arcs, sizes, None if headed is None else check_headed(headed, spans.shape)
-
-
-def as_array(scores: NDArray[Any], kind: Any) -> NDArray[Any]:
-    """The array itself where it is of that type, C-ordered and writeable, as kernels want it, else a copy."""
-    if (scores.dtype is kind or scores.dtype == kind) and scores.flags.carray:
-        return scores
-    with np.errstate(over="ignore"):
-        return np.array(scores, kind, order="C")
+    if arcs is not None and arcs.shape != shape:
+        raise ScoreError(f"arc must have the shape of span, {list(shape)}, not {list(arcs.shape)}")
+    second = None if headed is None else check_headed(headed, shape)
+    return (spans, arcs, second), as_array(sizes, _INT64)
 
 
 def check_headed(headed: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
@@ -116,6 +114,14 @@ def check_headed(headed: ArrayLike, shape: tuple[int, ...]) -> NDArray[Any]:
             f"headed must have the shape {list(cube)}, or packed {list(packed)}, not {list(found.shape)}"
         )
     return found
+
+
+def as_array(scores: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """The array itself where it is of that type, C-ordered and writeable, as kernels want it, else a copy."""
+    if (scores.dtype is kind or scores.dtype == kind) and scores.flags.carray:
+        return scores
+    with np.errstate(over="ignore"):
+        return np.array(scores, kind, order="C")
 
 
 def pack_headed(headed: NDArray[Any], n: int, kind: Any) -> NDArray[Any]:
@@ -134,25 +140,33 @@ def pack_headed(headed: NDArray[Any], n: int, kind: Any) -> NDArray[Any]:
     return packed
 
 
-def search(
-    name: str, scores: Sequence[NDArray[Any] | None], sizes: NDArray[np.int64], threads: int | None
+def best(
+    span: ArrayLike | None,
+    arc: ArrayLike | None,
+    lengths: ArrayLike | None,
+    headed: ArrayLike | None = None,
+    threads: int | None = None,
+    algorithm: int | None = None,
 ) -> Decoded:
-    """The best trees by the kernel of that name, from its scores as arrays of any type: [B, n+1, n+1], headed last."""
-    fitting = [None if part is None else as_array(part, _FLOAT32) for part in scores]
-    found, status = call(name + "_best_float", fitting, sizes, threads)
+    """The best trees by the search that such scores need, or by a given one of lexicalized trees."""
+    scores, sizes = check(span, arc, lengths, headed, joint=algorithm is not None)
+    if algorithm is None:
+        algorithm = CKY if arc is None else EISNER if span is None else EISNER_SATTA
+    found, status = _call(algorithm, scores, _FLOAT64 if algorithm == NAIVE else _FLOAT32, sizes, threads)
     if status is not None:
-        complain(status, lambda b: _search_again(name, scores, found, b, int(sizes[b])))
+        complain(status, lambda b: _search_again(algorithm, scores, found, b, int(sizes[b])))
     return found
 
 
-def call(
-    name: str, scores: Sequence[NDArray[Any] | None], sizes: NDArray[np.int64], threads: int | None
+def _call(
+    algorithm: int, scores: Scores, kind: np.dtype[Any], sizes: NDArray[np.int64], threads: int | None
 ) -> tuple[Decoded, NDArray[np.int64] | None]:
-    """The best trees by a kernel, from scores of its type; also what it says of the sentences, if any is not done."""
-    count, size, _ = scores[0].shape  # type: ignore[union-attr]
-    columns, power = _KERNELS[name]
+    """The best trees by a kernel for scores of one type; also what it says of the sentences, if any is not done."""
+    span, arc, headed = (None if part is None else as_array(part, kind) for part in scores)
+    count, size, _ = (arc if span is None else span).shape  # type: ignore[union-attr]
+    columns, power = _SHAPES[algorithm]
     rows = spans = order = status = None
-    heads = None if columns == 2 else np.zeros((count, size), _INT64)
+    heads = None if arc is None else np.zeros((count, size), _INT64)
     if columns:
         rows, spans = _span_rows(sizes.tolist(), columns)
     if count == 1:
@@ -163,11 +177,12 @@ def call(
         status = np.empty(count, _INT64)
         order, threads = plan(sizes, power, threads)
     values = np.zeros(count)
-    inputs = [None if part is None else pointer(part) for part in scores]
-    if power == 4:
-        inputs.append(int(scores[2] is not None and scores[2].ndim == 3))
-    failed = kernel(name)(
-        *inputs,
+    failed = kernel("search_float" if kind is _FLOAT32 else "search_double")(
+        algorithm,
+        None if span is None else pointer(span),
+        None if arc is None else pointer(arc),
+        None if headed is None else pointer(headed),
+        int(headed is not None and headed.ndim == 3),
         pointer(sizes),
         None if heads is None else pointer(heads),
         None if rows is None else pointer(rows),
@@ -193,9 +208,9 @@ def _span_rows(lengths: list[int], columns: int) -> tuple[NDArray[np.int64], lis
     return rows, [rows[a:b] for a, b in itertools.pairwise(ends)]
 
 
-def _search_again(name: str, scores: Sequence[NDArray[Any] | None], found: Decoded, b: int, n: int) -> int:
+def _search_again(algorithm: int, scores: Scores, found: Decoded, b: int, n: int) -> int:
     """Search a sentence whose scores float32 cannot add up in float64, into its place; or say what is wrong."""
-    parts = used_cells([None if part is None else part[b] for part in scores], n, name == "eisner")
+    parts = _used_cells(scores, b, n)
     given = [part for part in parts if part is not None]
     if any(np.isnan(part).any() for part in given):
         return NAN
@@ -208,8 +223,8 @@ def _search_again(name: str, scores: Sequence[NDArray[Any] | None], found: Decod
         return FORBIDDEN
     # Sums of doubles near the end of their range overflow as well: divided by a power of two they keep their digits.
     factor = 2.0 ** -np.ceil(np.log2(largest)) if largest > 1e300 else 1.0
-    small = [None if part is None else part[None] * factor for part in parts]
-    again, status = call(name + "_best_double", small, np.array([n]), 1)
+    span, arc, headed = (None if part is None else part[None] * factor for part in parts)
+    again, status = _call(algorithm, (span, arc, headed), _FLOAT64, np.array([n]), 1)
     if status is not None:
         return int(status[0])
     if found.heads is not None and again.heads is not None:
@@ -220,22 +235,19 @@ def _search_again(name: str, scores: Sequence[NDArray[Any] | None], found: Decod
     return DONE
 
 
-def used_cells(
-    parts: Sequence[NDArray[Any] | None], n: int, arcs_first: bool = False
-) -> list[NDArray[np.float64] | None]:
-    """The scores of one sentence (span, arc, headed, or arc alone) as float64, as large as it is, headed ones packed,
-    with 0 in every cell that no tree uses.
-    """
-    span, arc, headed = (None, *parts, None) if arcs_first else (*parts, None, None)[:3]
+def _used_cells(scores: Scores, b: int, n: int) -> list[NDArray[np.float64] | None]:
+    """The scores of one sentence as float64, as large as it is, headed ones packed, 0 in cells that no tree uses."""
     arcs = ~np.eye(n + 1, dtype=bool)
     arcs[0] = False
-    words = np.arange(n + 1) > 0
-    found = [
-        None if span is None else np.triu(span[: n + 1, : n + 1].astype(np.float64), 1),
-        None if arc is None else np.where(arcs, arc[: n + 1, : n + 1].astype(np.float64), 0.0),
-        None if headed is None else np.where(words, pack_headed(headed, n, np.float64), 0.0),
-    ]
-    return found[1:2] if arcs_first else found[: len(parts)]
+    used = np.triu(np.ones((n + 1, n + 1), bool), 1), arcs, np.arange(n + 1) > 0
+    found: list[NDArray[np.float64] | None] = []
+    for place, part in enumerate(scores):
+        if part is None:
+            found.append(None)
+            continue
+        own = pack_headed(part[b], n, np.float64) if place == 2 else part[b, : n + 1, : n + 1]
+        found.append(np.where(used[place], own, 0.0).astype(np.float64, copy=False))
+    return found
 
 
 def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = None) -> None:

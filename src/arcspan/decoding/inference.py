@@ -16,20 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding.batch import (
-    Decoded,
-    as_array,
-    as_scores,
-    check_count,
-    check_joint,
-    check_lengths,
-    complain,
-    plan,
-    used_cells,
-)
-from arcspan.decoding.cky import cky
-from arcspan.decoding.eisner import eisner
-from arcspan.decoding.eisner_satta import eisner_satta
+from arcspan.decoding.batch import Decoded, Scores, as_array, best, check, check_count, complain, plan
 from arcspan.decoding.native import kernel, pointer
 from arcspan.errors import ScoreError
 
@@ -111,7 +98,7 @@ def hessian_product(
 ) -> list[NDArray[np.float64] | None]:
     """The second derivatives of the log-partitions times a direction: how marginals change as scores move along it.
 
-    span, arc, lengths   as for `marginals`;  headed  packed [B, pairs, n+1]
+    span, arc, lengths, headed   as for `marginals`
     along   the direction in spans, arcs and headed spans, each shaped as its scores; None for zeros
 
     >>> import numpy as np
@@ -120,39 +107,19 @@ def hessian_product(
     >>> hessian_product(None, np.zeros((1, 3, 3)), [2], along=(None, along, None))[1][0].tolist()
     [[0.0, 0.0, 0.0], [0.25, 0.0, -0.25], [-0.25, 0.25, 0.0]]
     """
-    work = _Work(span, arc, lengths, headed)
-    if headed is not None and np.ndim(headed) != 3:
-        raise ScoreError("second derivatives take headed scores packed: [B, pairs, n+1]")
-    for part, way in zip(work.given, along, strict=True):
+    scores, sizes = check(span, arc, lengths, headed)
+    for part, way in zip(scores, along, strict=True):
         if way is not None and (part is None or np.shape(way) != part.shape):
             expected = "None" if part is None else f"of the shape {list(part.shape)}"
             raise ScoreError(
                 f"a direction must be shaped as its scores, {expected}, not {list(np.shape(way))}"
             )
-    work.run(threads)  # says what is wrong with the scores
-    given = [None if part is None else as_array(part, np.float64) for part in work.given]
-    out = [None if part is None else np.zeros(part.shape) for part in given]
-    slopes = [None if part is None else as_array(np.asarray(part), np.float64) for part in along]
-    status = np.empty(len(work.sizes), np.int64)
-    joint = span is not None and arc is not None
-    order, threads = plan(work.sizes, 4 if joint else 3, threads)
-    names = (
-        "span",
-        "arc",
-        "headed",
-        "span_along",
-        "arc_along",
-        "headed_along",
-        "span_out",
-        "arc_out",
-        "headed_out",
+    slopes = (None if part is None else as_array(np.asarray(part), np.float64) for part in along)
+    out = [None if part is None else np.zeros(part.shape) for part in scores]
+    arrays = zip(
+        ("span_along", "arc_along", "headed_along", "spans", "heads", "parts"), [*slopes, *out], strict=True
     )
-    arrays = dict(zip(names, [*given, *slopes, *out], strict=True))
-    arrays |= {"lengths": work.sizes, "status": status, "order": order}
-    pointers = {name: ctypes.addressof(pointer(array)) for name, array in arrays.items() if array is not None}
-    arguments = _HessianArguments(count=len(work.sizes), threads=threads, size=work.size, **pointers)
-    if kernel("hessian")(ctypes.byref(arguments)):
-        complain(status)
+    _run(scores, sizes, np.float64, threads, dict(arrays), product=1)
     return out
 
 
@@ -187,14 +154,13 @@ def minimum_bayes_risk(
         None if score is None else np.where(np.asarray(score) == -np.inf, -np.inf, np.float32(chance))  # type: ignore[arg-type]
         for score, chance in ((span, spans), (arc, arcs))
     )
-    sizes = np.asarray(lengths)
-    if spans is None or arcs is None:
-        return eisner(arcs, sizes, threads=threads) if spans is None else cky(spans, sizes, threads=threads)  # type: ignore[arg-type]
     forbidden = None if headed is None else np.asarray(headed) == -np.inf
-    if forbidden is None or not forbidden.any():
-        return eisner_satta(spans, arcs, sizes, threads=threads)
-    masks = np.where(forbidden, -np.inf, 0).astype(np.float32)
-    return eisner_satta(spans, arcs, sizes, masks, threads=threads)
+    masks = (
+        np.where(forbidden, -np.inf, 0).astype(np.float32)
+        if forbidden is not None and forbidden.any()
+        else None
+    )
+    return best(spans, arcs, lengths, masks, threads)
 
 
 def entropy(
@@ -243,47 +209,45 @@ def sample(
     [[1, 3], [1, 3]]
     """
     check_count(k, "k")
-    work = _Work(span, arc, lengths, headed)
-    count, size = len(work.sizes), work.size
+    scores, sizes = check(span, arc, lengths, headed)
+    count, size = len(sizes), _size(scores)
     columns = 2 if arc is None else 3
     uniform = np.random.default_rng(random).random((count, k, 2 * size))
     heads = None if arc is None else np.zeros((count, k, size), np.int64)
     rows = None if span is None else np.zeros((count, k, 2 * size, columns), np.int64)
-    work.run(threads, samples=k, random=uniform, tree_heads=heads, tree_rows=rows)
+    out = {"random": uniform, "tree_heads": heads, "tree_rows": rows}
+    _run(scores, sizes, _kind(scores), threads, out, samples=k)
+    totals = _score(scores, sizes, heads, rows)
     results = []
-    for b, n in enumerate(work.sizes.tolist()):
+    for b, n in enumerate(sizes.tolist()):
         spans = None if rows is None else [trees[: max(2 * n - 1, 0)] for trees in rows[b]]
-        parts = used_cells([None if part is None else part[b] for part in work.given], n)
-        scores = [
-            _score(
-                parts, None if heads is None else heads[b, t, : n + 1], None if spans is None else spans[t]
-            )
-            for t in range(k)
-        ]
-        results.append(Decoded(None if heads is None else heads[b], spans, np.array(scores)))
+        results.append(Decoded(None if heads is None else heads[b], spans, totals[b]))
     return results
 
 
 def _score(
-    parts: list[NDArray[np.float64] | None],
-    heads: NDArray[np.int64] | None,
-    spans: NDArray[np.int64] | None,
-) -> float:
-    """The score of a tree of one sentence, from scores as `used_cells` gives them."""
-    span, arc, headed = parts
-    total = 0.0
-    if span is not None and spans is not None:
-        total += span[spans[:, 0], spans[:, 1]].sum()
-    if arc is not None and heads is not None:
-        total += arc[np.arange(1, len(heads)), heads[1:]].sum()
-    if headed is not None and spans is not None and heads is not None:
-        i, j, h = spans.T
-        row = i * (len(heads) - 1) - i * (i + 1) // 2 - 1 + j
-        total += headed[row, h].sum()
+    scores: Scores, sizes: NDArray[np.int64], heads: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
+    """The scores [B, k] of trees: heads [B, k, n+1], rows [B, k, ., 2 or 3] in pre-order, zeros after them."""
+    span, arc, headed = scores
+    b = np.arange(len(sizes))[:, None, None]
+    total = np.float64(0.0)
+    if rows is not None and span is not None:
+        i, j = rows[..., 0], rows[..., 1]
+        total = total + np.where(j > 0, span[b, i, j], 0.0).sum(-1)
+    if heads is not None and arc is not None:
+        m = np.arange(1, heads.shape[-1])
+        total = total + np.where(m <= sizes[:, None, None], arc[b, m, heads[..., 1:]], 0.0).sum(-1)
+    if headed is not None and rows is not None and heads is not None:
+        h, size = rows[..., 2], headed.shape[-1]
+        pair = i * size + j if headed.ndim == 4 else np.maximum(i * (size - 1) - i * (i + 1) // 2 - 1 + j, 0)
+        seconds = headed.reshape(len(sizes), -1, size)
+        own_head = np.take_along_axis(heads, h, -1)
         # Pre-order: the first span that a word heads is its largest, the one that is hooked.
-        words, largest = np.unique(h, return_index=True)
-        total += headed[row[largest], heads[words]][heads[words] > 0].sum()
-    return float(total)
+        hooked = (np.tril(h[..., None] == h[..., None, :], -1).sum(-1) == 0) & (own_head > 0)
+        total = total + np.where(j > 0, seconds[b, pair, h], 0.0).sum(-1)
+        total = total + np.where(hooked, seconds[b, pair, own_head], 0.0).sum(-1)
+    return np.asarray(total, np.float64)
 
 
 def _infer(
@@ -295,125 +259,72 @@ def _infer(
     with_headed: bool | None,
     threads: int | None,
 ) -> Marginals:
-    work = _Work(span, arc, lengths, headed)
-    if with_headed and (span is None or arc is None):
-        raise ScoreError(_NEEDS_BOTH)
-    shape = (len(work.sizes), work.size, work.size)
+    scores, sizes = check(span, arc, lengths, headed, joint=bool(with_headed))
+    kind, size = _kind(scores), _size(scores)
+    shape = (len(sizes), size, size)
     spans, heads = (np.zeros(shape) if wanted and part is not None else None for part in (span, arc))
     parts = None
     if with_headed or (with_headed is None and headed is not None):
-        parts = np.zeros((*shape, work.size) if work.headed is None else work.headed.shape, work.kind)
-    partition = work.run(threads, spans=spans, heads=heads, parts=parts)
+        parts = np.zeros((*shape, size) if scores[2] is None else scores[2].shape, kind)
+    partition = _run(scores, sizes, kind, threads, {"spans": spans, "heads": heads, "parts": parts})
     return Marginals(
         partition,
-        None if spans is None else spans.astype(work.kind, copy=False),
-        None if heads is None else heads.astype(work.kind, copy=False),
+        None if spans is None else spans.astype(kind, copy=False),
+        None if heads is None else heads.astype(kind, copy=False),
         parts,
     )
 
 
-_NEEDS_BOTH = "headed spans have marginals only where there are both span and arc scores"
-
-
-_BATCH: Any = (
-    *((name, ctypes.c_void_p) for name in ("sentence", "lengths", "status")),
-    *((name, ctypes.c_int) for name in ("count", "threads")),
-    ("order", ctypes.c_void_p),
-    ("next", ctypes.c_int),
-)
-
-
-class _HessianArguments(ctypes.Structure):
-    """The arguments of the kernel, `hessian_work` in native/hessian.c."""
+class _Work(ctypes.Structure):
+    """The arguments of the kernel: `batch` in native/common.h, then `sums_work` in native/sums.c."""
 
     _fields_ = (
-        *_BATCH,
-        *(
-            (name + what, ctypes.c_void_p)
-            for what in ("", "_along", "_out")
-            for name in ("span", "arc", "headed")
-        ),
-        ("size", ctypes.c_int64),
-    )
-
-
-class _Arguments(ctypes.Structure):
-    """The arguments of the kernel, `sums_work` in native/sums.c."""
-
-    _fields_ = (
-        *_BATCH,
-        *(
-            (name, ctypes.c_void_p)
-            for name in ("span", "arc", "headed", "partition", "spans", "heads", "parts")
-        ),
+        *((name, ctypes.c_void_p) for name in ("sentence", "lengths", "status")),
+        *((name, ctypes.c_int) for name in ("count", "threads")),
+        ("order", ctypes.c_void_p),
+        ("next", ctypes.c_int),
+        *((part + what, ctypes.c_void_p) for what in ("", "_along") for part in ("span", "arc", "headed")),
+        *((name, ctypes.c_void_p) for name in ("partition", "spans", "heads", "parts")),
         *((name, ctypes.c_void_p) for name in ("random", "tree_heads", "tree_rows")),
-        *((name, ctypes.c_int64) for name in ("size", "samples", "wide", "packed", "logarithms")),
+        *((name, ctypes.c_int64) for name in ("size", "samples", "wide", "packed", "logarithms", "product")),
     )
 
 
-class _Work:
-    """The scores of a batch, checked and as the kernel wants them."""
+def _size(scores: Scores) -> int:
+    return next(part.shape[-1] for part in scores if part is not None)
 
-    def __init__(
-        self,
-        span: ArrayLike | None,
-        arc: ArrayLike | None,
-        lengths: ArrayLike | None,
-        headed: ArrayLike | None,
-    ) -> None:
-        if lengths is None or (span is None and arc is None):
-            raise ScoreError("lengths are needed, and span scores, arc scores or both")
-        if headed is not None and (span is None or arc is None):
-            raise ScoreError(_NEEDS_BOTH)
-        spans = arcs = second = None
-        if span is not None and arc is not None:
-            spans, arcs, self.sizes, second = check_joint(span, arc, lengths, headed)
-        elif span is not None:
-            spans = as_scores(span, "span")
-            self.sizes = check_lengths(lengths, spans.shape, "span")
-        else:
-            arcs = as_scores(arc, "arc")  # type: ignore[arg-type]
-            self.sizes = check_lengths(lengths, arcs.shape, "arc")
-        self.given = spans, arcs, second
-        found = [part for part in self.given if part is not None]
-        self.size: int = found[0].shape[-1]
-        self.kind = np.float32 if all(part.dtype.itemsize <= 4 for part in found) else np.float64
-        # Everything is float64 in the kernel; headed scores, the only large ones, it converts by itself.
-        self.span, self.arc = (None if part is None else as_array(part, np.float64) for part in (spans, arcs))
-        self.headed = None if second is None else as_array(second, self.kind)
 
-    def run(
-        self, threads: int | None, samples: int = 0, logarithms: bool = False, **out: Any
-    ) -> NDArray[np.float64]:
-        """Fill the arrays `out`; returns the log-partitions."""
-        count = len(self.sizes)
-        partition, status = np.zeros(count), np.empty(count, np.int64)
-        joint = self.span is not None and self.arc is not None
-        order, threads = plan(self.sizes, 4 if joint else 3, threads)
-        arrays = {
-            "lengths": self.sizes,
-            "status": status,
-            "order": order,
-            "span": self.span,
-            "arc": self.arc,
-            "headed": self.headed,
-            "partition": partition,
-            **out,
-        }
-        pointers = {
-            name: ctypes.addressof(pointer(array)) for name, array in arrays.items() if array is not None
-        }
-        parts = self.headed if self.headed is not None else out.get("parts")
-        arguments = _Arguments(
-            count=count,
-            threads=threads,
-            size=self.size,
-            samples=samples,
-            wide=self.kind == np.float64,
-            packed=parts is not None and parts.ndim == 3,
-            logarithms=logarithms,
-            **pointers,
-        )
-        if kernel("sums")(ctypes.byref(arguments)):
-            complain(status)
-        return partition
+def _kind(scores: Scores) -> Any:
+    return np.float32 if all(part is None or part.dtype.itemsize <= 4 for part in scores) else np.float64
+
+
+def _run(
+    scores: Scores,
+    sizes: NDArray[np.int64],
+    kind: Any,
+    threads: int | None,
+    out: dict[str, NDArray[Any] | None],
+    **numbers: int,
+) -> NDArray[np.float64]:
+    """Fill the arrays `out`, headed ones of this kind; returns the log-partitions."""
+    # Everything is float64 in the kernel; headed scores, the only large ones, it converts by itself.
+    span, arc = (None if part is None else as_array(part, np.float64) for part in scores[:2])
+    headed = None if scores[2] is None else as_array(scores[2], kind)
+    partition, status = np.zeros(len(sizes)), np.empty(len(sizes), np.int64)
+    order, threads = plan(sizes, 3 if span is None or arc is None else 4, threads)
+    arrays = {"lengths": sizes, "status": status, "order": order, "span": span, "arc": arc, "headed": headed}
+    arrays |= {"partition": partition, **out}
+    pointers = {name: ctypes.addressof(pointer(array)) for name, array in arrays.items() if array is not None}
+    parts = out.get("parts") if headed is None else headed
+    work = _Work(
+        count=len(sizes),
+        threads=threads,
+        size=_size(scores),
+        wide=kind == np.float64,
+        packed=parts is not None and parts.ndim == 3,
+        **numbers,
+        **pointers,
+    )
+    if kernel("sums")(ctypes.byref(work)):
+        complain(status)
+    return partition

@@ -22,9 +22,9 @@ from arcspan.decoding.batch import (
     NO_MEMORY,
     Decoded,
     as_scores,
+    check,
     check_count,
     check_headed,
-    check_joint,
     pack_headed,
     run_each,
 )
@@ -69,7 +69,8 @@ def kbest(
     (8, (8, 4), (5, 3))
     """
     check_count(k, "k")
-    spans, arcs, sizes, parts = check_joint(span, arc, lengths, headed)
+    (spans, arcs, parts), sizes = check(span, arc, lengths, headed, joint=True)
+    assert spans is not None and arcs is not None
     seen = None if visible is None else np.asarray(visible, np.bool_)
     results: list[Decoded] = [Decoded(None, None, np.zeros(0))] * len(sizes)
 

@@ -1,94 +1,54 @@
-/* The numbers that a chart holds. One template of each search serves several purposes, by what ALGEBRA says:
+/* The numbers that a chart holds. Every search is a template, compiled once for each value of ALGEBRA:
 
     BEST_FLOAT    a value is the score of a best tree:            combine = the greater,   extend = add
     BEST_DOUBLE   the same in double, for scores beyond float and for the k best
     SUMS          a value is a sum over trees of exp(score):      combine = add,           extend = multiply
-    LOGS          a value is the logarithm of such a sum: log_sums.c fills the charts, the templates draw trees from them
 
 `lanes` are LANES numbers side by side. A compiler vectorises the innermost loop, which here is the wrong one: the charts
 want neighbouring heads, or neighbouring ends, side by side and the loop over splits innermost, with the running
 value in a register. So vectors are explicit: the compilers' own vector types, as many of them as make up LANES. */
 
-#ifndef BEST_FLOAT
 #define BEST_FLOAT 1
 #define BEST_DOUBLE 2
 #define SUMS 3
-#define LOGS 4
-
-/* The logarithm of nothing: far below any sum of scores, far above what doubles cannot hold. What is below GONE is. */
-#define ZERO (-1e300)
-#define GONE (-1e200)
-
-/* The names that differ between the instances of a template. */
-#define vector NAME(vector)
-#define integers NAME(integers)
-#define lanes NAME(lanes)
-#define marks NAME(marks)
-#define load NAME(load)
-#define store NAME(store)
-#define splat NAME(splat)
-#define extend NAME(extend)
-#define combine NAME(combine)
-#define joined NAME(joined)
-#define either NAME(either)
-#define between NAME(between)
-#define merge NAME(merge)
-#define choose NAME(choose)
-#define mark_unless_below NAME(mark_unless_below)
-#define any_between NAME(any_between)
-
-#if defined(__AVX512F__)
-#define GREATER_FLOAT(a, b) _mm512_max_ps(a, b)
-#define GREATER_DOUBLE(a, b) _mm512_max_pd(a, b)
-#elif defined(__AVX2__)
-#define GREATER_FLOAT(a, b) _mm256_max_ps(a, b)
-#define GREATER_DOUBLE(a, b) _mm256_max_pd(a, b)
-#elif defined(__SSE2__)
-#define GREATER_FLOAT(a, b) _mm_max_ps(a, b)
-#define GREATER_DOUBLE(a, b) _mm_max_pd(a, b)
-#else
-#define GREATER_FLOAT(a, b) chosen(a > b, a, b)
-#define GREATER_DOUBLE(a, b) chosen(a > b, a, b)
-#endif
-
-/* a where the mask is set, b elsewhere. */
-#define chosen(mask, a, b) ((vector)(((integers)(a) & (mask)) | ((integers)(b) & ~(mask))))
-#endif
-
-#undef number
-#undef integer
-#undef NAME
-#undef LANES
-#undef NOTHING
-#undef UNIT
-#undef GREATER
 
 #if ALGEBRA == BEST_FLOAT
 #define number float
 #define integer int32_t
-#define NAME(name) name##_best_float
 #define LANES (VECTOR_BYTES == 64 ? 16 : 8)
-#define GREATER GREATER_FLOAT
+#define SEARCH KERNEL(search_float)
 #else
 #define number double
 #define integer int64_t
 #define LANES 8
-#define GREATER GREATER_DOUBLE
-#if ALGEBRA == BEST_DOUBLE
-#define NAME(name) name##_best_double
-#elif ALGEBRA == LOGS
-#define NAME(name) name##_logs
+#define SEARCH KERNEL(search_double)
+#endif
+
+#if ALGEBRA == BEST_FLOAT && defined(__AVX512F__)
+#define GREATER(a, b) _mm512_max_ps(a, b)
+#elif ALGEBRA == BEST_FLOAT && defined(__AVX2__)
+#define GREATER(a, b) _mm256_max_ps(a, b)
+#elif ALGEBRA == BEST_FLOAT && defined(__SSE2__)
+#define GREATER(a, b) _mm_max_ps(a, b)
+#elif defined(__AVX512F__)
+#define GREATER(a, b) _mm512_max_pd(a, b)
+#elif defined(__AVX2__)
+#define GREATER(a, b) _mm256_max_pd(a, b)
+#elif defined(__SSE2__)
+#define GREATER(a, b) _mm_max_pd(a, b)
 #else
-#define NAME(name) name##_sums
+#define GREATER(a, b) chosen(a > b, a, b)
 #endif
-#endif
+
+/* a where the mask is set, b elsewhere. */
+#define chosen(mask, a, b) ((vector)(((integers)(a) & (mask)) | ((integers)(b) & ~(mask))))
 
 /* The values of no tree, and of a tree without scores. */
 #if ALGEBRA == SUMS
 #define NOTHING 0.0
 #define UNIT 1.0
 #else
-#define NOTHING (ALGEBRA == LOGS ? (number)GONE : (number)-INFINITY)
+#define NOTHING ((number)-INFINITY)
 #define UNIT ((number)0)
 #endif
 
@@ -216,17 +176,9 @@ static inline void add_scaled(double *into, const double *a, double factor, int 
     for (; k < count; k++) into[k] += a[k] * factor;
 }
 
-#endif
-
-#if ALGEBRA == SUMS || ALGEBRA == LOGS
 /* Draws one of `count` by their weights, with a number from [0, 1) of the list; -1 where all are nothing. */
 static int choose(number *weights, int count, const double **random) {
     double sum = 0.0;
-#if ALGEBRA == LOGS
-    double best = GONE;
-    for (int k = 0; k < count; k++) best = weights[k] > best ? weights[k] : best;
-    for (int k = 0; k < count; k++) weights[k] = best > GONE ? exp(weights[k] - best) : 0.0;
-#endif
     for (int k = 0; k < count; k++) sum += weights[k];
     double rest = *(*random)++ * sum;
     int last = -1;

@@ -5,15 +5,6 @@
 The row of spans that begin at i is computed from i = n-1 down to 0. As soon as x[i, k] is known it is pushed as a
 left part into all later spans of the row, LANES ends j at a time: both operands lie along rows. */
 
-#ifndef CKY_NAMES
-#define CKY_NAMES
-#define cky_stride NAME(cky_stride)
-#define cky_inside NAME(cky_inside)
-#define cky_trace NAME(cky_trace)
-#define cky_work NAME(cky_work)
-#define cky_sentence NAME(cky_sentence)
-#endif
-
 /* x[i, j] stands at i * stride + j; rows are padded so that lanes may run over their end. */
 static inline place cky_stride(int n) { return n + 1 + LANES; }
 
@@ -73,17 +64,9 @@ static void cky_outside(const double *own, place size, int n, const double *x, d
             add_scaled(g + k * stride + k + 1, row + k + 1, x[i * stride + k], n - k);
     }
 }
-#elif ALGEBRA != LOGS
-typedef struct {
-    batch batch;
-    const number *span;
-    place size;
-    int64_t *rows;
-    double *scores;
-} cky_work;
-
+#else
 static int cky_sentence(batch *batch, int b, room *room) {
-    const cky_work *work = (const cky_work *)batch;
+    const search_work *work = (const search_work *)batch;
     const int n = (int)batch->lengths[b];
     const place size = work->size;
     const number *span = work->span + b * size * size;
@@ -98,14 +81,5 @@ static int cky_sentence(batch *batch, int b, room *room) {
     work->scores[b] = 0.0;
     for (int row = 0; row < 2 * n - 1; row++) work->scores[b] += span[rows[2 * row] * size + rows[2 * row + 1]];
     return DONE;
-}
-
-/* span [count, size, size]; out: rows [., 2], the 2n-1 spans of each sentence one after the other; scores and status
-   [count]. heads is there because every search has it. */
-EXPORTED int KERNEL(NAME(cky))(const number *span, const int64_t *lengths, int64_t *heads, int64_t *rows,
-                               double *scores, int64_t *status, const int *order, int count, int size, int threads) {
-    (void)heads;
-    cky_work work = {{cky_sentence, lengths, status, count, threads, order, 0}, span, size, rows, scores};
-    return run_batch(&work.batch);
 }
 #endif

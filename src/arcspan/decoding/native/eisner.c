@@ -11,17 +11,6 @@ and arc_left[i, j] those in which the arc between i and j was just made ("incomp
 The row of i is computed from i = n down to 1. What is known of (i, k) is pushed at once into all (i, j), j > k, LANES
 ends at a time: every operand lies along a row. */
 
-#ifndef EISNER_NAMES
-#define EISNER_NAMES
-#define halves NAME(halves)
-#define eisner_stride NAME(eisner_stride)
-#define reserve_halves NAME(reserve_halves)
-#define eisner_inside NAME(eisner_inside)
-#define eisner_trace NAME(eisner_trace)
-#define eisner_work NAME(eisner_work)
-#define eisner_sentence NAME(eisner_sentence)
-#endif
-
 /* Four charts, (i, j) at i * stride + j. Rows are whole lanes, and j begins where lanes do: the values for j < i in the
    lanes of i - 1 and i are NOTHING, as are those of arcs for j = i. */
 typedef struct {
@@ -138,17 +127,9 @@ static void eisner_outside(const double *arc, place arc_size, int n, double word
         }
     }
 }
-#elif ALGEBRA != LOGS
-typedef struct {
-    batch batch;
-    const number *arc;
-    place size;
-    int64_t *heads;
-    double *scores;
-} eisner_work;
-
+#else
 static int eisner_sentence(batch *batch, int b, room *room) {
-    const eisner_work *work = (const eisner_work *)batch;
+    const search_work *work = (const search_work *)batch;
     const int n = (int)batch->lengths[b];
     const place size = work->size;
     const number *arc = work->arc + b * size * size;
@@ -163,15 +144,5 @@ static int eisner_sentence(batch *batch, int b, room *room) {
     work->scores[b] = 0.0;
     for (int m = 1; m <= n; m++) work->scores[b] += arc[m * size + heads[m]];
     return DONE;
-}
-
-/* arc [count, size, size]; out: heads [count, size], zeros as it comes; scores and status [count]. rows is there because
-   every search has it. */
-EXPORTED int KERNEL(NAME(eisner))(const number *arc, const int64_t *lengths, int64_t *heads, int64_t *rows,
-                                  double *scores, int64_t *status, const int *order, int count, int size,
-                                  int threads) {
-    (void)rows;
-    eisner_work work = {{eisner_sentence, lengths, status, count, threads, order, 0}, arc, size, heads, scores};
-    return run_batch(&work.batch);
 }
 #endif

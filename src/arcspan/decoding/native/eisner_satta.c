@@ -19,29 +19,6 @@ one block. Lanes that a span has no use for yet hold values that nobody reads: i
 hooking then writes the lanes outside. Lane 0, the root, is never hooked: the root arc is added once, to the whole
 sentence. */
 
-#ifndef EISNER_SATTA_NAMES
-#define EISNER_SATTA_NAMES
-#define chart NAME(chart)
-#define new_chart NAME(new_chart)
-#define row_of NAME(row_of)
-#define cell NAME(cell)
-#define seconds_of NAME(seconds_of)
-#define finish NAME(finish)
-#define hook NAME(hook)
-#define store_hooked NAME(store_hooked)
-#define push NAME(push)
-#define inside_row NAME(inside_row)
-#define inside_rows NAME(inside_rows)
-#define inside NAME(inside)
-#define modifier_of NAME(modifier_of)
-#define trace NAME(trace)
-#define copy_arcs NAME(copy_arcs)
-#define fit_seconds NAME(fit_seconds)
-#define search NAME(search)
-#define joint_work NAME(joint_work)
-#define joint_sentence NAME(joint_sentence)
-#endif
-
 typedef struct {
     int n, blocks;
     place stride, plane;  /* of a row of heads, whole blocks; of all spans in one block */
@@ -233,7 +210,7 @@ static inline bool trace(const chart *c, const number *root, place step, const d
     return true;
 }
 
-#if ALGEBRA == BEST_FLOAT || ALGEBRA == BEST_DOUBLE
+#if ALGEBRA != SUMS
 /* attach[m, h] = s_d(m, h), rows padded to whole blocks; whether all are below the limit. */
 static bool copy_arcs(const chart *c, const number *arc, number limit) {
     const number *end = arc + c->size * c->size;
@@ -277,17 +254,8 @@ static bool search(const chart *c, const number *arc) {
     return fit;
 }
 
-typedef struct {
-    batch batch;
-    const number *span, *arc, *headed;
-    bool packed;
-    place size;
-    int64_t *heads, *rows;
-    double *scores;
-} joint_work;
-
 static int joint_sentence(batch *batch, int b, room *room) {
-    const joint_work *work = (const joint_work *)batch;
+    const search_work *work = (const search_work *)batch;
     const int n = (int)batch->lengths[b];
     const place size = work->size, all = work->packed ? size * (size - 1) / 2 * size : size * size * size;
     const number *arc = work->arc + b * size * size;
@@ -317,15 +285,5 @@ static int joint_sentence(batch *batch, int b, room *room) {
     }
     work->scores[b] = score;
     return DONE;
-}
-
-/* span, arc [count, size, size]; headed [count, size, size, size], or packed, or NULL; out: heads [count, size], zeros as
-   they come; rows [., 3], the 2n-1 spans of each sentence one after the other; scores and status [count]. */
-EXPORTED int KERNEL(NAME(eisner_satta))(const number *span, const number *arc, const number *headed, int packed,
-                                        const int64_t *lengths, int64_t *heads, int64_t *rows, double *scores,
-                                        int64_t *status, const int *order, int count, int size, int threads) {
-    joint_work work = {{joint_sentence, lengths, status, count, threads, order, 0}, span, arc, headed, packed, size,
-                       heads, rows, scores};
-    return run_batch(&work.batch);
 }
 #endif

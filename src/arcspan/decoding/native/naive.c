@@ -5,20 +5,17 @@ x[i, j, h] is the best headed span as in eisner_satta.c, but nothing is hooked i
 other part is tried as the modifier of h. */
 
 typedef struct {
-    batch batch;
-    const double *span, *arc, *headed; /* [count, size, size], headed [count, size, size, size] or NULL */
-    place size;
-    int64_t *heads, *rows;
-    double *scores;
-} naive_work;
-
-typedef struct {
     const double *span, *arc, *headed;
     place size;
+    bool packed;
     double *x; /* [(i * size + j) * size + h] */
 } naive_chart;
 
 static inline place naive_cell(const naive_chart *c, place i, place j, place h) { return (i * c->size + j) * c->size + h; }
+
+static inline double naive_second(const naive_chart *c, place i, place j, place h) {
+    return c->headed ? c->headed[row_number(c->packed, c->size, i, j) * c->size + h] : 0.0;
+}
 
 /* The best score of (i, j] with head h split at k, and the modifier: the first of the best in the other part. */
 static double naive_split(const naive_chart *c, int i, int k, int j, int h, int *modifier) {
@@ -29,7 +26,7 @@ static double naive_split(const naive_chart *c, int i, int k, int j, int h, int 
         const double value = c->x[naive_cell(c, low, high, m)] + c->arc[m * c->size + h];
         if (value > best) best = value, *modifier = m;
     }
-    if (c->headed) best += c->headed[naive_cell(c, low, high, h)];
+    best += naive_second(c, low, high, h);
     return best + (h <= k ? c->x[naive_cell(c, i, k, h)] : c->x[naive_cell(c, k, j, h)]);
 }
 
@@ -43,20 +40,29 @@ static double naive_best(const naive_chart *c, int i, int j, int h, int *split, 
     return best;
 }
 
+static bool naive_fit(const naive_chart *c, int n) {
+    bool fit = fit_spans(c->span, c->size, n) && fit_arcs(c->arc, c->size, n);
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j <= n; j++)
+            for (int h = 1; h <= n; h++) fit &= naive_second(c, i, j, h) < limit_of(n);
+    return fit;
+}
+
 static int naive_sentence(batch *batch, int b, room *room) {
-    const naive_work *work = (const naive_work *)batch;
+    const search_work *work = (const search_work *)batch;
     const int n = (int)batch->lengths[b];
     const place size = work->size;
-    naive_chart c = {work->span + b * size * size, work->arc + b * size * size,
-                     work->headed ? work->headed + b * size * size * size : NULL, size,
+    naive_chart c = {work->span + b * size * size, work->arc + b * size * size, NULL, size, work->packed,
                      reserve(room, size * size * size, sizeof(double))};
+    if (work->headed) c.headed = work->headed + b * size * (c.packed ? size * (size - 1) / 2 : size * size);
     int *stack = reserve(room, 3 * (n + 1), sizeof *stack), split, modifier;
     if (!room->base) return DONE;
+    if (!naive_fit(&c, n)) return TOO_LARGE;
     for (int w = 1; w <= n; w++)
         for (int i = 0, j = w; j <= n; i++, j++)
             for (int h = i + 1; h <= j; h++)
                 c.x[naive_cell(&c, i, j, h)] = naive_best(&c, i, j, h, &split, &modifier) + c.span[i * size + j] +
-                                               (c.headed ? c.headed[naive_cell(&c, i, j, h)] : 0.0);
+                                               naive_second(&c, i, j, h);
     double best = -INFINITY;
     int root = 0;
     for (int m = 1; m <= n; m++) {
@@ -79,12 +85,4 @@ static int naive_sentence(batch *batch, int b, room *room) {
         stack[top++] = i, stack[top++] = split, stack[top++] = h <= split ? h : modifier;
     }
     return DONE;
-}
-
-/* Arguments as for eisner_satta, but that scores are in order (no NaN, nothing too large) and headed is a cube. */
-EXPORTED int KERNEL(naive)(const double *span, const double *arc, const double *headed, const int64_t *lengths, int64_t *heads,
-                  int64_t *rows, double *scores, int64_t *status, const int *order, int count, int size, int threads) {
-    naive_work work = {{naive_sentence, lengths, status, count, threads, order, 0}, span, arc, headed, size,
-                       heads, rows, scores};
-    return run_batch(&work.batch);
 }

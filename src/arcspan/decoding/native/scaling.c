@@ -10,7 +10,7 @@
   Where the whole comes out far off, the words' shares of that are corrected, and the chart is filled again.
 
 What is lost below that is watched by the least value of the whole chart. Where something that matters may be lost, the
-sentence is UNSAFE and computed with logarithms instead (log_sums.c), slower and without limits. */
+sentence is UNSAFE and computed with logarithms instead (logarithms.c), slower and without limits. */
 
 #define HUGE_VALUE 1e308
 #define TOP 380.0
@@ -22,6 +22,9 @@ sentence is UNSAFE and computed with logarithms instead (log_sums.c), slower and
 #define DEEP (-600.0)
 /* No sum of scores up to here comes near GONE. */
 #define LARGEST 1e150
+/* The logarithm of nothing: far below any sum of scores, far above what doubles cannot hold. What is below GONE is. */
+#define ZERO (-1e300)
+#define GONE (-1e200)
 
 /* exp(x) for x <= 0 to 1 unit in the 15th digit, zero below -708, where doubles lose precision: plain arithmetic, which
    loops can do in vectors. exp(x) = 2^k exp(r) with |r| <= log(2) / 2; log(2) in two parts, so that r keeps its digits;
@@ -59,6 +62,7 @@ typedef struct {
     place size;
     const double *span, *arc; /* [i * size + j], [m * size + h]; NULL where there are none */
     const void *headed;       /* rows of `size`, NULL at first order */
+    const double *span_along, *arc_along, *headed_along; /* a direction, shaped alike; NULL for zeros */
     bool wide, packed;        /* doubles; rows i < j alone */
     bool masked;              /* some scores are -inf */
 } scores;

@@ -1,10 +1,11 @@
 /* Sums over all trees: log-partition, marginals and samples, in the shapes of the searches, with products of scaled
-values (scaling.c) instead of logarithms; log_sums.c takes over where a sentence's scores are UNSAFE for that. */
+values (scaling.c) instead of logarithms; logarithms.c takes over where a sentence's scores are UNSAFE for that. */
 
 typedef struct {
     batch batch;
     const double *span, *arc;  /* [count, size, size], NULL for trees of the other kind alone */
     const void *headed;        /* [count, ., size], NULL at first order; floats, or doubles if `wide` */
+    const double *span_along, *arc_along, *headed_along; /* for the product: a direction, shaped alike; NULL for zeros */
     double *partition;         /* out [count] */
     double *spans, *heads;     /* out [count, size, size], NULL where marginals are not wanted */
     void *parts;               /* out, like headed, or NULL */
@@ -13,6 +14,7 @@ typedef struct {
     int64_t *tree_rows;        /* out [count, samples, 2 * size, 2 or 3] */
     int64_t size, samples, wide, packed;
     int64_t logarithms;        /* use them for every sentence: for tests */
+    int64_t product;           /* not the marginals but how they change along the direction */
 } sums_work;
 
 /* Where the sentence's samples go, and the numbers they are drawn with. */
@@ -254,13 +256,16 @@ static int sums_sentence(batch *batch, int b, room *room) {
     if (work->span) s.span = work->span + square;
     if (work->arc) s.arc = work->arc + square;
     if (work->headed) s.headed = (const char *)work->headed + (size_t)cells * width;
+    if (work->span_along) s.span_along = work->span_along + square;
+    if (work->arc_along) s.arc_along = work->arc_along + square;
+    if (work->headed_along) s.headed_along = work->headed_along + cells;
     if (work->spans) out.spans = work->spans + square;
     if (work->heads) out.heads = work->heads + square;
     if (work->parts) out.parts = (char *)work->parts + (size_t)cells * width;
     double *buffer = reserve(room, s.n + 1, sizeof(double));
     int code = room->base ? look(&s, buffer) : DONE;
     if (code != DONE) return code;
-    if (work->logarithms)
+    if (work->logarithms || work->product)
         code = room->base ? UNSAFE : DONE;
     else if (!s.arc)
         code = sum_spans(work, &s, &out, b, room);

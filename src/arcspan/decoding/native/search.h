@@ -1,20 +1,25 @@
-/* Whether scores are fit to be added up in a chart: a template, see algebra.h. A sentence's tree has at most 3n - 1
-   scores, and second order 3n - 2 more; below this limit no sum of them overflows. NaN is not below it. */
+/* What the searches for the best tree share: their arguments, and whether scores are fit to be added up in a chart. */
 
-#ifndef RANGE_NAMES
-#define RANGE_NAMES
-#define limit_of NAME(limit_of)
-#define fit_spans NAME(fit_spans)
-#define fit_arcs NAME(fit_arcs)
+typedef struct {
+    batch batch;
+    const number *span, *arc; /* [count, size, size], NULL for trees of the other kind alone */
+    const number *headed;     /* [count, size, size, size], or packed [count, pairs, size]; NULL at first order */
+    bool packed;
+    place size;
+    int64_t *heads;           /* out [count, size], zeros as they come */
+    int64_t *rows;            /* out [., 2 or 3], the 2n-1 spans of each sentence one after the other */
+    double *scores;           /* out [count] */
+} search_work;
 
-/* Where the rows of sentence b begin in an array of all sentences' spans. */
+/* Where the rows of sentence b begin. */
 static inline place first_row(const int64_t *lengths, int b) {
     place first = 0;
     for (int before = 0; before < b; before++) first += lengths[before] ? 2 * lengths[before] - 1 : 0;
     return first;
 }
-#endif
 
+/* A sentence's tree has at most 3n - 1 scores, and second order 3n - 2 more; below this limit no sum of them overflows.
+   NaN is not below it. */
 static inline number limit_of(int n) {
     return (number)(sizeof(number) == 4 ? 3.4e38 : 1.7e308) / (number)(8 * n + 8);
 }
