@@ -11,15 +11,17 @@ Every row takes every eighth sentence of its treebanks, two passes, one seed, Mi
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from complete import complete
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "ablations.json"
@@ -91,7 +93,7 @@ def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...]) -> Non
         if name in (only or ROWS) and name not in found:
             output = runs / name.replace(",", "").replace(" ", "-")
             settings = [f"output={output}", f"encoder.path={row.encoder}", *SETTINGS, *row.settings]
-            found[name] = _train(row, read_config(HERE / "silver.toml", settings), runs)
+            found[name] = _train(row, read_config(HERE / "ablations.toml", settings), runs)
             _write(results, found)
     click.echo(report_text(found))
 
@@ -106,7 +108,7 @@ def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
     silver = replace(sources["amalgum"], every=3 * EVERY)
     sources |= {"amalgum": silver, "completed": silver}
     if "completed" in row.treebanks:
-        trees, rows = complete(Path(silver.conll), runs, silver.every)
+        trees, rows = _completed(silver, runs)
         sources["completed"] = replace(silver, brackets=str(trees), conll=str(rows), every=1)
     train_on, dev = [sources[name] for name in row.treebanks], list(config.data.dev)
     dev.append(replace(dev[0], only=sources["gum"].without))
@@ -127,6 +129,21 @@ def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
         name = LEFT_OUT if source.only else _treebank(source)
         entry[name] = {figure: round(scores[figure], 2) for figure in FIGURES[name]}
     return entry
+
+
+def _completed(source: Any, folder: Path) -> list[Path]:
+    """A part of a treebank with the constituents that the shipped model finds under its dependencies."""
+    from arcspan.treebanks import read_conllu
+
+    pair = [folder / "completed.ptb", folder / "completed.conllu"]
+    if not pair[1].exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        part = folder / "amalgum.conllu"
+        some = itertools.islice(read_conllu(source.conll), 0, None, source.every)
+        part.write_text("".join("\n".join(one.lines) + "\n\n" for one in some), encoding="utf-8")
+        command = [sys.executable, "-m", "arcspan", "treebank", "complete", part, *pair]
+        subprocess.run(list(map(str, command)), check=True)
+    return pair
 
 
 def _treebank(source: Any) -> str:

@@ -1,7 +1,13 @@
-"""The English model, from treebanks to the bundle inside the package: stop and start at will.
+"""The English models, from treebanks to bundles: stop and start at will.
 
     export ARCSPAN_TREEBANKS=FOLDER ARCSPAN_ENCODERS=FOLDER
-    python studies/english/make.py [--until STEP] [--bundle FOLDER]
+    python studies/english/make.py [--until STEP] [--again STEP] [--every K]
+
+large     the large model, best and slowest: runs/large-bundle. It is the teacher of the others
+silver    AMALGUM as the teacher parses it, and the rare constructions of all treebanks
+last      the student, in two trainings, the second with two seeds: runs/english-bundle, `en` of the package
+fast      a student of the student with half the layers: runs/fast-bundle, `en-fast`
+scores    of all three
 
 A step whose result is there is not done again, and a training that was stopped goes on from its last checkpoint. What
 each step took is in steps.json.
@@ -15,6 +21,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RUNS = ROOT / "runs"
 TIMES = HERE / "steps.json"
-TEACHER = {"silver": "english-silver", "gold": "english", "gold-2": "english-2", "gold-3": "english-3"}
+ARCSPAN = (sys.executable, "-m", "arcspan")
 
 
 class Step(NamedTuple):
@@ -33,68 +40,72 @@ class Step(NamedTuple):
     result: Path | None
 
 
-def steps(bundle: Path, treebanks: Path) -> list[Step]:
+def training(name: str, recipe: str, output: str, *options: str) -> Step:
+    """A recipe's run."""
+    command = [*ARCSPAN, "train", str(HERE / f"{recipe}.toml"), "--resume", *options]
+    return Step(name, command, RUNS / output / "result.json")
+
+
+def script(name: str, file: str, result: Path | None, *arguments: object) -> Step:
+    """One of the scripts beside this one."""
+    return Step(name, [sys.executable, str(HERE / file), *map(str, arguments)], result)
+
+
+def bundle(name: str, run: str, treebanks: Path, *options: str) -> Iterator[Step]:
+    """A run with the segmenter, exported in 8 bits, with the temperatures of gum dev."""
+    dev = [str(treebanks / f"gum/dev.{kind}.xz") for kind in ("ptb", "conllu")]
+    target = RUNS / f"{run}-bundle"
+    segmenter = str(RUNS / "segmenter-en" / "segmenter")
+    yield Step(f"{name}, segmenter", ["cp", "-r", segmenter, str(RUNS / run)], None)
+    export = [*ARCSPAN, "export", "--replace", "--precision", "int8", str(RUNS / run), str(target)]
+    yield Step(name, [*export, *options, "--style", "gum", "--calibrate", *dev], target / "config.json")
+
+
+def steps(treebanks: Path, every: int) -> Iterator[Step]:
     """Everything, in order."""
-    run, teacher = RUNS / "english-6", RUNS / "english-teacher"
-    last = [RUNS / "english-5", RUNS / "english-5b"]
-    arcspan, python = [sys.executable, "-m", "arcspan"], [sys.executable]
-
-    def pair(treebank: str, part: str) -> list[str]:
-        return [str(treebanks / treebank / f"{part}.{kind}.xz") for kind in ("ptb", "conllu")]
-
-    def training(name: str, recipe: str, output: Path, *options: str) -> Step:
-        command = [*arcspan, "train", str(HERE / f"{recipe}.toml"), "--resume", *options]
-        return Step(name, command, output / "result.json")
-
-    export = [*arcspan, "export", "--replace", "--precision", "int8"]
-    silver = [str(treebanks / "amalgum/train.conllu.xz"), str(teacher), "--every", "6", "--first", "1"]
-    segmenter = ["--segmenter", str(ROOT / "studies/segmenter/english.toml"), "--set", f"output={run}"]
-    free = [str(RUNS / f"gum-free.{kind}") for kind in ("ptb", "conllu")]
-    without = ["--incompatible", "--without", "genre=essay,fiction,letter,podcast,whow,conversation"]
-    fitted = ["--style", "gum", "--calibrate", *pair("gum", "dev")]
-    return [
-        *(training(recipe, recipe, RUNS / folder) for recipe, folder in TEACHER.items()),
-        Step(
-            "teacher",
-            [*export, str(RUNS / "english-3"), str(teacher / "bundle")],
-            teacher / "bundle/config.json",
-        ),
-        Step(
-            "completed",
-            [*python, str(HERE / "complete.py"), *silver, "-m", str(teacher / "bundle")],
-            teacher / "completed.conllu",
-        ),
-        training("student", "student", RUNS / "english-4"),
-        training("last", "last", last[0]),
-        training("last again", "last", last[1], "--set", "seed=5", "--set", f"output={last[1]}"),
-        Step("average", [*python, str(HERE / "average.py"), str(run), *map(str, last)], run / "best.json"),
-        Step("segmenter", [*arcspan, "train", *segmenter], run / "segmenter/segmenter.onnx"),
-        Step(
-            "free", [*arcspan, "treebank", "filter", *pair("gum", "train"), *free, *without], RUNS / free[1]
-        ),
-        Step(
-            "bundle",
-            [*export, str(run), str(bundle), "--name", "arcspan-en", *fitted],
-            bundle / "config.json",
-        ),
-        Step("scores", [*python, str(HERE / "score.py"), str(bundle)], None),
-        Step("sentences", [*python, str(HERE / "sentences.py"), str(bundle)], None),
-    ]
+    recipe = str(ROOT / "studies/segmenter/english.toml")
+    done = RUNS / "segmenter-en/segmenter/segmenter.onnx"
+    yield Step("segmenter", [*ARCSPAN, "train", "--segmenter", recipe], done)
+    yield training("large-1", "large", "large-1")
+    yield training("large-2", "large-gold", "large")
+    yield from bundle("large", "large", treebanks, "--name", "arcspan-en-large")
+    silver, amalgum = RUNS / "silver.conllu", treebanks / "amalgum/train.conllu.xz"
+    options = ("-m", RUNS / "large-bundle", "--every", every, "--least", 0.5)
+    yield script("silver", "silver.py", silver, amalgum, silver, *options)
+    yield script("rare", "rare.py", RUNS / "rare/silver.conllu", treebanks, RUNS / "rare", silver)
+    yield training("student", "student", "student")
+    yield training("last-1", "last", "last")
+    yield training("last-2", "last", "last-b", "--set", "seed=5", "--set", f"output={RUNS / 'last-b'}")
+    runs = [RUNS / name for name in ("english", "last", "last-b")]
+    yield script("average", "average.py", runs[0] / "best.json", *runs)
+    yield from bundle("last", "english", treebanks)
+    yield training("fast-1", "fast", "fast-1")
+    yield training("fast-2", "fast-last", "fast")
+    yield from bundle("fast", "fast", treebanks)
+    for name, run in (("large", "large"), ("en", "english"), ("en-fast", "fast")):
+        results = () if name == "en" else ("--output", HERE / f"results-{name}.json")
+        yield script(f"scores of {name}", "score.py", None, RUNS / f"{run}-bundle", *results)
+    found = [f"{name}={RUNS / name}-bundle" for name in ("large", "english", "fast")]
+    yield script("sentences", "sentences.py", None, *found)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--bundle", type=Path, default=RUNS / "english-bundle")
     options.add_argument("--until", metavar="STEP", help="the last step to do")
     options.add_argument("--again", action="append", default=[], metavar="STEP", help="do this step again")
+    options.add_argument("--every", type=int, default=1, help="silver: every k-th sentence of AMALGUM")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     given = options.parse_args()
     if given.treebanks is None:
         options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
     times = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
-    for step in steps(given.bundle, Path(given.treebanks)):
+    wanted = list(steps(Path(given.treebanks), given.every))
+    unknown = {given.until, *given.again} - {None, *(step.name for step in wanted)}
+    if unknown:
+        options.error(f"no step {min(unknown)!r}; known: {', '.join(step.name for step in wanted)}")
+    for step in wanted:
         if step.result and step.result.exists() and step.name not in given.again:
             print(f"{step.name}: done before ({step.result})")
         else:

@@ -61,6 +61,8 @@ PARTS = (
     Part("genia", "dev", "genia", "c"),
     Part("craft-ud", "dev", "craft", "cd"),
     Part("craft-ud", "test", "craft", "cd"),
+    Part("atis", "dev", "atis", "d"),
+    Part("eslspok", "dev", "eslspok", "d"),
 )
 RAW = ("Tokens", "Words", "Sentences", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
 HIDDEN = ("genres", "conll18", "errors")  # not printed

@@ -63,6 +63,22 @@ def test_a_sentence_whose_head_would_go_is_left_as_it_is() -> None:
     assert layer is not None and layer.constituency is None and layer.words == ("Ada", "slept", "well")
 
 
+def test_headlines_have_no_articles_and_fillers_stand_where_a_yield_begins() -> None:
+    c = ConstituencyTree.from_brackets(
+        "(S (NP (DT The) (NN crew)) (VP (VBD spotted) (NP (DT a) (NN wreck))) (. .))"
+    )
+    relations = ["det", "nsubj", "root", "det", "obj", "punct"]
+    d = DependencyTree([2, 3, 0, 5, 3, 3], relations, c.words, upos=["X"] * 6)
+    short, arcs = FORMS["headline"](Pair(c, d)) or pytest.fail("not changed")
+    assert short.brackets() == "(S (NP (NN Crew)) (VP (VBD Spotted) (NP (NN Wreck))))"
+    assert arcs.heads == (2, 0, 2)
+    longer, arcs = FORMS["filler"](Pair(c, d)) or pytest.fail("not changed")
+    assert longer.brackets().startswith(
+        "(S (NP (DT The) (NN crew)) (VP (VBD spotted) (INTJ (UH er)) (NP (DT a)"
+    )
+    assert (arcs.heads, arcs.relations[3], arcs.upos[3]) == ((2, 3, 0, 6, 6, 3, 3), "discourse", "INTJ")
+
+
 def test_shares_of_a_source_are_added_and_counted(tmp_path: Path) -> None:
     assert tuple(FORMS) == AUGMENTS
     source = write_toy(tmp_path, "toy", toy_pairs(40))

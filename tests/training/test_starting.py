@@ -129,6 +129,28 @@ def test_names_keep_their_numbers_and_styles_use_their_own() -> None:
     assert both.unused["label"] == ((3,), ())  # a new style may use what the default one uses, and its own
     assert both.unused["relation"] == ((1,), ())
     assert extended(old, old) == old
+    new = replace(new, lemmas=("=y",), seen_lemmas={"NN": {"b": "=y"}})
+    assert extended(old, new, only_new=True).labels == ((), ("NP",), ("XP",))
+    assert extended(old, new, only_new=True).seen_lemmas == {"NN": {"b": "=y"}}  # an address is not a lemma
+
+
+def test_fewer_names_and_layers_keep_the_weights_of_what_stays(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    bert = {"encoder__kind": "pretrained", "encoder__path": str(small_bert(tmp_path / "bert"))}
+    pairs = renamed(toy_pairs(1, seed=5), "ADVP", "RARE") + toy_pairs(8)
+    quietly(configure(tmp_path / "first", pairs, **bert, training__epochs=1))
+    changes = {"data__least": 2, "encoder__keep": 1, "training__rate": 1e-6, "training__encoder_rate": 0}
+    start = str(tmp_path / "first" / "run")
+    quietly(configure(tmp_path / "second", toy_pairs(8), model__start=start, training__epochs=1, **changes))
+    before, after = (load_parts(tmp_path / name / "run")["both"][0] for name in ("first", "second"))
+    assert ("RARE",) in before.inventories.labels and ("RARE",) not in after.inventories.labels
+    weights = [model.state_dict() for model in (before, after)]
+    layers = [len({name.split(".")[4] for name in one if ".layer." in name}) for one in weights]
+    assert layers == [2, 1]
+    for row, chain in enumerate(after.inventories.labels):
+        old = weights[0]["scorers.label.weight"][before.inventories.labels.index(chain)]
+        torch.testing.assert_close(weights[1]["scorers.label.weight"][row], old, atol=1e-4, rtol=0)
 
 
 def test_what_cannot_be_started_from_is_refused(tmp_path: Path) -> None:

@@ -61,16 +61,18 @@ class PretrainedEncoder(Encoder):
         super().__init__()
         import transformers
 
+        most = int(architecture.get("num_hidden_layers", settings.keep))
+        kept = {"num_hidden_layers": min(settings.keep, most)} if settings.keep else {}
         quiet = transformers.logging.get_verbosity()
         transformers.logging.set_verbosity_error()
         transformers.logging.disable_progress_bar()
         try:
             # Saved in half precision, an encoder would be made so: training is in single precision.
             if weights_from is not None:
-                self.pretrained = transformers.AutoModel.from_pretrained(weights_from).float()
+                self.pretrained = transformers.AutoModel.from_pretrained(weights_from, **kept).float()
             else:
                 rest = {name: value for name, value in architecture.items() if name != "model_type"}
-                config = transformers.AutoConfig.for_model(architecture["model_type"], **rest)
+                config = transformers.AutoConfig.for_model(architecture["model_type"], **rest | kept)
                 self.pretrained = transformers.AutoModel.from_config(config).float()
         finally:
             transformers.logging.set_verbosity(quiet)

@@ -23,6 +23,9 @@ class EncoderSettings:
         part="encoders",
     )
     path: str = described("", "folder or hub name of the pretrained encoder")
+    keep: int = described(
+        0, "how many layers of the pretrained encoder are kept, from the first; 0: all", least=0
+    )
     layers: int = described(4, "how many of the last layers are mixed by learned scalars", least=1)
     pooling: str = described(
         "mean", "a word is the mean of its pieces, or the first", choices=("mean", "first")

@@ -23,7 +23,8 @@ try:
 except ModuleNotFoundError:
     import tomli as tomllib
 
-AUGMENTS = ("final", "initial", "exchange", "bare", "lower", "upper")  # forms of `training.augmentation`
+# The forms of `training.augmentation`.
+AUGMENTS = ("final", "initial", "exchange", "bare", "lower", "upper", "headline", "filler")
 _RECIPES = Path(__file__).parent / "recipes"
 SEGMENTER = "segmenter"  # the folder of a run that its segmenter is kept in
 
@@ -58,7 +59,8 @@ class Source:
     augment: dict[str, float] = described(
         {},
         "train: add this share of its sentences once more in another form: final, initial, bare (without the last, "
-        "the first or any punctuation), exchange (of the last), lower, upper",
+        "the first or any punctuation), exchange (of the last), lower, upper, headline (no articles, no full stop, "
+        "long words with a capital), filler (um, uh, well)",
         least=0,
         most=1,
     )
@@ -85,13 +87,22 @@ class Source:
 class DataSettings:
     """Which sentences."""
 
-    root: str = described("", "folder that the files are relative to; default: the configuration's folder")
+    root: str = described(
+        "",
+        "folder that the files are relative to, but for paths that begin with a dot; default: the configuration's",
+    )
     train: list[Source] = described([], "treebanks to train on")
     dev: list[Source] = described([], "treebanks that choose the model")
     test: list[Source] = described([], "treebanks scored once, at the end")
     max_words: int = described(0, "train: leave longer sentences out; 0: none", least=0)
     every: int = described(1, "train: take every k-th sentence", least=1)
     limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
+    least: int = described(
+        1,
+        "train: labels, relations, tags, features and lemma edits seen less often are not learnt; above 1, "
+        "those that only the model to start from has go, too",
+        least=1,
+    )
     incompatible: str = described(
         "separate",
         "train: drop incompatible sentences, learn each layer separately, or each with the other hidden",
@@ -189,6 +200,8 @@ class Config:
 
     output: str = described("", "folder of the run: checkpoints, log, results")
     seed: int = described(1, "seed of everything random", least=0)
+    name: str = described("", "name of the resulting model, kept with it; empty: that of the bundle's folder")
+    version: str = described("", "version of the resulting model, kept with it")
     language: str = described("", "language code, kept with the model")
     licence: str = described("", "licence of the resulting model, kept with it")
     styles: dict[str, Any] = described(
@@ -349,7 +362,7 @@ def _resolve_source(source: Any, where: str, folder: Path, root: Path) -> Any:
     changed: dict[str, Any] = {}
     for name, value in vars(source).items():
         if name in ("brackets", "conll", "rewrite") and value:
-            file = _path(value, folder if name == "rewrite" else root)
+            file = _path(value, folder if name == "rewrite" or value.startswith(".") else root)
             if not file.is_file():
                 raise ConfigError(f"{file}: no such file (data.root is {root})")
             changed[name] = str(file)

@@ -154,7 +154,8 @@ def export(
         config = {
             "format": FORMAT,
             "arcspan": __version__,
-            "name": name or target.name,
+            "name": name or run_config.get("name") or target.name,
+            **({"version": run_config["version"]} if run_config.get("version") else {}),
             "language": run_config["language"],
             "licence": run_config["licence"],
             "system": run_config["model"]["system"],
@@ -394,7 +395,8 @@ def _training_summary(config: dict[str, Any]) -> dict[str, Any]:
     for split in ("train", "dev", "test"):
         for source in data[split]:
             for key in filter(source.get, ("brackets", "conll")):
-                source[key] = os.path.relpath(source[key], root) if root else Path(source[key]).name
+                inside = os.path.relpath(source[key], root) if root else ".."
+                source[key] = Path(source[key]).name if inside.startswith("..") else inside
             source["rewrite"] = Path(source.get("rewrite", "")).name
     encoder = dict(config["encoder"])
     if os.path.isabs(encoder.get("path", "")):

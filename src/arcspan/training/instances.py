@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -335,8 +335,9 @@ def _content(pair: Pair) -> bytes:
     return repr((constituents, rows)).encode("utf-8", "surrogatepass")
 
 
-def take_inventories(sentences: Sequence[Sentence], *, free: bool = True) -> Inventories:
-    """What the training sentences have, sorted; no constituent is label 0. Rare edits of lemmas are left out.
+def take_inventories(sentences: Sequence[Sentence], *, free: bool = True, least: int = 1) -> Inventories:
+    """What the training sentences have at least so often, sorted; no constituent is label 0. Edits of lemmas that
+    were seen once are left out.
 
     A style of one layer only has nothing of the other: there it uses every name if it is `free`, otherwise none.
     """
@@ -354,13 +355,13 @@ def take_inventories(sentences: Sequence[Sentence], *, free: bool = True) -> Inv
                 name
                 for name, times in seen[output.name].items()
                 if name not in ("", ()) and not (output.name in ("tag", "upos", "relation") and name == "_")
-                if output.name != "lemma" or times >= 2
+                if times >= (max(2, least) if output.name == "lemma" else least)
             )
         )
         for output in NAMED_OUTPUTS
     }
     known["labels"] = ((), *known["labels"]) if known["labels"] else ()
-    known["seen_lemmas"] = _seen_lemmas(sentences)
+    known["seen_lemmas"] = without_rare(_seen_lemmas(sentences), known["lemmas"])
     if styles == [""]:
         return Inventories(**known)
     unused = {}
@@ -389,6 +390,18 @@ def _seen_lemmas(sentences: Sequence[Sentence]) -> dict[str, dict[str, str]]:
         if times >= max(2, 0.95 * edits.total()):
             found.setdefault(tag, {})[word] = edit
     return found
+
+
+def without_rare(seen: dict[str, dict[str, str]], edits: Collection[str]) -> dict[str, dict[str, str]]:
+    """Words with their edits, by tag, but for edits that spell a lemma out and are not among those to learn.
+
+    A rare one is a name or an address that somebody wrote once, not a lemma of the language.
+    """
+    common = set(edits)
+    return {
+        tag: {word: edit for word, edit in own.items() if edit in common or not edit.startswith("=")}
+        for tag, own in seen.items()
+    }
 
 
 def style_number(style: tuple[str, str], inventories: Inventories) -> Style:

@@ -103,9 +103,10 @@ def read_data(config: Config, say: Say) -> Data:
     dev, test = (
         read_gold(sources, config.data.mismatch, intake) for sources in (config.data.dev, config.data.test)
     )
-    inventories = take_inventories(sentences, free=start is None)
+    inventories = take_inventories(sentences, free=start is None, least=config.data.least)
     if start:
-        inventories = extended(start.inventories, inventories, start.default)
+        only_new = config.data.least > 1
+        inventories = extended(start.inventories, inventories, start.default, only_new=only_new)
     style_names(config.styles, inventories)
     for note in _unknown_styles(config, inventories):
         say(note)

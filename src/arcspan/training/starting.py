@@ -26,7 +26,7 @@ from arcspan.segmenting.learnt import SETTINGS
 from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import SEGMENTER, Config
 from arcspan.training.encoders import make_inputs
-from arcspan.training.instances import Sentence, style_names
+from arcspan.training.instances import Sentence, style_names, without_rare
 from arcspan.training.quantize import constants_of
 
 KEPT = ("language", "licence", "calibration")
@@ -92,7 +92,7 @@ class Start:
             config,
             styles=styles,
             data=data,
-            encoder=self.encoder,
+            encoder=dataclasses.replace(self.encoder, keep=config.encoder.keep),
             model=dataclasses.replace(settings, **own),
             language=config.language or self.kept.get("language", ""),
             licence=config.licence or self.kept.get("licence", ""),
@@ -118,29 +118,41 @@ class Start:
         )
 
     def give(self, model: Model) -> list[str]:
-        """Copy weights into a model whose inventories begin with this one's; returns the names of what is new."""
+        """Copy weights into a model, by the names that their rows stand for; returns the names of what is new."""
         old = self.models.get(model.part, next(iter(self.models.values())))
-        known, labels = old.state_dict(), len(old.inventories.labels)
+        known = old.state_dict()
         new = []
         for name, weight in model.state_dict().items():
             own = known.get(name)
             if own is None:
                 new.append(name)
                 continue
-            if own.shape[1:] != weight.shape[1:] or len(own) > len(weight):
+            before, after = _rows(old, name, own), _rows(model, name, weight)
+            if own.shape[1:] != weight.shape[1:] or (
+                before == range(len(before)) and len(before) > len(after)
+            ):
                 raise ConfigError(f"model.start: {name} is {tuple(own.shape)}, not {tuple(weight.shape)}")
             with torch.no_grad():
                 if name.startswith("styles."):
                     layer = LAYERS.index(name.split(".")[1])
                     weight.copy_(own[old.inventories.styles.index(self.default[layer])])
-                if name.startswith("scorers.label.") and own.shape != weight.shape and old.intermediate:
-                    # Labels of intermediate nodes stand behind the others, which have become more.
-                    begin = len(model.inventories.labels)
-                    weight[:labels] = own[:labels]
-                    weight[begin : begin + len(old.intermediate)] = own[labels:]
-                else:
-                    (weight[: len(own)] if own.dim() else weight).copy_(own)
+                places = {row: place for place, row in enumerate(before)}
+                kept = [place for place, row in enumerate(after) if row in places]
+                weight.view(len(after), -1)[kept] = own.view(len(before), -1)[
+                    [places[after[place]] for place in kept]
+                ]
         return new
+
+
+def _rows(model: Model, name: str, weight: torch.Tensor) -> Sequence[Any]:
+    """What the rows of a weight stand for: names of an inventory, or numbers."""
+    known, rows = model.inventories, weight.shape[0] if weight.dim() else 1
+    names: list[Any] = ["", *known.tags] if name == "tag_input.weight" else []
+    for output in NAMED_OUTPUTS:
+        if name.startswith(tuple(f"scorers.{output.name}.{last}" for last in ("out.", "1.", "weight"))):
+            names = list(getattr(known, output.names))
+            names += [f"*{label}" for label in model.intermediate] if output.name == "label" else []
+    return names if len(names) == rows else range(rows)
 
 
 def load_start(name: str) -> Start:
@@ -183,19 +195,23 @@ def _by_name(numbers: dict[str, Any], known: Inventories) -> dict[str, tuple[str
     return {name: (known.styles[one], known.styles[other]) for name, (one, other) in numbers.items()}
 
 
-def extended(old: Inventories, new: Inventories, default: tuple[str, str] = (BASE, BASE)) -> Inventories:
-    """What the old model knows, by its numbers, and behind it what is new.
+def extended(
+    old: Inventories, new: Inventories, default: tuple[str, str] = (BASE, BASE), *, only_new: bool = False
+) -> Inventories:
+    """What the old model knows, by its numbers, and behind it what is new; `only_new`: without what only it knows.
 
     A new style may use what the old default one uses, too: a small treebank does not have everything.
     """
     names: dict[str, Any] = {}
     for output in NAMED_OUTPUTS:
-        both = [*getattr(old, output.names), *getattr(new, output.names)]
-        names[output.names] = tuple(dict.fromkeys(both))
+        mine = getattr(new, output.names)
+        kept = set(mine) if only_new else set(getattr(old, output.names))
+        names[output.names] = tuple(
+            dict.fromkeys([*(one for one in getattr(old, output.names) if one in kept), *mine])
+        )
     tags = {*old.seen_lemmas, *new.seen_lemmas}
-    names["seen_lemmas"] = {
-        tag: {**old.seen_lemmas.get(tag, {}), **new.seen_lemmas.get(tag, {})} for tag in tags
-    }
+    seen = {tag: {**old.seen_lemmas.get(tag, {}), **new.seen_lemmas.get(tag, {})} for tag in tags}
+    names["seen_lemmas"] = without_rare(seen, names["lemmas"]) if only_new else seen
     if not old.styles and not new.styles:
         return Inventories(**names)
     first = old.styles or (BASE,)
