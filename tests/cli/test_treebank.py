@@ -261,7 +261,8 @@ def test_filter_writes_the_compatible_sentences_as_they_were(tmp_path: Path, cap
     files = write(tmp_path, MISFIT_TREE + TREES, MISFIT_WORDS + WORDS)
     target = tmp_path / "b.ptb", tmp_path / "b.conllu"
     assert call("filter", *files, *target) == 0
-    assert "3 of 4 sentences written; left out: 1 incompatible, 0 by length" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "3 of 4 sentences written" in said and "1  left out: incompatible" in said
     assert (target[0].read_text(), target[1].read_text()) == (TREES, WORDS)
     assert call("filter", *files, *target, "--max-length", 3, "--min-length", 2) == 0
     assert [sentence.sent_id for sentence in read_conllu(target[1])] == ["two"]
@@ -286,7 +287,7 @@ def test_filter_leaves_out_documents_by_their_comments_in_both_files(
     target = tmp_path / "b.ptb", tmp_path / "b.conllu"
     assert call("filter", *files, *target, "--without", "genre=essay,esay") == 0
     told = capsys.readouterr().err
-    assert "2 sentences of other documents left out" in told and "no document has genre = esay" in told
+    assert "2  left out: other documents" in told and "no document has genre = esay" in told
     assert target[0].read_text() == TREES.splitlines(keepends=True)[2]
     assert [sentence.sent_id for sentence in read_conllu(target[1])] == ["three"]
     (tmp_path / "ids.tsv").write_text("a\tsome licence\n")
@@ -324,8 +325,6 @@ def test_convert_makes_dependencies_by_a_head_table(tmp_path: Path, capsys: Capt
     out.write_text(capsys.readouterr().out)
     converted = list(read_conll(out))
     assert [tree.heads for tree in converted] == [tree.heads for tree in read_conll(conll)]
-    assert call("convert", brackets, tmp_path / "out.conll", "--rules", "ptb", "--to", "conllx") == 0
-    assert [tree.heads for tree in read_conll(tmp_path / "out.conll")] == [tree.heads for tree in converted]
 
 
 def test_convert_looks_at_function_tags(tmp_path: Path, capsys: Captured) -> None:

@@ -10,7 +10,6 @@ from arcspan.treebanks import (
     read_conll,
     read_conllu,
     write_conllu,
-    write_conllx,
 )
 from arcspan.trees import DependencyTree
 from tests.treebanks.samples import WORDS
@@ -38,8 +37,7 @@ def test_every_column_and_comment_of_conllu_is_there(tmp_path: Path) -> None:
     assert sentence.comments == ("# newdoc", "# sent_id = fr-1", "# text = Il va au parc.")
     assert (sentence.sent_id, sentence.text) == ("fr-1", "Il va au parc.")
     assert [token.id for token in sentence.tokens] == ["1", "2", "3-4", "3", "4", "5", "5.1", "6"]
-    assert [token.form for token in sentence.multiword] == ["au"]
-    assert [token.deps for token in sentence.empty_nodes] == ["2:conj"]
+    assert (sentence.tokens[2].form, sentence.tokens[6].deps) == ("au", "2:conj")
     assert sentence.words[0].feats == "Gender=Masc"
     assert not sentence.words[4].space_after
     assert sentence.tree == DependencyTree(
@@ -66,19 +64,12 @@ def test_what_was_read_is_written_as_it_was(tmp_path: Path) -> None:
     assert "".join(map(str, read_conllu(target))) == FRENCH + WORDS
 
 
-def test_trees_survive_conllu_and_conllx(tmp_path: Path) -> None:
+def test_trees_survive_conllu(tmp_path: Path) -> None:
     source = tmp_path / "a.conllu"
     source.write_text(FRENCH + WORDS, encoding="utf-8")
     trees = list(read_conll(source))
     write_conllu(trees, tmp_path / "b.conllu")
-    write_conllx(read_conllu(source), tmp_path / "c.conll")
-    write_conllx(trees, tmp_path / "d.conll")
-    for name in ("b.conllu", "c.conll", "d.conll"):
-        assert list(read_conll(tmp_path / name)) == trees
-    conllx = (tmp_path / "c.conll").read_text(encoding="utf-8")
-    assert "#" not in conllx
-    assert "3-4" not in conllx
-    assert conllx.startswith("1\tIl\til\tPRON\tCLS\tGender=Masc\t2\tnsubj\t_\t_\n2\tva")
+    assert list(read_conll(tmp_path / "b.conllu")) == trees
 
 
 def test_a_sentence_needs_no_blank_line_at_the_end_of_the_file_and_may_have_several(tmp_path: Path) -> None:

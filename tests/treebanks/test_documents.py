@@ -6,7 +6,7 @@ import pytest
 
 from arcspan.errors import ArcspanError
 from arcspan.treebanks import DocumentFilter, read_conllu
-from arcspan.treebanks.documents import read_values
+from arcspan.treebanks.filtering import read_values
 
 ESSAY = ["# newdoc id = a", "# genre = essay"]
 NEWS = ["# genre = news", "# newdoc id = b"]

@@ -177,7 +177,7 @@ def test_both_trees_of_one_file_are_rewritten_in_place(tmp_path: Path) -> None:
     path.write_text(
         '[[constituents]]\nlabel = "NML"\nremove = true\n[[relations]]\nrelation = "det"\nto = "x"\n'
     )
-    changes = rewrite_files(read_rules(path), None, source, None, target)
+    changes = rewrite_files(read_rules(path), (None, source), (None, target))
     assert changes == {"NML -> (removed)": 1, "det -> x": 1}
     expected = f"# sent_id = 1\n# constituency = (NP (DT a) (NN dog))\n{rows}".replace("\tdet\t", "\tx\t")
     assert target.read_text() == expected

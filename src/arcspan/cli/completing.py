@@ -7,13 +7,13 @@ the parser is of the new one is its probability among all that fit.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
 from arcspan.parser import Arc, Parse, Parser, Query, Span
 from arcspan.treebanks import Pair, format_conllu
-from arcspan.treebanks.pairs import Place, read_places
+from arcspan.treebanks.pairs import Files, Place, Watch, read_places
 from arcspan.treebanks.streams import open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
 
@@ -43,14 +43,7 @@ def _completed(pair: Pair, parse: Parse) -> Pair:
 
 
 def complete_files(
-    parser: Parser,
-    brackets: str | None,
-    conll: str | None,
-    outputs: tuple[str, str],
-    *,
-    least: float,
-    style: str | None,
-    watch: Callable[[Iterable[Place], str], Iterator[Place]],
+    parser: Parser, files: Files, outputs: tuple[str, str], *, least: float, style: str | None, watch: Watch
 ) -> Counter[str]:
     """Write the pairs of a file's sentences; returns how many were written, and how many left out, by reason.
 
@@ -61,16 +54,14 @@ def complete_files(
             "to complete a treebank takes a model that finds both trees at once (mtl, joint1o or joint2o)"
         )
     for output in outputs:
-        refuse_to_overwrite(output, brackets, conll)
+        refuse_to_overwrite(output, *files)
     parser.query(style=style)
     counts: Counter[str] = Counter()
     under_way: deque[tuple[Place, Pair]] = deque()
 
     def questions() -> Iterator[tuple[tuple[str, ...], Query]]:
-        for place in watch(read_places(brackets, conll), brackets or conll or ""):
-            pair = place.pair
-            if pair is None:
-                raise place.problems[0].error()
+        for place in read_places(*files, watch=watch):
+            pair = place.checked()
             if pair.dependencies is not None and not pair.dependencies.is_projective:
                 counts["not projective"] += 1
             elif parser.predictor.chart_bytes(len(pair.words), sums=True) > parser.predictor.budget.memory:
@@ -82,7 +73,7 @@ def complete_files(
     with open_outputs(*outputs) as (trees, rows):
         assert trees is not None and rows is not None
         for (parse,) in parser.stream(questions()):
-            (unit, block, *_), pair = under_way.popleft()
+            (unit, sentence, *_), pair = under_way.popleft()
             sure = None if parse.error is not None else parse.confidence
             if sure is None:
                 counts["outside the search"] += 1
@@ -93,9 +84,7 @@ def complete_files(
                 continue
             counts["written"] += 1
             both = _completed(pair, parse)
-            trees.write((" ".join(unit.text.split("\n")) if unit else both.constituency.brackets()) + "\n")
+            trees.write(unit.on_one_line() if unit else both.constituency.brackets() + "\n")
             comments = [f"# text = {' '.join(both.words)}", f"# probability = {probability:.4f}"]
-            rows.write(
-                "\n".join(block.lines) + "\n\n" if block else format_conllu(both.dependencies, comments)
-            )
+            rows.write(str(sentence) if sentence else format_conllu(both.dependencies, comments))
     return counts

@@ -18,6 +18,7 @@ from arcspan.trees import ConstituencyTree, DependencyTree
 
 if TYPE_CHECKING:
     from arcspan.parser import Parser
+    from arcspan.treebanks import ConlluSentence
 
 
 class Alternative(NamedTuple):
@@ -47,10 +48,8 @@ class Corpus(NamedTuple):
 
         def ranked() -> Iterator[tuple[int | None, float, Alternative]]:
             for place in read_places(self.brackets, self.conllu):
-                if place.pair is None:
-                    raise place.problems[0].error()
-                lines = place.block.lines if place.block is not None and self.brackets is None else ()
-                yield *_rank(lines), Alternative(1.0, *place.pair)
+                known = place.sentence if self.brackets is None else None
+                yield *_rank(known), Alternative(1.0, *place.checked())
 
         return _grouped(ranked()) if self.brackets or self.conllu else iter(())
 
@@ -87,17 +86,13 @@ def parsed(path: str, parser: Parser, k: int | None) -> Iterator[list[Alternativ
     return _grouped((parse.rank, parse.score, Alternative(1.0, *parse.trees)) for parse in found)
 
 
-def _rank(lines: Iterable[str]) -> tuple[int | None, float]:
+def _rank(sentence: ConlluSentence | None) -> tuple[int | None, float]:
     """The rank and the score that comments give."""
-    known = {}
-    for line in lines:
-        if not line.startswith("#"):
-            break
-        key, _, value = line[1:].partition("=")
-        known[key.strip()] = value.strip()
+    if sentence is None:
+        return None, 0.0
     try:
-        return int(known["rank"]), float(known["score"])
-    except (KeyError, ValueError):  # not there, or another program's
+        return int(sentence.comment("rank") or ""), float(sentence.comment("score") or "")
+    except ValueError:  # not there, or another program's
         return None, 0.0
 
 

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from arcspan.errors import FileError
-from arcspan.treebanks.streams import Source, name_of, read_text, split_lines
+from arcspan.treebanks.streams import Source, read_text, split_lines
 
 if TYPE_CHECKING:
     from arcspan.segmenting import BaseSegmenter, Sentence
@@ -164,22 +163,18 @@ def _words(lines: Iterator[str], path: Source) -> Iterator[Item]:
 
 
 def _conllu(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    from arcspan.treebanks import ConlluSentence
-    from arcspan.treebanks.conll import cut_blocks
+    from arcspan.treebanks.conll import cut_sentences
     from arcspan.trees.words import unescape_brackets
 
-    for number, block in cut_blocks((line.rstrip("\r") for line in lines), path):
-        sentence = ConlluSentence(block, line=number, path=name_of(path))
+    for sentence in cut_sentences((line.rstrip("\r") for line in lines), path):
         yield Item([unescape_brackets(word.form) for word in sentence.words], sentence.lines)
 
 
 def _trees(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    from arcspan.treebanks.brackets import parse_lines
+    from arcspan.treebanks.brackets import parse_lines, trees_of
 
     numbered = ((number, line.rstrip("\r")) for number, line in enumerate(lines, 1))
-    for unit, tree in parse_lines(numbered, empties="strip"):
-        if tree is None:
-            raise FileError(unit.problem or "not a tree", path=name_of(path), line=unit.line)
+    for tree in trees_of(parse_lines(numbered, empties="strip"), path):
         yield Item(list(tree.words))
 
 

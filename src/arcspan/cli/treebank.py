@@ -14,6 +14,9 @@ from arcspan.cli.progress import note, progress
 from arcspan.files import refuse_to_overwrite
 
 if TYPE_CHECKING:
+    from collections import Counter
+
+    from arcspan.treebanks import ReadingReport
     from arcspan.treebanks.importers import ImportReport
     from arcspan.treebanks.statistics import Statistics
 
@@ -72,7 +75,7 @@ def stats(files: tuple[str, ...], mismatch: Any, strip: bool, as_json: bool, top
     _print_table([(name, statistics) for name, statistics, _ in rows])
     for name, statistics, report in rows:
         _print_details(name, statistics, top)
-        _tell_skipped(report.skipped, report.problems)
+        _tell_skipped(report)
 
 
 @command.command(short_help="Lint a pair or a file: every problem with its place.")
@@ -148,33 +151,25 @@ def filter_(
 
     Of a single file, every sentence is written that the other options do not leave out.
     """
-    from arcspan.treebanks.documents import DocumentFilter, read_values
-    from arcspan.treebanks.filtering import filter_pairs
+    from arcspan.treebanks.filtering import DocumentFilter, filter_pairs, read_values
 
-    (brackets, conll), (brackets_out, conll_out) = _in_and_out(files)
+    inputs, outputs = _in_and_out(files)
     keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
-    if (without or only) and conll is None:
+    if (without or only) and inputs[1] is None:
         raise click.UsageError("--without and --only need a CoNLL-U file: its comments identify documents.")
     report = filter_pairs(
-        brackets,
-        conll,
-        brackets_out,
-        conll_out,
+        inputs,
+        outputs,
         mismatch=mismatch,
         lengths=(min_length, max_length),
         incompatible=incompatible,
         keep=keep if without or only else None,
         watch=_watched,
     )
-    note(
-        f"{report.written} of {report.read} sentences written; left out: {report.incompatible} incompatible, "
-        f"{report.wrong_length} by length"
-    )
-    if without or only:
-        note(f"{report.other_documents} sentences of other documents left out")
-        for value in keep.unused():
-            note(f"no document has {value}")
-    _tell_skipped(report.skipped, report.problems)
+    _tell_written(report.written, report.left_out)
+    for value in keep.unused():
+        note(f"no document has {value}")
+    _tell_skipped(report)
 
 
 @command.command(short_help="Rename or remove constituents, tags and relations by rules.")
@@ -185,7 +180,7 @@ def rewrite(rules: str, files: tuple[str, ...]) -> None:
     from arcspan.treebanks.rewriting import read_rules, rewrite_files
 
     inputs, outputs = _in_and_out(files)
-    changes = rewrite_files(read_rules(rules), *inputs, *outputs, watch=_watched)
+    changes = rewrite_files(read_rules(rules), inputs, outputs, watch=_watched)
     for change, count in changes.most_common():
         note(f"{count:8,}  {change}")
 
@@ -228,35 +223,24 @@ def complete(
     from arcspan.cli.completing import complete_files
     from arcspan.parser import load
 
-    brackets, conll = _one_treebank((file,))
-    counts = complete_files(
-        load(model, threads=threads),
-        brackets,
-        conll,
-        (brackets_out, conll_out),
-        least=least,
-        style=style,
-        watch=_watched,
-    )
-    written = counts.pop("written", 0)
-    note(f"{written} of {written + counts.total()} sentences written")
-    for why, count in counts.most_common():
-        note(f"{count:8,}  left out: {why}")
+    files, outputs = _one_treebank((file,)), (brackets_out, conll_out)
+    parser = load(model, threads=threads)
+    counts = complete_files(parser, files, outputs, least=least, style=style, watch=_watched)
+    _tell_written(counts.pop("written", 0), counts)
 
 
 @command.command(short_help="Dependencies from constituents by head rules.")
 @click.argument("brackets")
 @click.argument("conll_out", default="-")
 @click.option("--rules", required=True, metavar="ptb|ctb|FILE", help="Head table, by name or file.")
-@click.option("--to", "kind", type=click.Choice(["conllu", "conllx"]), default="conllu", show_default=True)
-def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
+def convert(brackets: str, conll_out: str, rules: str) -> None:
     """Make dependency trees from constituency trees by head rules.
 
     Function tags, where there are any, decide on relations; empty elements are left out. CONLL_OUT is standard
     output by default.
     """
     from arcspan.errors import FileError, TreeError
-    from arcspan.treebanks import load_rules, read_brackets, write_conllu, write_conllx
+    from arcspan.treebanks import load_rules, read_brackets, write_conllu
     from arcspan.trees import DependencyTree
     from arcspan.trees import convert as convert_tree
 
@@ -271,8 +255,7 @@ def convert(brackets: str, conll_out: str, rules: str, kind: str) -> None:
             except TreeError as error:
                 raise FileError(f"tree {number}: {error}", path=brackets) from None
 
-    write = write_conllu if kind == "conllu" else write_conllx
-    note(f"{write(_watched(converted(), brackets), conll_out)} sentences converted")
+    note(f"{write_conllu(_watched(converted(), brackets), conll_out)} sentences converted")
 
 
 @command.group("import", short_help="PTB, CTB and SPMRL as distributed to paired files.")
@@ -421,13 +404,17 @@ def _watched(items: Iterable[Item], label: str) -> Iterator[Item]:
             yield item
 
 
-def _tell_skipped(skipped: int, problems: list[str]) -> None:
-    if skipped:
-        note(f"{skipped} sentences skipped:")
-        for problem in problems[:10]:
+def _tell_written(written: int, left_out: Counter[str]) -> None:
+    note(f"{written} of {written + left_out.total()} sentences written")
+    for why, count in left_out.most_common():
+        note(f"{count:8,}  left out: {why}")
+
+
+def _tell_skipped(report: ReadingReport) -> None:
+    if report.skipped:
+        note(f"{report.skipped} sentences skipped:")
+        for problem in [*report.problems[:10], *["..."][: len(report.problems) - 10]]:
             note(f"  {problem}")
-        if len(problems) > 10:
-            note("  ...")
 
 
 _COLUMNS = (

@@ -21,7 +21,6 @@ from arcspan._version import __version__
 from arcspan.errors import FileError, MissingExtraError
 from arcspan.evaluation.tables import Printable, columns, shown
 from arcspan.treebanks import ConlluSentence, read_conllu
-from arcspan.treebanks.conll import Block, block_columns
 from arcspan.treebanks.streams import name_of
 
 METRICS = ["Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"]
@@ -182,7 +181,7 @@ def _numbered_lines(sentences: Iterable[ConlluSentence], name: str) -> Iterator[
     """
     number = 1
     for sentence in sentences:
-        block_columns(Block(sentence.line, sentence.lines), name)
+        ConlluSentence(sentence.lines, line=sentence.line, path=name).columns()
         rows = [line.split("\t") for line in sentence.lines if not line.startswith("#")]
         padding = max(0, sentence.line - number) + len(sentence.lines) - len(rows)
         yield "#\n" * padding

@@ -5,17 +5,14 @@ from arcspan.treebanks.checks import check
 from arcspan.treebanks.conll import (
     ConlluSentence,
     ConlluToken,
-    format_conllx,
     read_conll,
     read_conllu,
     write_conllu,
-    write_conllx,
 )
-from arcspan.treebanks.documents import DocumentFilter
-from arcspan.treebanks.filtering import FilterReport, filter_pairs
+from arcspan.treebanks.filtering import DocumentFilter, FilterReport, filter_pairs
+from arcspan.treebanks.importers.penn import load_rules
 from arcspan.treebanks.pairs import Finding, Pair, ReadingReport, read_pairs, write_pairs
 from arcspan.treebanks.rewriting import read_rules, rewrite
-from arcspan.treebanks.rules import load_rules
 from arcspan.treebanks.statistics import Statistics, stats
 from arcspan.trees.conllu import format_conllu
 
@@ -31,7 +28,6 @@ __all__ = [
     "check",
     "filter_pairs",
     "format_conllu",
-    "format_conllx",
     "load_rules",
     "read_brackets",
     "read_conll",
@@ -42,6 +38,5 @@ __all__ = [
     "stats",
     "write_brackets",
     "write_conllu",
-    "write_conllx",
     "write_pairs",
 ]

@@ -7,6 +7,7 @@ can drop it without losing step with the other file.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -16,13 +17,12 @@ from arcspan.treebanks.streams import Source, name_of, read_lines, write_texts
 from arcspan.trees import ConstituencyTree
 
 _BRACKET = re.compile(r"[()]")
-# A wrapper never stands inside a tree: one at the start of a line shows that the tree before it was not
-# closed.
+# A wrapper never stands inside a tree: one at the start of a line shows that the tree before it was not closed.
 _WRAPPER = re.compile(r"\(\s*(?:(?:TOP|ROOT|S1|VROOT)\s*)?\(")
 
 
 class Unit(NamedTuple):
-    """The text of one tree and the line where it starts; `problem` says why it is not a tree.
+    """The text of one tree, the line where it starts, and the tree; `problem` says why there is none.
 
     A unit without text is something between the trees that belongs to none of them.
     """
@@ -30,6 +30,11 @@ class Unit(NamedTuple):
     line: int
     text: str
     problem: str | None = None
+    tree: ConstituencyTree | None = None
+
+    def on_one_line(self) -> str:
+        """The text with its end; between brackets all white space is the same."""
+        return " ".join(self.text.split("\n")) + "\n"
 
 
 def read_brackets(path: Source, **options: Any) -> Iterator[ConstituencyTree]:
@@ -44,13 +49,18 @@ def read_brackets(path: Source, **options: Any) -> Iterator[ConstituencyTree]:
     >>> [tree.brackets() for tree in read_brackets(path)]
     ['(S (NP (NNP Logic)) (VP (VBZ plays)))']
     """
-    for unit, tree in read_trees(path, **options):
-        if tree is None:
+    return trees_of(read_units(path, **options), path)
+
+
+def trees_of(units: Iterable[Unit], path: Source) -> Iterator[ConstituencyTree]:
+    """The trees of units; FileError for the first that is not a tree."""
+    for unit in units:
+        if unit.tree is None:
             raise FileError(unit.problem or "", path=name_of(path), line=unit.line)
-        yield tree
+        yield unit.tree
 
 
-def write_brackets(trees: Iterable[ConstituencyTree], path: Source, *, escape: bool = True) -> int:
+def write_brackets(trees: Iterable[ConstituencyTree], path: Source) -> int:
     """Write trees, one per line, compressed as the name says; how many were written.
 
     >>> from arcspan.trees import ConstituencyTree
@@ -58,55 +68,41 @@ def write_brackets(trees: Iterable[ConstituencyTree], path: Source, *, escape: b
     (NP (NN logic))
     1
     """
-    return write_texts((tree.brackets(escape=escape) + "\n" for tree in trees), path)
+    return write_texts((tree.brackets() + "\n" for tree in trees), path)
 
 
-def read_trees(
-    path: Source, *, edit: Callable[[str], str] | None = None, **options: Any
-) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
-    """The units of a bracket file with their trees: None, and the unit's problem, for what is not a tree.
-
-    `edit` changes each line before it is read. FileError for a file without any tree.
-    """
+def read_units(path: Source, *, edit: Callable[[str], str] | None = None, **options: Any) -> Iterator[Unit]:
+    """The units of a bracket file; `edit` changes each line before it is read. FileError where there is no tree."""
     lines = read_lines(path)
     empty = True
-    for unit, tree in parse_lines(enumerate(lines if edit is None else map(edit, lines), 1), **options):
+    for unit in parse_lines(enumerate(lines if edit is None else map(edit, lines), 1), **options):
         empty = empty and not unit.text
-        yield unit, tree
+        yield unit
     if empty:
         raise FileError("no tree in this file", path=name_of(path))
 
 
-def parse_lines(
-    lines: Iterable[tuple[int, str]], **options: Any
-) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
-    """The units of numbered lines with their trees, as `read_trees`."""
+def parse_lines(lines: Iterable[tuple[int, str]], **options: Any) -> Iterator[Unit]:
+    """The units of numbered lines with their trees."""
     for unit in cut_units(lines, quick=True):
-        if unit.problem is not None:
-            yield unit, None
-            continue
-        try:
-            tree = ConstituencyTree.from_brackets(unit.text, **options)
-        except TreeError as error:
-            yield from _parse_again(unit, error, options)
+        yield from _parse(unit, options)
+
+
+def _parse(unit: Unit, options: dict[str, Any]) -> Iterator[Unit]:
+    """A unit with its tree, or the trees of a unit in which a quick cut left several together."""
+    if unit.problem is not None:
+        yield unit
+        return
+    try:
+        tree = ConstituencyTree.from_brackets(unit.text, **options)
+    except TreeError as error:
+        pieces = list(cut_units(enumerate(unit.text.split("\n"), unit.line)))
+        if len(pieces) == 1:
+            yield pieces[0]._replace(problem=pieces[0].problem or str(error))
         else:
-            yield unit, tree
-
-
-def _parse_again(
-    unit: Unit, error: TreeError, options: dict[str, Any]
-) -> Iterator[tuple[Unit, ConstituencyTree | None]]:
-    """The trees of a unit that is not one tree: several that a quick cut left together, or none."""
-    pieces = list(cut_units(enumerate(unit.text.split("\n"), unit.line)))
-    if len(pieces) == 1:
-        yield pieces[0]._replace(problem=pieces[0].problem or str(error)), None
+            yield from itertools.chain.from_iterable(_parse(piece, options) for piece in pieces)
     else:
-        for piece in pieces:
-            yield from (
-                parse_lines([(piece.line, piece.text)], **options)
-                if piece.problem is None
-                else [(piece, None)]
-            )
+        yield unit._replace(tree=tree)
 
 
 def cut_units(lines: Iterable[tuple[int, str]], *, quick: bool = False) -> Iterator[Unit]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from arcspan.errors import FileError
 from arcspan.treebanks.brackets import Unit
-from arcspan.treebanks.conll import Block, ConlluSentence
-from arcspan.treebanks.pairs import Finding, Place, plain, read_places, word_line
+from arcspan.treebanks.conll import ConlluSentence
+from arcspan.treebanks.pairs import Finding, Watch, plain, read_places
 from arcspan.treebanks.streams import Source, name_of
 from arcspan.trees import WRAPPERS, ConstituencyTree, DependencyTree, why_incompatible
 from arcspan.trees.constituency import EMPTY_TAG
@@ -33,7 +33,7 @@ def check(
     conll: Source | None,
     *,
     ignore: Collection[str] = (),
-    watch: Callable[[Iterable[Place], str], Iterable[Place]] | None = None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> Iterator[Finding]:
     """Every problem of a pair of files, or of a single one, in order, streamed; `ignore` leaves out kinds (see KINDS).
@@ -41,43 +41,37 @@ def check(
     `watch` wraps the places that are read, for a progress bar; `options` go to
     `ConstituencyTree.from_brackets`. Files that cannot be read at all raise FileError.
     """
-    unknown = set(ignore) - set(KINDS)
-    if unknown:
+    if unknown := set(ignore) - set(KINDS):
         raise ValueError(
             f"no such kind of problem: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}"
         )
-    names = name_of(brackets or ""), name_of(conll or "")
-    seen: dict[str, int] = {}
-    places: Iterable[Place] = read_places(brackets, conll, **options)
-    for place in places if watch is None else watch(places, names[0] or names[1]):
-        problems = list(place.problems)
-        constituency, dependencies = place.pair or (None, None)
-        if constituency is not None and dependencies is not None:
-            problems += _check_fit(place, constituency, dependencies, names)
-        if constituency is not None and place.unit is not None:
-            problems += _check_labels(place.unit, constituency, names[0])
-        if place.block is not None:
+    path, seen = name_of(brackets or conll or ""), dict[str, int]()
+    for unit, sentence, pair, problems in read_places(brackets, conll, watch=watch, **options):
+        found = list(problems)
+        constituency, dependencies = pair or (None, None)
+        if constituency is not None and unit is not None:
+            if sentence is not None and dependencies is not None:
+                found += _check_fit(constituency, dependencies, sentence, path, unit.line)
+            found += _check_labels(unit, constituency, path)
+        if sentence is not None:
             if dependencies is not None:
-                problems += _check_relations(place.block, dependencies, names[1])
-            problems += _check_comments(place.block, names[1], seen)
-        yield from (problem for problem in problems if problem.kind not in ignore)
+                found += _check_relations(sentence, dependencies)
+            found += _check_comments(sentence, seen)
+        yield from (problem for problem in found if problem.kind not in ignore)
 
 
 def _check_fit(
-    place: Place, constituency: ConstituencyTree, dependencies: DependencyTree, names: tuple[str, str]
+    constituency: ConstituencyTree, tree: DependencyTree, sentence: ConlluSentence, path: str, line: int
 ) -> Iterator[Finding]:
-    unit, block = place.unit, place.block
-    assert unit is not None and block is not None
-    why = why_incompatible(constituency, dependencies)
-    if why is not None:
-        crossing = why.kind == "crossing"
-        path, line = (names[1], word_line(block, why.words[0])) if crossing else (names[0], unit.line)
+    why = why_incompatible(constituency, tree)
+    if why is not None and why.kind == "crossing":
+        yield Finding("incompatible", sentence.path, sentence.line_of(why.words[0]), str(why))
+    elif why is not None:
         yield Finding("incompatible", path, line, str(why))
-    for m, (one, other) in enumerate(zip(constituency.tags, dependencies.tags, strict=True), 1):
+    for m, (one, other) in enumerate(zip(constituency.tags, tree.tags, strict=True), 1):
         if one and other and one != other:
-            word = dependencies.words[m - 1]
-            what = f"word {m}, {word!r}, has tag {other} here and {one} at {names[0]}:{unit.line}"
-            yield Finding("tags", names[1], word_line(block, m), what)
+            what = f"word {m}, {tree.words[m - 1]!r}, has tag {other} here and {one} at {path}:{line}"
+            yield Finding("tags", sentence.path, sentence.line_of(m), what)
 
 
 def _check_labels(unit: Unit, tree: ConstituencyTree, path: str) -> Iterator[Finding]:
@@ -90,29 +84,24 @@ def _check_labels(unit: Unit, tree: ConstituencyTree, path: str) -> Iterator[Fin
             yield Finding("labels", path, unit.line, what)
 
 
-def _check_relations(block: Block, tree: DependencyTree, path: str) -> Iterator[Finding]:
+def _check_relations(sentence: ConlluSentence, tree: DependencyTree) -> Iterator[Finding]:
     for m, relation in enumerate(tree.relations, 1):
         if relation in ("", "_"):
             what = f"word {m}, {tree.words[m - 1]!r}, has no relation to its head"
-            yield Finding("relations", path, word_line(block, m), what)
+            yield Finding("relations", sentence.path, sentence.line_of(m), what)
 
 
-def _check_comments(block: Block, path: str, seen: dict[str, int]) -> Iterator[Finding]:
-    sentence = ConlluSentence(block.lines, line=block.line, path=path)
-    name = sentence.sent_id
-    if name is not None:
-        first = seen.setdefault(name, block.line)
-        if first != block.line:
-            yield Finding(
-                "ids", path, block.line, f"sent_id {name} is also that of the sentence at line {first}"
-            )
+def _check_comments(sentence: ConlluSentence, seen: dict[str, int]) -> Iterator[Finding]:
+    path, line, name = sentence.path, sentence.line, sentence.sent_id
+    if name is not None and (first := seen.setdefault(name, line)) != line:
+        yield Finding("ids", path, line, f"sent_id {name} is also that of the sentence at line {first}")
     stated = sentence.comment("text")
     try:
         spelled = sentence.spell()
     except FileError:  # reported as a problem of the columns
         return
     if stated is not None and not _same_text(stated, spelled):
-        yield Finding("text", path, block.line, f"the text is {stated!r}, the words make {spelled!r}")
+        yield Finding("text", path, line, f"the text is {stated!r}, the words make {spelled!r}")
 
 
 def _same_text(one: str, other: str) -> bool:

@@ -1,9 +1,9 @@
 """CoNLL-U, CoNLL-U Plus and CoNLL-X: a line of columns per word, a blank line after each sentence.
 
-Both formats put the form, the two tags, the head and the relation in the same columns, so that one reader
-serves both; only CoNLL-U has comments, multiword tokens (1-2) and empty nodes (1.1), which are kept but are not
-words of the tree. A sentence keeps the lines as they were read and splits them when asked: writing gives
-back what was read, and reading trees alone costs little more than splitting lines.
+All put the form, the two tags, the head and the relation in the same columns, so that one reader serves them; only
+CoNLL-U has comments, multiword tokens (1-2) and empty nodes (1.1), which are kept but are not words of the tree. A
+sentence keeps the lines as they were read and splits them when asked: writing gives back what was read, and reading
+trees alone costs little more than splitting lines.
 """
 
 from __future__ import annotations
@@ -64,15 +64,12 @@ class ConlluToken(NamedTuple):
         return self.spaces_after != ""
 
 
-class Block(NamedTuple):
-    """The lines of one sentence, comments included, and the number of the first."""
-
-    line: int
-    lines: tuple[str, ...]
-
-
 class ConlluSentence:
     r"""One sentence of a CoNLL-U file with everything that stood there.
+
+    lines  its lines, comments included
+    line   the number of the first in the file
+    path   the file, which errors name
 
     >>> sentence = ConlluSentence(["# text = It works", "1\tIt\tit\tPRON\tPRP\t_\t2\tnsubj\t_\t_",
     ...     "2\tworks\twork\tVERB\tVBZ\t_\t0\troot\t_\t_"])
@@ -113,28 +110,120 @@ class ConlluSentence:
     @cached_property
     def tokens(self) -> tuple[ConlluToken, ...]:
         """Every line of ten columns in order, multiword tokens and empty nodes included."""
-        rows = checked_rows(Block(self.line, self.lines), (self.path or None))
-        return tuple(ConlluToken(*columns) for _, columns in rows)
+        return tuple(ConlluToken(*columns) for _, columns in self._rows())
 
     @property
     def words(self) -> tuple[ConlluToken, ...]:
         """The words of the tree."""
         return tuple(token for token in self.tokens if token.is_word)
 
-    @property
-    def multiword(self) -> tuple[ConlluToken, ...]:
-        """The multiword tokens, such as 3-4 du."""
-        return tuple(token for token in self.tokens if "-" in token.id)
-
-    @property
-    def empty_nodes(self) -> tuple[ConlluToken, ...]:
-        """The empty nodes, such as 5.1."""
-        return tuple(token for token in self.tokens if "." in token.id)
-
     @cached_property
     def tree(self) -> DependencyTree:
         """The dependency tree of the words; FileError where the columns hold none."""
-        return parse_block(Block(self.line, self.lines), (self.path or None))
+        return self.parse()
+
+    def parse(self, heads: Heads = "tree") -> DependencyTree:
+        """The tree, or what its heads may be instead; FileError names the wrong line, or the first word's."""
+        numbers, *strings = self.columns(partial=heads == "partial")
+        try:
+            if -1 in numbers:
+                _check_partial(numbers)
+            elif heads != "any":
+                return DependencyTree(numbers, *strings)
+            return DependencyTree.loose(numbers, *strings)
+        except TreeError as error:
+            raise self._error(str(error), self.line_of(1)) from None
+
+    def columns(self, *, partial: bool = False) -> list[Any]:
+        """The columns as `DependencyTree` takes them; the heads need not form a tree.
+
+        With `partial`, "_" is a head that is not known (-1).
+        """
+        columns = self._plain_columns() or self._checked_columns(partial)
+        _, words, lemmas, upos, tags, features, heads, relations, _, _ = columns
+        if "_" in lemmas:  # the lemma of an underscore is one
+            lemmas = tuple(
+                ["" if lemma == "_" != word else lemma for lemma, word in zip(lemmas, words, strict=True)]
+            )
+        strings = (relations, words, _values(tags), _values(upos), lemmas, _values(features))
+        # A treebank of millions of words in memory holds its common strings once.
+        if len(_SHARED) > 200_000:
+            _SHARED.clear()
+        numbers = tuple([-1 if head == "_" else int(head) for head in heads] if partial else map(int, heads))
+        return [numbers, *(tuple(map(_SHARED.setdefault, own, own)) for own in strings)]
+
+    def _plain_columns(self) -> list[tuple[str, ...]] | None:
+        """The columns of a sentence of plain words without mistakes, checked as a whole, which is quick."""
+        rows = [line.split("\t") for line in self.lines if line[0] != "#"]
+        try:
+            columns = list(zip(*rows, strict=True))
+        except ValueError:
+            return None
+        if len(columns) != len(COLUMNS) or columns[0] != _IDS[: len(rows)]:
+            return None
+        heads, digits = columns[6], "".join(columns[6])
+        are_numbers = digits.isascii() and digits.isdigit() and all(heads) and max(map(len, heads)) < 10
+        return columns if are_numbers else None
+
+    def _checked_columns(self, partial: bool) -> list[tuple[str, ...]]:
+        """The columns of the words line by line, or what is wrong with which line."""
+        rows = []
+        for number, columns in self._rows():
+            if not is_number(columns[0]):
+                continue
+            if not (is_number(columns[6]) or (partial and columns[6] == "_")):
+                raise self._error(f"the HEAD (column 7) is {columns[6]!r:.40}, not a number", number)
+            rows.append(columns)
+        if not rows:
+            raise self._error("a sentence without words", self.line)
+        return list(zip(*rows, strict=True))
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        """The ten columns of every line that is not a comment, with its number; FileError where IDs do not count.
+
+        Words count 1, 2, 3 ...; a multiword token 3-4 stands before word 3 and ends with a word of the sentence; an
+        empty node 5.1 follows word 5.
+        """
+        words, covered, start = (
+            0,
+            0,
+            self.line,
+        )  # words so far; the last word of a multiword token, and its line
+        for number, line in enumerate(self.lines, self.line):
+            if line.startswith("#"):
+                continue
+            columns = line.split("\t")
+            if len(columns) != len(COLUMNS):
+                found = f"{len(columns)} column" + "s" * (len(columns) != 1)
+                hint = "; columns are separated by tabs" if len(columns) == 1 else ""
+                raise self._error(f"{found} where CoNLL has 10{hint}", number)
+            first, dash, last = columns[0].partition("-")
+            node, dot, place = columns[0].partition(".")
+            if columns[0] == str(words + 1):
+                words += 1
+            elif (
+                dash
+                and first == str(words + 1)
+                and words >= covered
+                and is_number(last)
+                and int(last) > words
+            ):
+                covered, start = int(last), number
+            elif not (dot and node == str(words) and is_number(place)):
+                what = f"the ID is {columns[0]!r:.40} where {words + 1} should follow"
+                raise self._error(f"{what}; IDs count the words 1, 2, 3 ..., and 3-4 stands before 3", number)
+            yield number, columns
+        if covered > words:
+            what = f"a multiword token ends with word {covered}, but the last word is {words}"
+            raise self._error(what, start)
+
+    def line_of(self, m: int) -> int:
+        """The line of word m in the file."""
+        found = (number for number, line in enumerate(self.lines, self.line) if line.startswith(f"{m}\t"))
+        return next(found, self.line)
+
+    def _error(self, what: str, line: int) -> FileError:
+        return FileError(what, path=self.path or None, line=line)
 
     def spell(self) -> str:
         """The text that the surface tokens make: a multiword token stands for the words it covers."""
@@ -162,8 +251,32 @@ class ConlluSentence:
         return hash(self.lines)
 
 
+# The IDs of a sentence without multiword tokens and empty nodes, compared as a whole.
+_IDS = tuple(map(str, range(1, 1001)))
+_SHARED: dict[str, str] = {}
+
+
+def _values(column: tuple[str, ...]) -> Sequence[str]:
+    return ["" if cell == "_" else cell for cell in column] if "_" in column else column
+
+
+def _check_partial(heads: Sequence[int]) -> None:
+    """TreeError unless a tree has the heads that are known."""
+    root = heads.index(0 if 0 in heads else -1) + 1
+    DependencyTree(
+        [h if h >= 0 else 0 if m == root else root for m, h in enumerate(heads, 1)], nothing(len(heads))
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a few digits and nothing else: int() also takes 1_0, +2 and the digits of other scripts."""
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
 def read_conllu(path: Source) -> Iterator[ConlluSentence]:
-    r"""The sentences of a CoNLL-U file with all their columns and comments, streamed.
+    r"""The sentences of a CoNLL-U or CoNLL-X file with all their columns and comments, streamed.
+
+    `path` may be compressed (.gz, .xz) or "-" for standard input. FileError where the file has no sentence.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.conllu"
@@ -171,8 +284,11 @@ def read_conllu(path: Source) -> Iterator[ConlluSentence]:
     >>> [(s.sent_id, s.tree.relations) for s in read_conllu(path)]
     [('a1', ('root',))]
     """
-    for block in read_blocks(path):
-        yield ConlluSentence(block.lines, line=block.line, path=name_of(path))
+    sentence = None
+    for sentence in cut_sentences(read_lines(path), path):
+        yield sentence
+    if sentence is None:
+        raise FileError("no sentence in this file", path=name_of(path))
 
 
 def read_conll(path: Source, *, heads: Heads = "tree") -> Iterator[DependencyTree]:
@@ -181,21 +297,11 @@ def read_conll(path: Source, *, heads: Heads = "tree") -> Iterator[DependencyTre
     `path` may be compressed (.gz, .xz) or "-" for standard input. `heads` "any" keeps heads that do not form a tree,
     "partial" reads "_" as a head that is not annotated (-1). Raises FileError with the line of what is wrong.
     """
-    for block in read_blocks(path):
-        yield parse_block(block, path, heads)
+    for sentence in read_conllu(path):
+        yield sentence.parse(heads)
 
 
-def read_blocks(path: Source, encoding: str = "utf-8") -> Iterator[Block]:
-    """The sentences of a file as blocks of lines; FileError where it has none."""
-    empty = True
-    for block in cut_blocks(read_lines(path, encoding), path):
-        empty = False
-        yield block
-    if empty:
-        raise FileError("no sentence in this file", path=name_of(path))
-
-
-def cut_blocks(lines: Iterable[str], path: Source | None = None) -> Iterator[Block]:
+def cut_sentences(lines: Iterable[str], path: Source | None = None) -> Iterator[ConlluSentence]:
     """Cut lines at blank ones; comments with no word after them make no sentence.
 
     CoNLL-U Plus, which names its columns in the first line (`# global.columns = ID FORM ...`), becomes CoNLL-U:
@@ -212,157 +318,21 @@ def cut_blocks(lines: Iterable[str], path: Source | None = None) -> Iterator[Blo
             start = start if block else number
             block.append(_ten_columns(line, names, path, number) if names and line[0] != "#" else line)
         elif block and not block[-1].startswith("#"):
-            yield Block(start, tuple(block))
+            yield ConlluSentence(block, line=start, path=path)
             block = []
 
 
 def _ten_columns(line: str, names: Sequence[str], path: Source | None, number: int) -> str:
     cells = line.split("\t")
     if len(cells) != len(names):
-        raise _error(f"{len(cells)} columns where global.columns names {len(names)}", path, number)
+        what = f"{len(cells)} columns where global.columns names {len(names)}"
+        raise FileError(what, path=None if path is None else name_of(path), line=number)
     named = dict(zip(names, cells, strict=True))
     return "\t".join(named.get(name, "_") for name in COLUMNS)
 
 
-def parse_block(block: Block, path: Source | None = None, heads: Heads = "tree") -> DependencyTree:
-    """The dependency tree of a block; FileError names the wrong line, or the first word's."""
-    numbers, *strings = block_columns(block, path, partial=heads == "partial")
-    try:
-        if -1 in numbers:
-            _check_partial(numbers)
-        elif heads != "any":
-            return DependencyTree(numbers, *strings)
-        return DependencyTree.loose(numbers, *strings)
-    except TreeError as error:
-        raise _error(str(error), path, _first(block)) from None
-
-
-def _check_partial(heads: Sequence[int]) -> None:
-    """TreeError unless a tree has the heads that are known."""
-    root = heads.index(0 if 0 in heads else -1) + 1
-    DependencyTree(
-        [h if h >= 0 else 0 if m == root else root for m, h in enumerate(heads, 1)], nothing(len(heads))
-    )
-
-
-def block_columns(block: Block, path: Source | None = None, *, partial: bool = False) -> list[Any]:
-    """The columns of a block as `DependencyTree` takes them; its heads need not form a tree.
-
-    With `partial`, "_" is a head that is not known (-1).
-    """
-    columns = _plain_columns(block) or _checked_columns(block, path, partial)
-    _, words, lemmas, upos, tags, features, heads, relations, _, _ = columns
-    if "_" in lemmas:  # the lemma of an underscore is one
-        lemmas = tuple(
-            ["" if lemma == "_" != word else lemma for lemma, word in zip(lemmas, words, strict=True)]
-        )
-    strings = (relations, words, _values(tags), _values(upos), lemmas, _values(features))
-    # A treebank of millions of words in memory holds its common strings once.
-    if len(_SHARED) > 200_000:
-        _SHARED.clear()
-    numbers = tuple([-1 if head == "_" else int(head) for head in heads] if partial else map(int, heads))
-    return [numbers, *(tuple(map(_SHARED.setdefault, own, own)) for own in strings)]
-
-
-_SHARED: dict[str, str] = {}
-
-
-def _values(column: tuple[str, ...]) -> Sequence[str]:
-    return ["" if cell == "_" else cell for cell in column] if "_" in column else column
-
-
-def _first(block: Block) -> int:
-    """The line of the first word."""
-    return block.line + next(k for k, line in enumerate(block.lines) if line.startswith("1\t"))
-
-
-# The IDs of a sentence without multiword tokens and empty nodes, compared as a whole.
-_IDS = tuple(map(str, range(1, 1001)))
-
-
-def _plain_columns(block: Block) -> list[tuple[str, ...]] | None:
-    """The columns of a block of plain words without mistakes, checked as a whole, which is quick."""
-    rows = [line.split("\t") for line in block.lines if line[0] != "#"]
-    try:
-        columns = list(zip(*rows, strict=True))
-    except ValueError:
-        return None
-    if len(columns) != len(COLUMNS) or columns[0] != _IDS[: len(rows)]:
-        return None
-    heads, digits = columns[6], "".join(columns[6])
-    are_numbers = digits.isascii() and digits.isdigit() and all(heads) and max(map(len, heads)) < 10
-    return columns if are_numbers else None
-
-
-def _checked_columns(block: Block, path: Source | None, partial: bool) -> list[tuple[str, ...]]:
-    """The columns of a block's words line by line, or what is wrong with which line."""
-    rows = []
-    for number, columns in checked_rows(block, path):
-        if not is_number(columns[0]):
-            continue
-        if not (is_number(columns[6]) or (partial and columns[6] == "_")):
-            raise _error(f"the HEAD (column 7) is {columns[6]!r:.40}, not a number", path, number)
-        rows.append(columns)
-    if not rows:
-        raise _error("a sentence without words", path, block.line)
-    return list(zip(*rows, strict=True))
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a few digits and nothing else: int() also takes 1_0, +2 and the digits of other scripts."""
-    return text.isascii() and text.isdigit() and len(text) < 10
-
-
-def checked_rows(block: Block, path: Source | None = None) -> Iterator[tuple[int, list[str]]]:
-    """The ten columns of every line that is not a comment, with its number; FileError where IDs do not count.
-
-    Words count 1, 2, 3 ...; a multiword token 3-4 stands before word 3 and ends with a word of the sentence; an
-    empty node 5.1 follows word 5.
-    """
-    words, covered, start = 0, 0, block.line  # words so far; the last word of a multiword token, and its line
-    for number, line in enumerate(block.lines, block.line):
-        if line.startswith("#"):
-            continue
-        columns = line.split("\t")
-        if len(columns) != len(COLUMNS):
-            found = f"{len(columns)} column" + "s" * (len(columns) != 1)
-            hint = "; columns are separated by tabs" if len(columns) == 1 else ""
-            raise _error(f"{found} where CoNLL has 10{hint}", path, number)
-        first, dash, last = columns[0].partition("-")
-        node, dot, place = columns[0].partition(".")
-        if columns[0] == str(words + 1):
-            words += 1
-        elif dash and first == str(words + 1) and words >= covered and is_number(last) and int(last) > words:
-            covered, start = int(last), number
-        elif not (dot and node == str(words) and is_number(place)):
-            what = f"the ID is {columns[0]!r:.40} where {words + 1} should follow"
-            raise _error(f"{what}; IDs count the words 1, 2, 3 ..., and 3-4 stands before 3", path, number)
-        yield number, columns
-    if covered > words:
-        raise _error(f"a multiword token ends with word {covered}, but the last word is {words}", path, start)
-
-
-def _error(what: str, path: Source | None, line: int) -> FileError:
-    return FileError(what, path=None if path is None else name_of(path), line=line)
-
-
-def format_conllx(sentence: DependencyTree | ConlluSentence) -> str:
-    """A tree as the lines of a CoNLL-X sentence: no comments, multiword tokens, empty nodes or spaces."""
-    if isinstance(sentence, ConlluSentence):
-        # PHEAD and PDEPREL have nothing to do with DEPS and MISC.
-        rows = ["\t".join((*token[:8], "_", "_")) for token in sentence.words]
-    else:
-        rows = format_conllu(sentence).splitlines()[:-1]
-    return "\n".join(row.replace(" ", "_") for row in rows) + "\n\n"
-
-
 def write_conllu(sentences: Iterable[DependencyTree | ConlluSentence], path: Source) -> int:
-    """Write trees, or sentences as they were read, to a CoNLL-U file; how many."""
+    """Write trees, or sentences as they were read, to a CoNLL-U file, compressed as the name says; how many."""
     return write_texts(
         (str(one) if isinstance(one, ConlluSentence) else format_conllu(one) for one in sentences), path
     )
-
-
-def write_conllx(sentences: Iterable[DependencyTree | ConlluSentence], path: Source) -> int:
-    """Write trees to a CoNLL-X file, compressed as the name says; how many."""
-    return write_texts(map(format_conllx, sentences), path)

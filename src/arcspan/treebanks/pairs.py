@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError
-from arcspan.treebanks.brackets import Unit, parse_lines, read_trees
-from arcspan.treebanks.conll import Block, ConlluSentence, Heads, parse_block, read_blocks
+from arcspan.treebanks.brackets import Unit, parse_lines, read_units
+from arcspan.treebanks.conll import ConlluSentence, Heads, read_conllu
 from arcspan.treebanks.files import named_kind
 from arcspan.treebanks.streams import Source, name_of, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -59,28 +59,6 @@ class Pair(NamedTuple):
         return self.constituency.words if self.dependencies is None else self.dependencies.words
 
 
-@dataclasses.dataclass
-class ReadingReport:
-    """What `read_pairs` read and left out; filled while the pairs are being read.
-
-    `problems` keeps the first hundred messages, `reasons` counts them all by kind.
-    """
-
-    read: int = 0
-    skipped: int = 0
-    problems: list[str] = dataclasses.field(default_factory=list)
-    reasons: Counter[str] = dataclasses.field(default_factory=Counter)
-
-    def skip(self, place: Place) -> None:
-        """Count a place that is not a pair."""
-        # Text between the trees is a problem, but not a sentence.
-        self.skipped += place.block is not None or bool(place.unit and place.unit.text)
-        for problem in place.problems:
-            self.reasons[problem.kind] += 1
-            if len(self.problems) < 100:
-                self.problems.append(str(problem))
-
-
 class Finding(NamedTuple):
     """Something wrong with a sentence: its kind (a key of `checks.KINDS`), the file, the line and what it is."""
 
@@ -104,9 +82,41 @@ class Place(NamedTuple):
     """
 
     unit: Unit | None
-    block: Block | None
+    sentence: ConlluSentence | None
     pair: Pair | None
-    problems: tuple[Finding, ...]
+    problems: tuple[Finding, ...] = ()
+
+    def checked(self) -> Pair:
+        """The pair; FileError where it is none."""
+        if self.pair is None:
+            raise self.problems[0].error()
+        return self.pair
+
+
+Files = tuple[Source | None, Source | None]
+"""A bracket file and a CoNLL file, one of which may be missing."""
+Watch = Callable[[Iterator[Place], str], Iterator[Place]]
+"""Gives the same places of the files with that name, and shows progress meanwhile."""
+
+
+@dataclasses.dataclass
+class ReadingReport:
+    """What was read and left out, filled while pairs are being read; `problems` keeps the first hundred messages."""
+
+    read: int = 0
+    skipped: int = 0
+    problems: list[str] = dataclasses.field(default_factory=list)
+
+    def pair_of(self, place: Place, mismatch: Literal["strict", "skip"]) -> Pair | None:
+        """The pair, counted; None for what is skipped, and FileError if nothing may be."""
+        if place.pair is not None or mismatch == "strict":
+            pair = place.checked()
+            self.read += 1
+            return pair
+        # Text between the trees is a problem, but not a sentence.
+        self.skipped += place.sentence is not None or bool(place.unit and place.unit.text)
+        self.problems += map(str, place.problems[: 100 - len(self.problems)])
+        return None
 
 
 def read_pairs(
@@ -115,7 +125,7 @@ def read_pairs(
     *,
     mismatch: Literal["strict", "skip"] = "strict",
     limit: int | None = None,
-    report: ReadingReport | Callable[[str], object] | None = None,
+    report: ReadingReport | None = None,
     keep: Callable[[Sequence[str]], bool] | None = None,
     heads: Heads = "tree",
     **options: Any,
@@ -127,7 +137,7 @@ def read_pairs(
     mismatch  "strict": the first difference, with the line in both files, is a FileError; "skip": what is not a
               pair is left out, and the others stay aligned
     limit     stops after so many pairs, before the rest of the files is looked at
-    report    hears of what is left out: a `ReadingReport`, or a function that takes each message
+    report    counts what is read and what is left out
     keep      is asked about each sentence's lines in the CoNLL file, in order (see `DocumentFilter`)
     heads     "tree"; "any" for heads that may have several roots or cycles: nothing can be learnt from them, but gold
               ones must be scored; "partial" for trees with "_" where a head is not annotated (-1 in `heads`)
@@ -149,145 +159,104 @@ def read_pairs(
     """
     if mismatch not in ("strict", "skip"):
         raise ValueError(f"mismatch is 'strict' or 'skip', not {mismatch!r}")
-    places = read_places(brackets, conll, heads=heads, **options)
-    pairs = _pairs_of(places, mismatch == "strict", report, keep)
-    return itertools.islice(pairs, None if limit is None else max(0, limit))
-
-
-def _pairs_of(
-    places: Iterable[Place],
-    strict: bool,
-    report: ReadingReport | Callable[[str], object] | None,
-    keep: Callable[[Sequence[str]], bool] | None,
-) -> Iterator[Pair]:
-    for place in places:
-        if keep is not None and place.block is not None and not keep(place.block.lines):
-            continue
-        if place.pair is not None:
-            if isinstance(report, ReadingReport):
-                report.read += 1
-            yield place.pair
-        elif strict:
-            raise place.problems[0].error()
-        elif isinstance(report, ReadingReport):
-            report.skip(place)
-        elif report is not None:
-            for problem in place.problems:
-                report(str(problem))
+    places: Iterable[Place] = read_places(brackets, conll, heads=heads, **options)
+    if keep is not None:
+        places = (place for place in places if place.sentence is None or keep(place.sentence.lines))
+    counts = ReadingReport() if report is None else report
+    found = (counts.pair_of(place, mismatch) for place in places)
+    return itertools.islice(
+        (pair for pair in found if pair is not None), None if limit is None else max(0, limit)
+    )
 
 
 def read_places(
-    brackets: Source | None, conll: Source | None = None, *, heads: Heads = "tree", **options: Any
+    brackets: Source | None,
+    conll: Source | None = None,
+    *,
+    heads: Heads = "tree",
+    watch: Watch | None = None,
+    **options: Any,
 ) -> Iterator[Place]:
-    """Every place of the files, with its problems rather than an error at the first."""
+    """Every place of the files, with its problems rather than an error at the first; `watch` wraps them."""
     if conll is None and brackets is not None and named_kind(brackets) == "conll":
         brackets, conll = None, brackets
     if brackets is None and conll is None:
         raise ValueError("a bracket file or a CoNLL file is needed, or both")
-    if conll is None:
-        return _read_brackets_alone(brackets or "", options)
-    if brackets is None:
-        name = name_of(conll)
-        return (_conll_place(block, name, heads, options) for block in read_blocks(conll))
-    return _read_both(brackets, conll, heads, options)
+    if brackets is not None and conll is not None and name_of(brackets) == name_of(conll):
+        raise FileError("the bracket file and the CoNLL file are the same", path=name_of(brackets))
+    places = _read_places(brackets, conll, heads, options)
+    return places if watch is None else watch(places, name_of(brackets or conll or ""))
 
 
-def _read_both(brackets: Source, conll: Source, heads: Heads, options: dict[str, Any]) -> Iterator[Place]:
-    names = name_of(brackets), name_of(conll)
-    if names[0] == names[1]:
-        raise FileError("the bracket file and the CoNLL file are the same", path=names[0])
-    parsed, blocks = read_trees(brackets, **options), read_blocks(conll)
-    trees = sentences = 0
+def _read_places(
+    brackets: Source | None, conll: Source | None, heads: Heads, options: dict[str, Any]
+) -> Iterator[Place]:
+    units: Iterator[Unit] = iter(()) if brackets is None else read_units(brackets, **options)
+    sentences: Iterator[ConlluSentence] = iter(()) if conll is None else read_conllu(conll)
+    names = name_of(brackets or conll or ""), name_of(conll or "")
+    read: Counter[str] = Counter()
     while True:
-        unit, tree = next(parsed, (None, None))
-        if unit is not None and not unit.text:
-            yield Place(unit, None, None, _tree_problems(unit, names[0]))
-            continue
-        block = next(blocks, None)
-        if unit is None and block is None:
-            return
-        trees += unit is not None
-        sentences += block is not None
-        if unit is not None and block is not None:
-            yield _align(unit, tree, block, names, heads)
-        else:
-            yield Place(unit, block, None, (_left_over(unit, block, trees, sentences, names),))
+        unit, sentence, missing = next(units, None), None, None
+        if unit is None or unit.text:  # otherwise it stands between trees
+            sentence = next(sentences, None)
+            if unit is None and sentence is None:
+                return
+            read.update(trees=unit is not None, sentences=sentence is not None)
+        if brackets is None and sentence is not None:
+            unit = _commented_tree(sentence, options)
+        elif unit is None and sentence is not None:
+            what = f"a sentence with no tree: {names[0]} ends after {read['trees']} trees"
+            missing = Finding("missing", names[1], sentence.line, what)
+        elif unit is not None and unit.text and conll is not None and sentence is None:
+            what = f"a tree with no sentence: {names[1]} ends after {read['sentences']} sentences"
+            missing = Finding("missing", names[0], unit.line, what)
+        yield Place(unit, sentence, None, (missing,)) if missing else _place(unit, sentence, names[0], heads)
 
 
-def _read_brackets_alone(brackets: Source, options: dict[str, Any]) -> Iterator[Place]:
-    for unit, tree in read_trees(brackets, **options):
-        pair = None if tree is None else Pair(tree, _NOTHING)
-        yield Place(unit, None, pair, _tree_problems(unit, name_of(brackets)))
-
-
-def _conll_place(block: Block, name: str, heads: Heads, options: dict[str, Any]) -> Place:
-    """A sentence of a file that stands alone, with the tree of its comment where it has one."""
-    found = _commented_tree(block, options)
-    if found is not None:
-        return _align(*found, block, (name, name), heads)
-    dependencies, problems = _dependencies(block, name, heads)
-    if dependencies is None:
-        return Place(None, block, None, problems)
-    if any("B-" in word for word in dependencies.words):
-        dependencies = dependencies.with_words(map(unescape_brackets, dependencies.words))
-    return Place(None, block, Pair(_NOTHING, dependencies), ())
-
-
-def parse_pair(sentence: ConlluSentence, heads: Heads = "tree") -> Pair:
-    """Both trees of a sentence, or the one that it has; FileError where they do not fit."""
-    place = _conll_place(Block(sentence.line, sentence.lines), sentence.path, heads, {})
-    if place.pair is None:
-        raise place.problems[0].error()
-    return place.pair
-
-
-_NOTHING: Any = None  # the tree of a layer that a file does not have
-
-
-def _commented_tree(block: Block, options: dict[str, Any]) -> tuple[Unit, ConstituencyTree | None] | None:
-    """The tree in a sentence's comment `# constituency = ...`; None where there is no such comment."""
-    for number, line in enumerate(block.lines, block.line):
-        key, _, text = line[1:].partition("=")
-        if key.strip() == "constituency" and line.startswith("#"):
-            text = text.replace("*NL*", " ").strip()  # *NL* is Stanza's for a line break
-            found = list(parse_lines([(number, text)], **options))
-            if len(found) == 1:
-                return found[0]
-            return Unit(
-                number, text, f"{len(found) or 'no'} trees in this comment, where one should be"
-            ), None
-        if not line.startswith("#"):
-            break
-    return None
-
-
-def _tree_problems(unit: Unit, name: str) -> tuple[Finding, ...]:
-    return () if unit.problem is None else (Finding("brackets", name, unit.line, unit.problem),)
-
-
-def _dependencies(block: Block, name: str, heads: Heads) -> tuple[DependencyTree | None, tuple[Finding, ...]]:
-    try:
-        return parse_block(block, name, heads), ()
-    except FileError as error:
-        return None, (Finding("columns", name, error.line, error.what),)
-
-
-def _align(
-    unit: Unit, constituency: ConstituencyTree | None, block: Block, names: tuple[str, str], heads: Heads
-) -> Place:
-    """The pair of a unit and a block, or what is wrong with either or between them."""
-    dependencies, problems = _dependencies(block, names[1], heads)
-    if constituency is None or dependencies is None:
-        return Place(unit, block, None, _tree_problems(unit, names[0]) + problems)
-    if constituency.words != dependencies.words:
-        what = _difference(constituency.words, dependencies.words, block, names[1])
-        if what is not None:
-            return Place(unit, block, None, (Finding("words", names[0], unit.line, what),))
+def _place(unit: Unit | None, sentence: ConlluSentence | None, name: str, heads: Heads) -> Place:
+    """What stands at a place: a tree of the file `name`, a sentence, or both if they have the same words."""
+    constituency: Any = unit.tree if unit else None
+    dependencies: Any = None
+    problems = []
+    if unit is not None and constituency is None:
+        problems.append(Finding("brackets", name, unit.line, unit.problem or ""))
+    if sentence is not None:
+        try:
+            dependencies = sentence.parse(heads)
+        except FileError as error:
+            problems.append(Finding("columns", sentence.path, error.line, error.what))
+    if problems:
+        return Place(unit, sentence, None, tuple(problems))
+    if unit is None:
+        if any("B-" in word for word in dependencies.words):
+            dependencies = dependencies.with_words(map(unescape_brackets, dependencies.words))
+    elif sentence is not None and constituency.words != dependencies.words:
+        if what := _difference(constituency.words, dependencies.words, sentence):
+            return Place(unit, sentence, None, (Finding("words", name, unit.line, what),))
         words = tuple(map(unescape, dependencies.words))
         constituency = _with_words(constituency, words)
         if words != dependencies.words:
             dependencies = dependencies.with_words(words)
-    return Place(unit, block, Pair(constituency, dependencies), ())
+    return Place(unit, sentence, Pair(constituency, dependencies))
+
+
+def parse_pair(sentence: ConlluSentence, heads: Heads = "tree") -> Pair:
+    """Both trees of a sentence, or the one that it has; FileError where they do not fit."""
+    return _place(_commented_tree(sentence, {}), sentence, sentence.path, heads).checked()
+
+
+def _commented_tree(sentence: ConlluSentence, options: dict[str, Any]) -> Unit | None:
+    """The tree in a sentence's comment `# constituency = ...`; None where there is no such comment."""
+    for number, line in enumerate(sentence.lines, sentence.line):
+        key, _, text = line[1:].partition("=")
+        if not line.startswith("#"):
+            break
+        if key.strip() == "constituency":
+            text = text.replace("*NL*", " ").strip()  # *NL* is Stanza's for a line break
+            found = list(parse_lines([(number, text)], **options))
+            problem = f"{len(found) or 'no'} trees in this comment, where one should be"
+            return found[0] if len(found) == 1 else Unit(number, text, problem)
+    return None
 
 
 def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyTree:
@@ -299,32 +268,22 @@ def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyT
     return ConstituencyTree._trusted(words, tree.tags, tree.spans, written)
 
 
-def _difference(c_words: tuple[str, ...], d_words: tuple[str, ...], block: Block, conll: str) -> str | None:
-    """What differs between the words of both files, up to escapes; None where nothing does."""
+def _difference(c_words: tuple[str, ...], d_words: tuple[str, ...], sentence: ConlluSentence) -> str:
+    """What differs between the words of both files, up to escapes; "" where nothing does."""
     for m, (one, other) in enumerate(zip(c_words, d_words, strict=False), 1):
         if one != other and plain(one) != plain(other):
-            first = f"word {m} is {one!r} here and {other!r} at {conll}:{word_line(block, m)}"
+            first = f"word {m} is {one!r} here and {other!r} at {sentence.path}:{sentence.line_of(m)}"
             break
     else:
         if len(c_words) == len(d_words):
-            return None
+            return ""
         m = min(len(c_words), len(d_words)) + 1
         longer = max(c_words, d_words, key=len)
         first = f"word {m}, {longer[m - 1]!r}, is in one of them only"
-    if len(c_words) != len(d_words):
-        first = f"{len(c_words)} words here and {len(d_words)} at {conll}:{word_line(block, 1)}; {first}"
-    return first
-
-
-def _left_over(
-    unit: Unit | None, block: Block | None, trees: int, sentences: int, names: tuple[str, str]
-) -> Finding:
-    if block is not None:
-        what = f"a sentence with no tree: {names[0]} ends after {trees} trees"
-        return Finding("missing", names[1], block.line, what)
-    assert unit is not None
-    what = f"a tree with no sentence: {names[1]} ends after {sentences} sentences"
-    return Finding("missing", names[0], unit.line, what)
+    if len(c_words) == len(d_words):
+        return first
+    place = f"{sentence.path}:{sentence.line_of(1)}"
+    return f"{len(c_words)} words here and {len(d_words)} at {place}; {first}"
 
 
 def plain(word: str) -> str:
@@ -334,18 +293,6 @@ def plain(word: str) -> str:
     (True, True, True)
     """
     return _VARIANT.sub(lambda match: _SAME[match.group()], unescape(word))
-
-
-def word_line(block: Block, m: int) -> int:
-    r"""The line of word m in a CoNLL file.
-
-    >>> word_line(Block(7, ("# text = Go", "1\tGo")), 1)
-    8
-    """
-    for offset, line in enumerate(block.lines):
-        if line.split("\t", 1)[0] == str(m):
-            return block.line + offset
-    return block.line
 
 
 def write_pairs(pairs: Iterable[Pair], brackets: Source | None, conll: Source | None = None) -> int:
@@ -362,11 +309,8 @@ def write_pairs(pairs: Iterable[Pair], brackets: Source | None, conll: Source | 
             if trees is not None:
                 trees.write(pair.constituency.brackets() + "\n")
             if rows is not None:
-                comments = (
-                    [constituency_comment(pair.constituency)]
-                    if both and pair.constituency is not None
-                    else []
-                )
+                shown = both and pair.constituency is not None
+                comments = [constituency_comment(pair.constituency)] if shown else []
                 rows.write(format_conllu(pair.dependencies, comments))
             count += 1
     return count

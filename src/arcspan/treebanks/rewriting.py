@@ -34,15 +34,15 @@ import dataclasses
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from arcspan.errors import ConfigError, FileError
 from arcspan.settings import described, read
-from arcspan.treebanks.conll import Block, is_number
-from arcspan.treebanks.pairs import Pair, Place, read_places
-from arcspan.treebanks.streams import Source, name_of, open_outputs
+from arcspan.treebanks.conll import is_number
+from arcspan.treebanks.pairs import Files, Pair, Watch, read_places
+from arcspan.treebanks.streams import Source, open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.conllu import constituency_comment
 
@@ -144,10 +144,13 @@ def rewrite(pair: Pair, rules: Rules, changes: Counter[str] | None = None) -> Pa
     """
     changes = Counter() if changes is None else changes
     constituency, dependencies = pair
-    parents: Sequence[str | None] = [None] * len(pair.words)
+    parents: list[str | None] = [None] * len(
+        pair.words
+    )  # the labels of the constituents directly around words
     if constituency is not None:
         spans = _rewrite_spans(constituency, rules.constituents, changes)
-        parents = _directly_around(spans, len(constituency))
+        for i, j, label in ((0, len(parents), ""), *spans):
+            parents[i:j] = [label] * (j - i)
         tags = _rewrite_tags(constituency, parents, rules.tags, changes)
         constituency = constituency._trusted(constituency.words, tags, spans, constituency._written)
     if dependencies is not None:
@@ -183,14 +186,6 @@ def _rewrite_spans(
     return tuple(spans)
 
 
-def _directly_around(spans: Iterable[tuple[int, int, str]], n: int) -> list[str]:
-    """The label of the constituent directly around each word."""
-    parents = [""] * n
-    for i, j, label in spans:
-        parents[i:j] = [label] * (j - i)
-    return parents
-
-
 def _rewrite_tags(
     tree: ConstituencyTree | DependencyTree,
     parents: Sequence[str | None],
@@ -207,43 +202,33 @@ def _rewrite_tags(
     return tags
 
 
-def rewrite_files(
-    rules: Rules,
-    brackets: Source | None,
-    conll: Source | None,
-    brackets_out: Source | None,
-    conll_out: Source | None,
-    *,
-    watch: Callable[[Iterable[Place], str], Iterable[Place]] | None = None,
-) -> Counter[str]:
+def rewrite_files(rules: Rules, files: Files, outputs: Files, *, watch: Watch | None = None) -> Counter[str]:
     """Rewrite a pair of files, or a single file; what was changed, with counts.
 
     Of a CoNLL file only XPOS and DEPREL change; comments and everything else are copied. `watch` wraps the places
     that are read, for a progress bar.
     """
     changes: Counter[str] = Counter()
-    places: Iterable[Place] = read_places(brackets, conll)
-    if watch is not None:
-        places = watch(places, name_of(brackets or conll or ""))
-    with open_outputs(brackets_out, conll_out) as (trees, rows):
-        for place in places:
-            if place.pair is None:
-                raise place.problems[0].error()
-            constituency, dependencies = rewrite(place.pair, rules, changes)
+    with open_outputs(*outputs) as (trees, rows):
+        for place in read_places(*files, watch=watch):
+            constituency, dependencies = rewrite(place.checked(), rules, changes)
             if trees is not None:
                 trees.write(constituency.brackets() + "\n")
-            if rows is not None and place.block is not None:
-                rows.write("\n".join(_rewritten_lines(place.block, constituency, dependencies)) + "\n\n")
+            if rows is not None and place.sentence is not None:
+                lines = _rewritten_lines(place.sentence.lines, constituency, dependencies)
+                rows.write("\n".join(lines) + "\n\n")
     return changes
 
 
-def _rewritten_lines(block: Block, constituency: ConstituencyTree, tree: DependencyTree) -> Iterator[str]:
+def _rewritten_lines(
+    lines: Iterable[str], constituency: ConstituencyTree, tree: DependencyTree
+) -> Iterator[str]:
     words = zip(tree.tags, tree.relations, strict=True)
-    for line in block.lines:
+    for line in lines:
+        columns = line.split("\t")
         if line.startswith("# constituency =") and constituency is not None:
             line = constituency_comment(constituency)
-        elif line[0] != "#" and is_number(line.split("\t", 1)[0]):
-            columns = line.split("\t")
+        elif is_number(columns[0]):
             tag, relation = next(words)
             columns[4], columns[7] = tag or "_", relation
             line = "\t".join(columns)

@@ -5,9 +5,7 @@ trees; what comes out is the same for all: TARGET/train|dev|test.ptb (one tree p
 tags, traces or features) and TARGET/train|dev|test.conllu, the same sentences in the same order.
 """
 
-from arcspan.treebanks.importers.ctb import import_ctb
-from arcspan.treebanks.importers.penn import ImportReport
-from arcspan.treebanks.importers.ptb import import_ptb
+from arcspan.treebanks.importers.penn import ImportReport, import_ctb, import_ptb
 from arcspan.treebanks.importers.spmrl import import_spmrl
 
 __all__ = ["ImportReport", "import_ctb", "import_ptb", "import_spmrl"]

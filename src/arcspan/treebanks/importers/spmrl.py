@@ -19,9 +19,8 @@ from arcspan.treebanks.importers.penn import SPLITS, ImportReport, clean
 from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
 
 _FILE = re.compile(r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE)
-_FEATURES = re.compile(
-    r"(\([^\s()#]*)##\S*?##(?=\s)"
-)  # of a label or tag; a lemma among them may be a bracket
+# Of a label or tag; a lemma among them may be a bracket.
+_FEATURES = re.compile(r"(\([^\s()#]*)##\S*?##(?=\s)")
 
 
 def import_spmrl(
@@ -44,18 +43,10 @@ def import_spmrl(
         brackets, conll = files[split]
         report = ReadingReport()
         heads: Heads = "tree" if split == "train" else "any"
-        pairs = read_pairs(
-            brackets,
-            conll,
-            mismatch="skip",
-            report=report,
-            heads=heads,
-            empties="strip",
-            edit=without_features,
-        )
+        options = {"mismatch": "skip", "heads": heads, "empties": "strip", "edit": without_features}
+        pairs = read_pairs(brackets, conll, report=report, **options)  # type: ignore[arg-type]
         cleaned = (Pair(clean(tree), arcs) for tree, arcs in pairs)
-        written = write_pairs(cleaned, folder / f"{split}.ptb", folder / f"{split}.conllu")
-        imported.sentences[split] = written
+        imported.sentences[split] = write_pairs(cleaned, folder / f"{split}.ptb", folder / f"{split}.conllu")
         imported.left_out += report.problems
         if report.skipped > len(report.problems):
             imported.left_out.append(f"{brackets}: {report.skipped - len(report.problems)} more sentences")
@@ -73,13 +64,11 @@ def find_files(
     languages = {}
     for path in sorted(folder.rglob("*")):
         match = _FILE.fullmatch(path.name)
-        if (
-            match is None
-            or "pred" in path.relative_to(folder).parts
-            or (language and match[2].lower() != language.lower())
-        ):
+        if match is None or "pred" in path.relative_to(folder).parts:
             continue
         split, name, kind = match[1].lower(), match[2], match[3].lower()
+        if language and name.lower() != language.lower():
+            continue
         languages[name.lower()] = name
         if (split, kind) in found and len(languages) == 1:
             raise FileError(f"there is also {found[split, kind]}; give the folder of one of them", path=path)
