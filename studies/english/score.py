@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import arcspan
-from arcspan.evaluation import Scoring, breakdown, evaluate, evaluate_raw
+from arcspan.evaluation import evaluate, evaluate_raw
+from arcspan.evaluation.breakdown import NOTHING
 from arcspan.files import atomic_write
 from arcspan.training.segmenter import plain_text
 from arcspan.training.segmenting_data import documents
@@ -208,18 +209,18 @@ def score_case(parser: arcspan.Parser, part: Part, conllu: str, entry: dict[str,
 
 def errors(gold: Sequence[Pair], predicted: Sequence[Pair]) -> dict[str, Any]:
     """What is wrong most often: constituents, and relations of words whose head is right or not."""
-    found = breakdown(gold, predicted, Scoring(punctuation="none", subtypes=False, tags="gold"))
+    found = evaluate(gold, predicted, punctuation="none", subtypes=False, tags="gold")
     relations = Counter[str]()
     heads = Counter[str]()
-    for (wanted, got), count in found.relation_confusion.items():
-        at_head = found.relation_confusion_at_head[wanted, got]
-        heads[wanted] += count - at_head
-        if wanted != got:
-            relations[wanted] += at_head
     totals = Counter[str]()
-    for (wanted, _), count in found.relation_confusion.items():
+    for (wanted, got, at_head), count in found.relation_confusion.items():
         totals[wanted] += count
-    labels = Counter({pair: count for pair, count in found.label_confusion.items() if pair[0] != pair[1]})
+        if not at_head:
+            heads[wanted] += count
+        elif wanted != got:
+            relations[wanted] += count
+    confusion = found.label_confusion.items()
+    labels = Counter({(a or NOTHING, b or NOTHING): count for (a, b, _), count in confusion if a != b})
     return {
         "labels": [[*pair, count] for pair, count in labels.most_common(MOST)],
         "relations": [

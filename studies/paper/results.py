@@ -14,7 +14,6 @@ import json
 import os
 import platform
 import statistics
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,7 +87,7 @@ def describe(found: Breakdown) -> dict[str, Any]:
 
 def report_of(counts: Mapping[str, np.ndarray], scoring: dict[str, Any]) -> Report:
     """A report from the counts of each sentence, as significance tests read it."""
-    return Report(counts=counts, relations={}, main_relations={}, labels={}, rules=COLLINS, **scoring)
+    return Report(counts=counts, rules=COLLINS, **scoring)
 
 
 def _with_sentences(counts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -221,4 +220,4 @@ class Results:
         assert data is not None
         curves = {curve: {place: Tally(*tally) for place, tally in data[curve].items()} for curve in CURVES}
         report = report_of(self.counts(row), data["scoring"])
-        return Breakdown(report, curves, Counter(), Counter(), Counter())
+        return Breakdown(report, curves)

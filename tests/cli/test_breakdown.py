@@ -28,10 +28,6 @@ def test_numbers_and_pictures_are_written(
         "labels.csv",
         "relations.csv",
         "curves.svg",
-        "labels-SEP.svg",
-        "labels-Joint2o.svg",
-        "relations-SEP.svg",
-        "relations-Joint2o.svg",
     }
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -7,14 +7,11 @@ import io
 
 import pytest
 
-from arcspan.evaluation import Scoring, Tally, breakdown, evaluate
+from arcspan.evaluation import Tally, breakdown, evaluate
 from arcspan.evaluation.breakdown import (
-    NOTHING,
     ROOT,
     bin_names,
-    curves_csv,
-    label_confusion_csv,
-    relation_confusion_csv,
+    csv_tables,
 )
 from arcspan.trees import ConstituencyTree
 from tests.evaluation.samples import GOLD, PREDICTED
@@ -63,37 +60,36 @@ def test_labels_are_confused_on_the_same_span_or_with_nothing() -> None:
     gold = ConstituencyTree.from_brackets("(S (NP (NN a) (NN b)) (VP (ADVP (RB c))))")
     predicted = ConstituencyTree.from_brackets("(S (NN a) (X (NN b) (PRT (ADJP (RB c)))))")
     found = breakdown([(gold, None)], [(predicted, None)])
-    assert found.label_confusion == {
-        ("S", "S"): 1,
-        ("ADVP", "PRT"): 1,
-        ("VP", "ADJP"): 1,
-        ("NP", NOTHING): 1,
-        (NOTHING, "X"): 1,
+    assert found.report.label_confusion == {
+        ("S", "S", True): 1,
+        ("ADVP", "PRT", True): 1,
+        ("VP", "ADJP", False): 1,
+        ("NP", None, False): 1,
+        (None, "X", False): 1,
     }
 
 
 def test_relations_are_confused_word_by_word() -> None:
-    found = breakdown(GOLD, PREDICTED)
-    assert found.relation_confusion["nsubj:outer", "nsubj"] == 1
-    assert found.relation_confusion["det", "det"] == 1
-    assert found.relation_confusion_at_head["det", "det"] == 0
-    assert ("nsubj:outer", "nsubj") not in breakdown(
-        GOLD, PREDICTED, Scoring(subtypes=False)
-    ).relation_confusion
+    found = evaluate(GOLD, PREDICTED)
+    assert found.relation_confusion["nsubj:outer", "nsubj", True] == 1
+    assert found.relation_confusion["det", "det", False] == 1
+    assert found.relation_confusion["det", "det", True] == 0
+    ignored = evaluate(GOLD, PREDICTED, subtypes=False).relation_confusion
+    assert not any("nsubj:outer" in key for key in ignored)
 
 
 def test_the_numbers_come_as_csv() -> None:
     systems = {"gold": breakdown(GOLD, GOLD), "wrong": breakdown(GOLD, PREDICTED)}
-    rows = list(csv.DictReader(io.StringIO(curves_csv(systems))))
+    tables = {name: list(csv.DictReader(io.StringIO(text))) for name, text in csv_tables(systems).items()}
+    rows = tables["curves.csv"]
     row = next(r for r in rows if (r["system"], r["curve"], r["bin"]) == ("wrong", "f1_by_width", "2"))
     assert (row["gold"], row["predicted"], row["recall"], row["f1"]) == ("2", "1", "50.0", "66.6667")
-    labels = list(csv.DictReader(io.StringIO(label_confusion_csv(systems))))
-    assert {"system": "wrong", "gold": "NP", "predicted": "(none)", "count": "1"} in labels
-    relations = list(csv.DictReader(io.StringIO(relation_confusion_csv(systems))))
+    assert {"system": "wrong", "gold": "NP", "predicted": "(none)", "count": "1"} in tables["labels.csv"]
     assert {
         "system": "wrong",
         "gold": "det",
         "predicted": "det",
         "count": "1",
         "head_right": "0",
-    } in relations
+    } in tables["relations.csv"]
+    assert set(csv_tables({"empty": breakdown([], [])})) == {"curves.csv"}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.evaluation import breakdown
-from arcspan.evaluation.plots import _draw_curve, confused_labels, draw_confusion, draw_curves
+from arcspan.evaluation.plots import _draw_curve, draw_curves
 from tests.evaluation.samples import GOLD, PREDICTED
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -24,7 +23,6 @@ def test_pictures_come_in_each_format_and_are_the_same_each_time(kind: str) -> N
     first = draw_curves({"a": found}, kind)
     assert first.startswith(MAGIC[kind])
     assert first == draw_curves({"a": found}, kind)
-    assert draw_confusion(found.relation_confusion, "relations", kind).startswith(MAGIC[kind])
 
 
 def test_curves_name_every_system_and_every_axis() -> None:
@@ -61,20 +59,9 @@ def test_one_layer_has_its_two_panels() -> None:
     assert "(b) F1 by constituent width" in svg and "LAS" not in svg
 
 
-def test_a_confusion_shows_the_labels_with_most_errors_and_nothing_last() -> None:
-    confusion = Counter(
-        {("NP", "NP"): 90, ("NP", "(none)"): 10, ("VP", "S"): 5, ("S", "S"): 50, ("X", "X"): 9}
-    )
-    assert confused_labels(confusion, 3) == ["NP", "S", "VP", "(none)"]
-    svg = draw_confusion(confusion, "labels of SEP", "svg", limit=3).decode()
-    assert ">labels of SEP<" in svg and ">(none)<" in svg and ">90<" in svg
-
-
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(ArcspanError, match="nothing was scored"):
         draw_curves({"a": breakdown([], [])})
-    with pytest.raises(ArcspanError, match="nothing was scored"):
-        draw_confusion(Counter(), "nothing")
     with pytest.raises(ArcspanError, match="png, svg, pdf, not 'gif'"):
         draw_curves({"a": breakdown(GOLD, GOLD)}, "gif")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ HELP = f"""Scores by length, width and label, for any number of systems.
     arcspan breakdown GOLD.ptb GOLD.conllu A.ptb A.conllu [B.ptb B.conllu ...] -o FOLDER
 {FILES_HELP}
     Writes curves.csv and curves.png (F1 by sentence length and constituent width, LAS by sentence length and
-    dependency length), and what is taken for what: labels.csv, relations.csv and a picture of each for every
-    system.
+    dependency length), and which labels and relations are confused: labels.csv, relations.csv.
 """
 
 
@@ -33,7 +31,7 @@ def command(
     files: tuple[str, ...], output: str, names: tuple[str, ...], kind: str, no_plots: bool, **how: Any
 ) -> None:
     """Scores by length, width and label."""
-    from arcspan.evaluation.breakdown import curves_csv, label_confusion_csv, relation_confusion_csv
+    from arcspan.evaluation.breakdown import csv_tables
     from arcspan.evaluation.files import breakdown_files
     from arcspan.files import atomic_write
 
@@ -43,30 +41,14 @@ def command(
         name: breakdown_files(gold, system, scoring)
         for name, system in zip(system_names(names, predictions), predictions, strict=True)
     }
-    texts = {"curves.csv": curves_csv(systems)}
-    if gold.brackets is not None:
-        texts["labels.csv"] = label_confusion_csv(systems)
-    if gold.conll is not None:
-        texts["relations.csv"] = relation_confusion_csv(systems)
-    contents = {name: text.encode() for name, text in texts.items()}
+    contents = {name: text.encode() for name, text in csv_tables(systems).items()}
     if not no_plots:
-        contents |= _pictures(systems, kind)
+        from arcspan.evaluation.plots import draw_curves
+
+        contents[f"curves.{kind}"] = draw_curves(systems, kind)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         with atomic_write(folder / name, "wb") as file:
             file.write(content)
         note(str(folder / name))
-
-
-def _pictures(systems: dict[str, Any], kind: str) -> dict[str, bytes]:
-    from arcspan.evaluation.plots import draw_confusion, draw_curves
-
-    pictures = {f"curves.{kind}": draw_curves(systems, kind)}
-    for number, (name, system) in enumerate(systems.items(), 1):
-        file_name = re.sub(r"[^\w.-]+", "-", name).strip("-") or str(number)
-        for what, confusion in (("labels", system.label_confusion), ("relations", system.relation_confusion)):
-            if confusion:
-                title = f"{name}: {what}, % of each gold {what[:-1]}"
-                pictures[f"{what}-{file_name}.{kind}"] = draw_confusion(confusion, title, kind)
-    return pictures

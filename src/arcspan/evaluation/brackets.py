@@ -33,6 +33,9 @@ from arcspan.trees.bracketed_text import LabelledSpan
 
 OK, ERROR, SKIPPED = 0, 1, 2
 
+BracketPair = tuple[LabelledSpan | None, LabelledSpan | None, bool]
+"""A gold and a predicted bracket of the same span, one of them None where there is none; whether they match."""
+
 # EVALB knows ASCII white space only: a no-break space is part of a word.
 _TOKEN = re.compile(r"\(([^\s()]*)(?:\s+([^\s()]*)(\)))?|(\))|\s+|([^\s()])", re.ASCII)
 # The words that QUOTE_LABEL is about.
@@ -192,27 +195,31 @@ def _quotes(tree: FlatTree, keep: list[int], rules: BracketRules) -> list[tuple[
 
 def match_brackets(
     gold: Sequence[LabelledSpan], predicted: Sequence[LabelledSpan], rules: BracketRules
-) -> list[tuple[int, int]]:
-    """Pairs (gold, predicted) of positions of equal brackets, one to one, first come first served.
+) -> list[BracketPair]:
+    """All brackets in pairs: equal ones first, then the others of the same span, then those without a partner.
+
+    Equal brackets match one to one, first come first served.
 
     >>> from arcspan.evaluation.rules import COLLINS
     >>> match_brackets([(0, 1, "NP"), (0, 1, "NP")], [(0, 1, "NP")], COLLINS)
-    [(0, 0)]
+    [((0, 1, 'NP'), (0, 1, 'NP'), True), ((0, 1, 'NP'), None, False)]
     """
-    free: dict[tuple[int, int], list[int]] = {}
-    for b, (i, j, _) in enumerate(predicted):
-        free.setdefault((i, j), []).append(b)
-    pairs = []
-    for a, (i, j, label) in enumerate(gold):
-        candidates = free.get((i, j))
-        if not candidates:
-            continue
-        for place, b in enumerate(candidates):
-            if not rules.labelled or rules.same_label(label, predicted[b][2]):
-                pairs.append((a, b))
-                del candidates[place]
+    free: dict[tuple[int, int], list[LabelledSpan]] = {}
+    for span in predicted:
+        free.setdefault(span[:2], []).append(span)
+    pairs: list[BracketPair] = []
+    unmatched = []
+    for one in gold:
+        candidates = free.get(one[:2], [])
+        for other in candidates:
+            if not rules.labelled or rules.same_label(one[2], other[2]):
+                pairs.append((one, other, True))
+                candidates.remove(other)
                 break
-    return pairs
+        else:
+            unmatched.append((one, candidates))
+    pairs += [(one, rest.pop(0) if rest else None, False) for one, rest in unmatched]
+    return pairs + [(None, other, False) for rest in free.values() for other in rest]
 
 
 def count_crossing(gold: Sequence[LabelledSpan], predicted: Sequence[LabelledSpan]) -> int:
@@ -229,15 +236,10 @@ def count_crossing(gold: Sequence[LabelledSpan], predicted: Sequence[LabelledSpa
 
 
 class Alignment(NamedTuple):
-    """A sentence's counts, the brackets that counted in both trees, and which of them match (by position).
-
-    No brackets are given for a sentence that does not count.
-    """
+    """A sentence's counts and its brackets in pairs; no pairs for a sentence that does not count."""
 
     counts: SentenceBrackets
-    gold: Sequence[LabelledSpan] = ()
-    predicted: Sequence[LabelledSpan] = ()
-    pairs: Sequence[tuple[int, int]] = ()
+    pairs: Sequence[BracketPair] = ()
 
 
 def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> Alignment:
@@ -247,8 +249,8 @@ def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> Alignment
     >>> a = read_flat("(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))")
     >>> b = read_flat("(TOP (S (NP (DT the)) (VP (NN dog) (VBZ barks)) (. .)))")
     >>> found = align(a, b, COLLINS)
-    >>> found.counts.matched, found.counts.gold, found.counts.crossing, found.pairs
-    (1, 3, 1, [(0, 0)])
+    >>> found.counts.matched, found.counts.gold, found.counts.crossing, found.pairs[0]
+    (1, 3, 1, ((0, 3, 'S'), (0, 3, 'S'), True))
     """
     length = sum(tag not in rules.deleted_for_length for tag in gold.tags)
     gold, predicted = counted_brackets(gold, predicted, rules)
@@ -266,11 +268,11 @@ def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> Alignment
         correct_tags=sum(map(rules.same_label, gold.tags, predicted.tags)),
         gold=len(gold.spans),
         predicted=len(predicted.spans),
-        matched=len(pairs),
+        matched=sum(matched for _, _, matched in pairs),
         matched_spans=(spans[0] & spans[1]).total(),
         crossing=count_crossing(gold.spans, predicted.spans),
     )
-    return Alignment(counts, gold.spans, predicted.spans, pairs)
+    return Alignment(counts, pairs)
 
 
 def _difference(gold: Sequence[str], predicted: Sequence[str], rules: BracketRules) -> str | None:

@@ -1,4 +1,4 @@
-"""Where a system is right and where not: scores by length and width (the paper's Figure 4), and confusions.
+"""Where a system is right and where not: scores by length and width (the paper's Figure 4), and tables of confusions.
 
 | curve | items | bins |
 |---|---|---|
@@ -17,19 +17,20 @@ import csv
 import io
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from arcspan.evaluation.metrics import Tallies, Tally
+from arcspan.evaluation.metrics import Confusion, Tally, tallies
 from arcspan.evaluation.report import Report, make_report
-from arcspan.evaluation.scoring import AnyPair, Scoring, SentenceScore, score_all
+from arcspan.evaluation.scoring import AnyPair, Scoring, SentenceScore
+from arcspan.trees.bracketed_text import LabelledSpan
 
 #: Upper ends of the bins; the last bin is open.
 LENGTHS = (10, 20, 30, 40, 50)
 WIDTHS = (1, 2, 5, 10, 20, 30, 40)
 DISTANCES = (1, 2, 3, 5, 10, 20)
 
-#: Stands for "no such constituent" in a confusion; no label can have brackets in it.
+#: Stands for "no such constituent" in tables; no label can have brackets in it.
 NOTHING = "(none)"
 ROOT = "root"
 
@@ -52,27 +53,12 @@ def bin_names(ends: Sequence[int], first: int = 1) -> list[str]:
     return [*names, f">{lows[-1] - 1}"]
 
 
-def _binner(ends: Sequence[int]) -> Callable[[int], str]:
-    """The name of the bin of a size."""
-    names = bin_names(ends)
-    return lambda size: names[bisect_left(ends, size)]
-
-
 @dataclass(frozen=True)
 class Breakdown:
-    """One system's curves and confusions.
-
-    `curves[name][bin]` is a Tally, for the names in CURVES. `label_confusion[gold, predicted]` counts
-    constituents with the same span, NOTHING standing for a span that only one tree has.
-    `relation_confusion[gold, predicted]` counts words, `relation_confusion_at_head` those of them whose head
-    is right.
-    """
+    """One system's report, with its confusions, and curves: `curves[name][bin]` is a Tally, for the names in CURVES."""
 
     report: Report
     curves: dict[str, dict[str, Tally]]
-    label_confusion: Counter[tuple[str, str]]
-    relation_confusion: Counter[tuple[str, str]]
-    relation_confusion_at_head: Counter[tuple[str, str]]
 
     def value(self, curve: str, bin_name: str) -> float | None:
         """The height of a curve in a bin: F1 or LAS; None where there is nothing to score."""
@@ -102,121 +88,67 @@ def breakdown(
     >>> found.value("las_by_distance", "root")
     100.0
     """
-    scoring, gold = (scoring or Scoring()).settled(gold)
-    sorter = _Sorter(_binner(lengths), _binner(widths), _binner(distances))
-    report = make_report(map(sorter.see, score_all(gold, predicted, scoring)), scoring)
-    order = {
-        "f1_by_length": bin_names(lengths),
-        "f1_by_width": bin_names(widths),
-        "las_by_length": bin_names(lengths),
-        "las_by_distance": [ROOT, *bin_names(distances)],
-    }
-    curves = {curve: sorter.curves[curve].result(names) for curve, names in order.items()}
-    return Breakdown(report, curves, sorter.labels, sorter.relations, sorter.relations_at_head)
+    length_names, width_names, distance_names = map(bin_names, (lengths, widths, distances))
+    confusions: dict[str, Confusion] = {curve: Counter() for curve in CURVES}
 
+    def width(span: LabelledSpan) -> str:
+        return width_names[bisect_left(widths, span[1] - span[0])]
 
-@dataclass
-class _Sorter:
-    """Looks at scored sentences as they pass by."""
+    def distance(head: int, m: int) -> str:
+        return distance_names[bisect_left(distances, abs(head - m))] if head else ROOT
 
-    length_bin: Callable[[int], str]
-    width_bin: Callable[[int], str]
-    distance_bin: Callable[[int], str]
-    curves: dict[str, Tallies] = field(default_factory=lambda: {curve: Tallies() for curve in CURVES})
-    labels: Counter[tuple[str, str]] = field(default_factory=Counter)
-    relations: Counter[tuple[str, str]] = field(default_factory=Counter)
-    relations_at_head: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def see(self, one: SentenceScore) -> SentenceScore:
-        if one.alignment is not None and one.gold.constituency is not None:
-            _, gold, predicted, pairs = one.alignment
-            items = (gold, predicted, [gold[a] for a, _ in pairs], [predicted[b] for _, b in pairs])
-            widths = [[self.width_bin(j - i) for i, j, _ in brackets] for brackets in items]
-            self._add("f1_by_length", "f1_by_width", len(one.gold.constituency.words), widths)
-            self._confuse(gold, predicted, pairs)
-        if one.arcs is not None and one.gold.dependencies is not None:
-            near = [self._distance(arc.gold_head, arc.word) for arc in one.arcs]
-            far = [self._distance(arc.predicted_head, arc.word) for arc in one.arcs]
-            right = [self._distance(arc.gold_head, arc.word) for arc in one.arcs if arc.right]
-            lengths = len(one.gold.dependencies.heads)
-            self._add("las_by_length", "las_by_distance", lengths, [near, far, right, right])
+    def see(one: SentenceScore) -> None:
+        pairs = one.alignment.pairs if one.alignment is not None else ()
+        if pairs:
+            length = length_names[bisect_left(lengths, len(one.gold.constituency.words))]
+            confusions["f1_by_length"].update((a and length, b and length, same) for a, b, same in pairs)
+            confusions["f1_by_width"].update((a and width(a), b and width(b), same) for a, b, same in pairs)
+        if one.arcs:
+            length = length_names[bisect_left(lengths, len(one.gold.dependencies.heads))]
             for arc in one.arcs:
-                self.relations[arc.gold_relation, arc.predicted_relation] += 1
-                if arc.right_head:
-                    self.relations_at_head[arc.gold_relation, arc.predicted_relation] += 1
-        return one
+                near, far = distance(arc.gold_head, arc.word), distance(arc.predicted_head, arc.word)
+                confusions["las_by_length"][length, length, arc.right] += 1
+                confusions["las_by_distance"][near, far, arc.right] += 1
 
-    def _add(self, by_length: str, by_size: str, words: int, sizes: Sequence[list[str]]) -> None:
-        """Count the items of a sentence, given by the bins of their sizes: gold, predicted, found, right."""
-        length = self.length_bin(words)
-        self.curves[by_length].add(*([length] * len(bins) for bins in sizes))
-        self.curves[by_size].add(*sizes)
-
-    def _distance(self, head: int, m: int) -> str:
-        return self.distance_bin(abs(head - m)) if head else ROOT
-
-    def _confuse(
-        self,
-        gold: Sequence[tuple[int, int, str]],
-        predicted: Sequence[tuple[int, int, str]],
-        pairs: Sequence[tuple[int, int]],
-    ) -> None:
-        """Matched brackets with each other, then the rest of a span in order, then those with no partner."""
-        matched_gold, matched_predicted = {a for a, _ in pairs}, {b for _, b in pairs}
-        for a, b in pairs:
-            self.labels[gold[a][2], predicted[b][2]] += 1
-        rest: dict[tuple[int, int], list[str]] = {}
-        for b, (i, j, label) in enumerate(predicted):
-            if b not in matched_predicted:
-                rest.setdefault((i, j), []).append(label)
-        for a, (i, j, label) in enumerate(gold):
-            if a not in matched_gold:
-                partners = rest.get((i, j))
-                self.labels[label, partners.pop(0) if partners else NOTHING] += 1
-        for labels in rest.values():
-            for label in labels:
-                self.labels[NOTHING, label] += 1
+    report = make_report(gold, predicted, scoring or Scoring(), see)
+    orders = (length_names, width_names, length_names, [ROOT, *distance_names])
+    found = zip(confusions.items(), orders, strict=True)
+    return Breakdown(report, {curve: tallies(confusion, order) for (curve, confusion), order in found})
 
 
-def curves_csv(systems: Mapping[str, Breakdown]) -> str:
-    """Every point of every curve of every system, one per line."""
-    rows: list[list[object]] = []
+def csv_tables(systems: Mapping[str, Breakdown]) -> dict[str, str]:
+    """CSV files by name, without those of trees that are not there.
+
+    curves.csv     every point of every curve
+    labels.csv     gold and predicted labels of the same spans; (none) where one tree has no such span
+    relations.csv  gold and predicted relations of the same words, and how often the head was right
+    """
+    curves: list[Sequence[object]] = []
+    pairs: dict[str, list[Sequence[object]]] = {"labels": [], "relations": []}
     for name, system in systems.items():
         for curve, points in system.curves.items():
             for bin_name, tally in points.items():
                 scores = [round(score, 4) for score in (tally.precision, tally.recall, tally.f1)]
-                rows.append([name, curve, bin_name, *tally, *scores])
-    header = ["system", "curve", "bin", "gold", "predicted", "found", "right", "precision", "recall", "f1"]
-    return _csv(header, rows)
+                curves.append([name, curve, bin_name, *tally, *scores])
+        for what, confusion in zip(
+            pairs, (system.report.label_confusion, system.report.relation_confusion), strict=True
+        ):
+            counts = Counter[tuple[str, str]]()
+            for (a, b, _), count in confusion.items():
+                counts[NOTHING if a is None else a, NOTHING if b is None else b] += count
+            for pair, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+                at_head = [confusion[pair[0], pair[1], True]] if what == "relations" else []
+                pairs[what].append([name, *pair, count, *at_head])
+    header = ["system", "gold", "predicted", "count"]
+    tables = {
+        "curves.csv": [["system", "curve", "bin", *Tally._fields, "precision", "recall", "f1"], *curves],
+        "labels.csv": [header, *pairs["labels"]],
+        "relations.csv": [[*header, "head_right"], *pairs["relations"]],
+    }
+    return {name: _csv(rows) for name, rows in tables.items() if name == "curves.csv" or len(rows) > 1}
 
 
-def label_confusion_csv(systems: Mapping[str, Breakdown]) -> str:
-    """Gold and predicted labels of the same spans; (none) where one tree has no such span."""
-    rows = [
-        [name, gold, predicted, count]
-        for name, system in systems.items()
-        for (gold, predicted), count in sorted(system.label_confusion.items(), key=_by_count)
-    ]
-    return _csv(["system", "gold", "predicted", "count"], rows)
-
-
-def relation_confusion_csv(systems: Mapping[str, Breakdown]) -> str:
-    """Gold and predicted relations of the same words, and how often the head was right."""
-    rows = [
-        [name, *pair, count, system.relation_confusion_at_head[pair]]
-        for name, system in systems.items()
-        for pair, count in sorted(system.relation_confusion.items(), key=_by_count)
-    ]
-    return _csv(["system", "gold", "predicted", "count", "head_right"], rows)
-
-
-def _by_count(item: tuple[tuple[str, str], int]) -> tuple[int, tuple[str, str]]:
-    return -item[1], item[0]
-
-
-def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _csv(rows: Iterable[Sequence[object]]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

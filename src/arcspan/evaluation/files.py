@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from arcspan.errors import ArcspanError, FileError
 from arcspan.evaluation.breakdown import Breakdown, breakdown
 from arcspan.evaluation.report import Report, make_report
-from arcspan.evaluation.scoring import Scoring, score_all
+from arcspan.evaluation.scoring import Scoring
 from arcspan.treebanks import Pair, read_pairs
 from arcspan.treebanks.files import TreeFiles
 
@@ -25,8 +25,7 @@ def read_files(files: TreeFiles) -> Iterator[Pair]:
 def evaluate_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Report:
     """Score files; a difference between them is a FileError that names the prediction and the first place."""
     with _named(predicted):
-        scoring, trees = (scoring or Scoring()).settled(read_files(gold))
-        return make_report(score_all(trees, read_files(predicted), scoring), scoring)
+        return make_report(read_files(gold), read_files(predicted), scoring or Scoring())
 
 
 def breakdown_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Breakdown:

@@ -49,8 +49,8 @@ class Metric:
     @overload
     def __get__(self, report: EvalbFigures, owner: type) -> float: ...
     @overload
-    def __get__(self, report: Figures, owner: type) -> float | None: ...
-    def __get__(self, report: Figures | None, owner: type) -> Metric | float | None:
+    def __get__(self, report: BracketFigures, owner: type) -> float | None: ...
+    def __get__(self, report: BracketFigures | None, owner: type) -> Metric | float | None:
         return self if report is None else report.figure(self)
 
     def is_known(self, totals: Mapping[str, int]) -> bool:
@@ -74,20 +74,7 @@ def _ratio(part: Any, whole: Any, scale: float) -> NDArray[np.float64]:
     return out
 
 
-class Figures:
-    """Whatever has counts has the figures made of them."""
-
-    @property
-    def totals(self) -> Counter[str]:
-        """The counts summed over sentences, by name."""
-        raise NotImplementedError
-
-    def figure(self, metric: Metric) -> float | None:
-        """The value of one figure; None where there was nothing to make it of."""
-        return float(metric.value(self.totals)) if metric.is_known(self.totals) else None
-
-
-class BracketFigures(Figures):
+class BracketFigures:
     """What EVALB reports, in percent (crossing brackets: per sentence), and the same whatever the labels."""
 
     precision = Metric("precision", "brackets", "matched", "predicted")
@@ -101,6 +88,15 @@ class BracketFigures(Figures):
     no_crossing = Metric("no crossing", "brackets", "without_crossing", "valid")
     two_or_less_crossing = Metric("2 or less crossing", "brackets", "with_two_or_less", "valid")
     tagging_accuracy = Metric("tagging accuracy", "brackets", "bracket_tags", "bracket_words")
+
+    @property
+    def totals(self) -> Counter[str]:
+        """The counts summed over sentences, by name."""
+        raise NotImplementedError
+
+    def figure(self, metric: Metric) -> float | None:
+        """The value of one figure; None where there was nothing to make it of."""
+        return float(metric.value(self.totals)) if metric.is_known(self.totals) else None
 
 
 class EvalbFigures(BracketFigures):
@@ -173,26 +169,24 @@ class Tally(NamedTuple):
         return {**self._asdict(), "precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
-class Tallies:
-    """Tallies being filled, by name.
+Confusion = Counter[tuple[str | None, str | None, bool]]
+"""How often a gold item met a predicted one, by their names (None: it had no partner), and whether that was right."""
 
-    >>> tallies = Tallies()
-    >>> tallies.add(["NP", "VP"], ["NP", "NP"], ["NP"], ["NP"])
-    >>> tallies.result()["NP"]
+
+def tallies(confusion: Confusion, order: Iterable[str] | None = None) -> dict[str, Tally]:
+    """Tallies by name, in this order; else the most frequent in gold first.
+
+    >>> tallies(Counter({("NP", "NP", True): 1, ("VP", "NP", False): 1}))["NP"]
     Tally(gold=1, predicted=2, found=1, right=1)
     """
-
-    def __init__(self) -> None:
-        self._counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter(), Counter())
-
-    def add(self, *names: Iterable[str]) -> None:
-        """Count the names of gold items, predicted ones, those found and those right."""
-        for counter, found in zip(self._counters, names, strict=True):
-            counter.update(found)
-
-    def result(self, order: Iterable[str] | None = None) -> dict[str, Tally]:
-        """Tallies by name, in this order; else the most frequent in gold first."""
-        gold, predicted, *_ = self._counters
-        names = sorted({*gold, *predicted}, key=lambda name: (-gold[name], name)) if order is None else order
-        tallies = {name: Tally(*(counter[name] for counter in self._counters)) for name in names}
-        return {name: tally for name, tally in tallies.items() if tally.gold or tally.predicted}
+    counters = gold, predicted, found, right = Counter[Any](), Counter[Any](), Counter[Any](), Counter[Any]()
+    for (a, b, is_right), count in confusion.items():
+        gold[a] += count
+        predicted[b] += count
+        if is_right:
+            found[a] += count
+            right[b] += count
+    if order is None:
+        order = sorted({*gold, *predicted} - {None}, key=lambda name: (-gold[name], name))
+    counted = {name: Tally(*(counter[name] for counter in counters)) for name in order}
+    return {name: tally for name, tally in counted.items() if tally.gold or tally.predicted}

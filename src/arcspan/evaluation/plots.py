@@ -8,13 +8,12 @@ bins.
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
 from arcspan.errors import ArcspanError, MissingExtraError
-from arcspan.evaluation.breakdown import CURVES, NOTHING, Breakdown
+from arcspan.evaluation.breakdown import CURVES, Breakdown
 from arcspan.evaluation.metrics import Tally
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -137,88 +136,6 @@ def _draw_shares(panel: Any, gold: list[int]) -> None:
         )
     panel.set_zorder(behind.get_zorder() + 1)
     panel.patch.set_visible(False)
-
-
-def draw_confusion(
-    confusion: Counter[tuple[str, str]], title: str, kind: str = "png", *, limit: int = 18
-) -> bytes:
-    """A confusion as a matrix: of each gold label, the share that each predicted label took, in percent.
-
-    The `limit` labels with most errors are shown, the most frequent first. The row (none) says what the
-    constituents were called that no gold tree has.
-    """
-    matplotlib = _matplotlib()
-    across = confused_labels(confusion, limit)
-    if not across:
-        raise ArcspanError("nothing was scored, so there is nothing to draw")
-    totals = Counter[str]()
-    for (gold, _), count in confusion.items():
-        totals[gold] += count
-    down = [label for label in across if totals[label]]
-    shares = [[100 * confusion[gold, predicted] / totals[gold] for predicted in across] for gold in down]
-    with matplotlib.rc_context(_STYLE):
-        size = (1.8 + 0.27 * len(across), 1.5 + 0.27 * len(down))
-        figure = matplotlib.figure.Figure(figsize=size, layout="constrained")
-        panel = figure.subplots()
-        _draw_cells(panel, matplotlib.colors.LinearSegmentedColormap.from_list, down, across, shares)
-        panel.set_xticks(
-            range(len(across)), map(_shown, across), rotation=60, ha="right", rotation_mode="anchor"
-        )
-        panel.set_yticks(range(len(down)), map(_shown, down))
-        panel.set_xlabel("predicted")
-        panel.set_ylabel("gold")
-        panel.set_title(title, loc="left")
-        panel.set_xticks([x - 0.5 for x in range(1, len(across))], minor=True)
-        panel.set_yticks([y - 0.5 for y in range(1, len(down))], minor=True)
-        panel.grid(which="minor", color="#eeeeee", linewidth=0.5)
-        panel.tick_params(which="both", length=0)
-        for edge in panel.spines.values():
-            edge.set_color("#bbbbbb")
-        return _save(figure, kind)
-
-
-def _draw_cells(
-    panel: Any, colours: Any, down: list[str], across: list[str], shares: list[list[float]]
-) -> None:
-    """Right labels in blue, wrong ones in orange, each with its share."""
-    right = colours("right", ["#ffffff", "#c6dbef", "#4292c6"])
-    wrong = colours("wrong", ["#ffffff", "#fdd0a2", "#d94801"])
-    rows = [(gold, list(zip(across, row, strict=True))) for gold, row in zip(down, shares, strict=True)]
-    errors = [share for gold, row in rows for predicted, share in row if predicted != gold != NOTHING]
-    highest = max([5.0, *errors])
-    cells: list[list[Any]] = []
-    for y, (gold, row) in enumerate(rows):
-        cells.append([])
-        for x, (predicted, share) in enumerate(row):
-            depth = share / 100 if gold in (predicted, NOTHING) else share / highest
-            cells[-1].append(right(depth) if gold == predicted else wrong(depth))
-            if share:
-                text = f"{share:.0f}" if share >= 0.95 else "·"
-                colour = "white" if depth > 0.75 else "#333333"
-                panel.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
-    panel.imshow(cells, aspect="equal")
-
-
-def _shown(label: str) -> str:
-    return label or '""'
-
-
-def confused_labels(confusion: Counter[tuple[str, str]], limit: int) -> list[str]:
-    """The labels with most errors, in order of gold frequency; "no such constituent" last.
-
-    >>> confused_labels(Counter({("NP", "NP"): 9, ("NP", "VP"): 2, ("VP", "VP"): 5, ("X", "X"): 1}), 2)
-    ['NP', 'VP']
-    """
-    errors, gold = Counter[str](), Counter[str]()
-    for (a, b), count in confusion.items():
-        gold[a] += count
-        if a != b:
-            errors[a] += count
-            errors[b] += count
-    names = {*gold, *errors} - {NOTHING}
-    chosen = sorted(names, key=lambda name: (-errors[name], -gold[name], name))[:limit]
-    order = sorted(chosen, key=lambda name: (-gold[name], name))
-    return [*order, NOTHING] if errors[NOTHING] else order
 
 
 def _save(figure: Any, kind: str) -> bytes:

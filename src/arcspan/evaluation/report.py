@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -20,7 +20,7 @@ from arcspan._version import __version__
 from arcspan.errors import ArcspanError
 from arcspan.evaluation.attachment import Punctuation, is_punctuation, main_relation
 from arcspan.evaluation.brackets import OK
-from arcspan.evaluation.metrics import METRICS, AllFigures, Tallies, Tally
+from arcspan.evaluation.metrics import METRICS, AllFigures, Confusion, Tally, tallies
 from arcspan.evaluation.rules import BracketRules, as_rules
 from arcspan.evaluation.scoring import (
     ANNOTATIONS,
@@ -41,20 +41,42 @@ class Report(AllFigures, Printable):
 
     Attributes named as in METRICS (`las`, `uas`, `f1`, `precision`, `recall`, `lcm_con`, `lcm_dep`,
     `lcm_both`, `compatible` ...) are the figures. `counts` has what they are made of, by name: an array
-    [sentences] each. `relations`, `main_relations` (without subtypes) and `labels` have precision and recall of
-    each. `problems` names sentences that EVALB leaves out.
+    [sentences] each. `label_confusion[gold, predicted, matched]` counts constituents of the same span, None standing
+    for a span that only one tree has; `relation_confusion[gold, predicted, head is right]` counts words. `problems`
+    names sentences that EVALB leaves out.
     """
 
     counts: Mapping[str, NDArray[np.int64]]
-    relations: dict[str, Tally]
-    main_relations: dict[str, Tally]
-    labels: dict[str, Tally]
     rules: BracketRules
     punctuation: str
     subtypes: bool
     tags: str
+    label_confusion: Confusion = field(default_factory=Counter)
+    relation_confusion: Confusion = field(default_factory=Counter)
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def labels(self) -> dict[str, Tally]:
+        """Precision and recall of each label, the most frequent first."""
+        return tallies(self.label_confusion)
+
+    @cached_property
+    def relations(self) -> dict[str, Tally]:
+        """Precision and recall of each relation; only a word with the right head is right."""
+        return self._relations(str)
+
+    @cached_property
+    def main_relations(self) -> dict[str, Tally]:
+        """The same without subtypes."""
+        return self._relations(main_relation)
+
+    def _relations(self, name_of: Callable[[str], str]) -> dict[str, Tally]:
+        confusion: Confusion = Counter()
+        for (gold, predicted, at_head), times in self.relation_confusion.items():
+            a, b = name_of(gold or ""), name_of(predicted or "")
+            confusion[a, b, at_head and a == b] += times
+        return tallies(confusion)
 
     @cached_property
     def totals(self) -> Counter[str]:
@@ -147,110 +169,86 @@ def evaluate(
     """
     if tags not in ("predicted", "gold"):
         raise ArcspanError(f"tags is 'predicted' or 'gold', not {tags!r}")
-    scoring, gold = Scoring(punctuation, as_rules(rules), subtypes, tags).settled(gold)
-    return make_report(score_all(gold, predicted, scoring), scoring)
+    return make_report(gold, predicted, Scoring(punctuation, as_rules(rules), subtypes, tags))
 
 
-def make_report(scored: Iterable[SentenceScore], scoring: Scoring) -> Report:
-    """The report on scored sentences."""
+def make_report(
+    gold: Iterable[AnyPair],
+    predicted: Iterable[AnyPair],
+    scoring: Scoring,
+    see: Callable[[SentenceScore], None] = lambda one: None,
+) -> Report:
+    """Score sentences and report on them; `see` is shown each one."""
+    scoring, gold = scoring.settled(gold)
     rows: list[dict[str, int]] = []
     problems: list[str] = []
-    labels, relations, main_relations = Tallies(), Tallies(), Tallies()
-    seen = _Coverage()
-    for number, one in enumerate(scored, 1):
+    labels: Confusion = Counter()
+    relations: Confusion = Counter()
+    facts: dict[str, None] = {}
+    for number, one in enumerate(score_all(gold, predicted, scoring), 1):
+        see(one)
         rows.append(count(one))
-        seen.see(one)
+        facts |= dict.fromkeys(_facts(one))
         if one.alignment is not None:
-            counts, gold, predicted, pairs = one.alignment
-            labels.add(
-                [label for _, _, label in gold],
-                [label for _, _, label in predicted],
-                [gold[a][2] for a, _ in pairs],
-                [predicted[b][2] for _, b in pairs],
-            )
-            if counts.status != OK:
-                problems.append(f"sentence {number}: {counts.problem}")
-        if one.arcs is not None:
-            gold_relations = [arc.gold_relation for arc in one.arcs]
-            predicted_relations = [arc.predicted_relation for arc in one.arcs]
-            right = [arc.gold_relation for arc in one.arcs if arc.right]
-            relations.add(gold_relations, predicted_relations, right, right)
-            right = [
-                main_relation(arc.gold_relation) for arc in one.arcs if arc.right_head and arc.right_main
-            ]
-            main_relations.add(
-                map(main_relation, gold_relations), map(main_relation, predicted_relations), right, right
-            )
+            labels.update((a and a[2], b and b[2], same) for a, b, same in one.alignment.pairs)
+            if one.alignment.counts.status != OK:
+                problems.append(f"sentence {number}: {one.alignment.counts.problem}")
+        relations.update(
+            (arc.gold_relation, arc.predicted_relation, arc.right_head) for arc in one.arcs or ()
+        )
     columns = {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
-    for name in seen.unknown:
-        for column in {name, f"right_{name}"} & {*columns}:
-            columns[column] *= 0
+    for name in ANNOTATIONS:
+        if not {f"gold {name}", f"predicted {name}"} <= {*facts}:  # there is nothing to compare
+            columns |= {
+                column: columns[column] * 0 for column in (name, f"right_{name}") if column in columns
+            }
+    untagged = "arcs" in facts and "tagged" not in facts
     return Report(
         counts=columns,
-        relations=relations.result(),
-        main_relations=main_relations.result(),
-        labels=labels.result(),
         rules=scoring.rules,
-        punctuation="none-for-lack-of-tags" if seen.untagged else scoring.punctuation,
+        punctuation="none-for-lack-of-tags" if untagged else scoring.punctuation,
         subtypes=scoring.subtypes,
         tags=scoring.tags,
+        label_confusion=labels,
+        relation_confusion=relations,
         problems=tuple(problems),
-        notes=tuple(seen.notes(scoring.punctuation)),
+        notes=tuple(_notes(facts, scoring.punctuation)),
     )
 
 
-@dataclass
-class _Coverage:
+def _facts(one: SentenceScore) -> Iterator[str]:
     """What the reader of a report should know of the sentences that it is about."""
-
-    missing: dict[str, None] = field(default_factory=dict)  # layers without predictions
-    scored: bool = False  # there were dependency trees
-    tagged: bool = False  # with what the punctuation rule looks at
-    left_out: bool = False  # and words that it left out
-    punctuation: bool = False  # and words that look as if it should have
-    gold: set[str] = field(default_factory=set)  # annotations that gold trees have
-    predicted: set[str] = field(default_factory=set)
-
-    def see(self, one: SentenceScore) -> None:
-        for name, gold, predicted in annotated(one):
-            if any(gold):
-                self.gold.add(name)
-            if any(predicted):
-                self.predicted.add(name)
-        for layer, tree, other in zip(LAYERS, one.gold, one.predicted, strict=True):
-            if tree is not None and other is None:
-                self.missing[layer] = None
-        if one.arcs is not None and one.gold.dependencies is not None:
-            tree = one.gold.dependencies
-            self.scored = True
-            self.tagged = self.tagged or one.punctuation_known
-            self.left_out = self.left_out or len(one.arcs) < len(tree.heads)
-            self.punctuation = self.punctuation or (
-                not self.left_out and ("PUNCT" in tree.upos or any(map(is_punctuation, tree.words)))
-            )
-
-    @property
-    def unknown(self) -> set[str]:
-        """Annotations that one side has nowhere, so that there is nothing to compare."""
-        return {*ANNOTATIONS} - (self.gold & self.predicted)
-
-    @property
-    def untagged(self) -> bool:
-        return self.scored and not self.tagged
-
-    def notes(self, rule: str) -> Iterator[str]:
-        for layer in self.missing:
+    for name, gold, predicted in annotated(one):
+        if any(gold):
+            yield f"gold {name}"
+        if any(predicted):
+            yield f"predicted {name}"
+    for layer, tree, other in zip(LAYERS, one.gold, one.predicted, strict=True):
+        if tree is not None and other is None:
             yield f"there are no predicted {layer} trees"
-        if self.untagged:
-            yield (
-                f"the gold trees lack the tags or words that the punctuation rule {rule!r} looks at, so every word "
-                "counts; choose another rule"
-            )
-        elif rule != "none" and self.punctuation and not self.left_out:
-            yield (
-                f"the punctuation rule {rule!r} fits no word of the gold trees, though they have punctuation, so every "
-                "word counts; choose another rule"
-            )
+    if one.arcs is not None:
+        tree = one.gold.dependencies
+        yield "arcs"
+        if one.punctuation_known:
+            yield "tagged"
+        if len(one.arcs) < len(tree.heads):
+            yield "left out"
+        elif "PUNCT" in tree.upos or any(map(is_punctuation, tree.words)):
+            yield "punctuation"
+
+
+def _notes(facts: Collection[str], rule: str) -> Iterator[str]:
+    yield from (fact for fact in facts if fact.startswith("there are no predicted"))
+    if "arcs" in facts and "tagged" not in facts:
+        yield (
+            f"the gold trees lack the tags or words that the punctuation rule {rule!r} looks at, so every word "
+            "counts; choose another rule"
+        )
+    elif rule != "none" and "punctuation" in facts and "left out" not in facts:
+        yield (
+            f"the punctuation rule {rule!r} fits no word of the gold trees, though they have punctuation, so every "
+            "word counts; choose another rule"
+        )
 
 
 def check_comparable(reports: Mapping[str, Report]) -> list[str]:
