@@ -2,8 +2,8 @@
 
 A thread gives the parser one turn at a time: while a turn is parsed, sentences gather for the next, and no turn waits
 to be full. Requests share the parser by the cost of their sentences (self-clocked fair queueing, Golestani 1994), and
-no request has more than a share of a turn, so a request of one sentence does not wait for a thousand sent before it.
-A search cannot be interrupted, so sentences that take long (very long ones, many trees, pictures or constraints)
+requests of many sentences share a small part of a turn, so a request of one sentence does not wait for a thousand sent
+before it. A search cannot be interrupted, so sentences that take long (very long ones, many trees, pictures or constraints)
 have threads of their own. The parser decides which sentences share a batch.
 
 All slow work is done here, one sentence at a time: parsing, probabilities, pictures, and the bytes of the answer.
@@ -34,8 +34,8 @@ log = logging.getLogger("arcspan.serving")
 
 LONG_TEXT = 10_000  # characters
 MOST_SEARCHES = 64  # for constraints that contradict each other
-SHARE = 0.25  # of a turn, for one request
-GATHER_SECONDS = 0.004
+SHARE = 0.25  # of a turn, divided among the requests that there are; each has at least a sentence
+GATHER = 0.15  # of the time of a turn, to wait for those whom it answered
 LONG = 250.0  # sentences that cost this or more have a queue, and threads, of their own
 
 
@@ -104,6 +104,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.jobs: list[tuple[float, int, Job]] = []  # a heap
+        self.served = 0  # jobs in its last turn
         self._now = 0.0  # the tag of the sentence that last had its turn
         self._numbers = count()
 
@@ -217,18 +218,14 @@ class Scheduler:
         while turn := self._next_turn(queue):
             begun = time.perf_counter()
             self._parse(turn)
-            self.metrics.batch_seconds.observe(time.perf_counter() - begun)
+            seconds = time.perf_counter() - begun
+            self.metrics.batch_seconds.observe(seconds)
             self.metrics.batch_sentences.observe(len(turn))
-            if queue is self._short:
-                self._gather(len({job for job, _ in turn if job.over}))
-
-    def _gather(self, answered: int) -> None:
-        """Give clients that were just answered a moment to send their next request: larger turns cost less."""
-        if answered > 1:
-            with self._changed:
-                self._changed.wait_for(
-                    lambda: len(self._short.jobs) >= answered or self._closing, GATHER_SECONDS
-                )
+            answered = len({job for job, _ in turn if job.over})
+            if queue is self._short and answered > 1:  # their next requests make a larger turn, which costs less
+                with self._changed:
+                    enough = lambda: len(queue.jobs) >= answered or self._closing  # noqa: E731
+                    self._changed.wait_for(enough, GATHER * seconds)
 
     def _next_turn(self, queue: Queue) -> list[Place]:
         """The next sentences in a queue, until the turn is full; [] when all is done for good."""
@@ -244,6 +241,8 @@ class Scheduler:
         turn: list[Place] = []
         shares: defaultdict[Job, float] = defaultdict(float)
         served: list[Job] = []
+        # Clients that were answered a moment ago may be about to send more.
+        share = SHARE * self.settings.batch_words / max(1, queue.served, len(queue.jobs))
         while queue.jobs and len(turn) < most and sum(shares.values()) < self.settings.batch_words:
             job = queue.pop()
             if job.over:
@@ -253,12 +252,13 @@ class Scheduler:
             shares[job] += cost
             job.cost -= cost
             job.next += 1
-            if shares[job] < SHARE * self.settings.batch_words:
+            if shares[job] < share:
                 self._queue_next(job)
             else:
                 served.append(job)
         for job in served:
             self._queue_next(job)
+        queue.served = len(shares)
         return turn
 
     def _parse(self, turn: list[Place]) -> None:

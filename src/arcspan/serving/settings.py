@@ -68,7 +68,9 @@ class Settings:
     )
     batch_sentences: int = described(64, "Sentences that the parser is given at once.", least=1)
     batch_words: int = described(
-        1_000, "Words that the parser is given at once; a quarter of them may be of one request.", least=1
+        1_000,
+        "Words that the parser is given at once; requests of many sentences share a quarter of them.",
+        least=1,
     )
     origins: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
