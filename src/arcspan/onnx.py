@@ -1,12 +1,18 @@
-"""onnxruntime, imported in one place, so that every import has its telemetry switched off.
+"""onnxruntime, imported and run in one place.
 
-onnxruntime looks up a host and writes a device id below the home folder unless ORT_DISABLE_TELEMETRY is set before its
+It looks up a host and writes a device id below the home folder unless ORT_DISABLE_TELEMETRY is set before its
 import; its own `disable_telemetry_events` comes too late. A value that the user has set is left alone.
+
+C++ aborts the process when Python ends a daemon thread inside it, so Python's end waits for what runs there.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import threading
+from collections import Counter
+from contextlib import ContextDecorator
 from types import ModuleType
 
 from arcspan.errors import BundleError
@@ -21,6 +27,39 @@ def import_onnxruntime() -> ModuleType:
 
     module: ModuleType = onnxruntime
     return module
+
+
+class NativeCalls(ContextDecorator):
+    """Code that the end of Python waits for; a daemon thread that comes later stays before it."""
+
+    def __init__(self) -> None:
+        self.threads: Counter[int] = Counter()
+        self.over, self.changed = False, threading.Condition()
+
+    def __enter__(self) -> None:
+        own = threading.get_ident()
+        with self.changed:
+            self.changed.wait_for(lambda: not self.over or own in self.threads)
+            self.threads[own] += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.changed:
+            self.threads[threading.get_ident()] -= 1
+            self.threads += Counter()  # without zeros
+            self.changed.notify_all()
+
+    def end(self) -> None:
+        """Wait for those that run, but not for a thread that hangs."""
+        with self.changed:
+            self.over = True
+            self.changed.wait_for(lambda: not self.threads, LONGEST_CALL)
+
+
+LONGEST_CALL = 30.0  # seconds
+native = NativeCalls()
+atexit.register(native.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=native.__init__)  # type: ignore[misc]
 
 
 def refuse_external_weights(graph: bytes, place: object) -> None:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from arcspan.errors import ArcspanError, BundleError
+from arcspan.onnx import native
 from arcspan.parse import Confidence, Parse
 from arcspan.prediction.constraints import Arc, Head, Root, Span, Tag
 from arcspan.prediction.outputs import Inventories
@@ -420,6 +421,7 @@ class LazyConfidence(NamedTuple):
     prediction: Prediction
     scores: list[SentenceScores]
 
+    @native
     def find(self) -> Confidence | None:
         """Compute it; None where that would take more memory than the parser may have."""
         try:

@@ -10,7 +10,9 @@ sentences share a batch only where the padding leaves the order of additions in 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +26,7 @@ from arcspan import decoding
 from arcspan.decoding import Decoded
 from arcspan.decoding.batch import available_threads
 from arcspan.errors import ArcspanError, BundleError
+from arcspan.onnx import native
 from arcspan.prediction import long_sentences
 from arcspan.prediction.batch_scores import BatchScores, ModelInput
 from arcspan.prediction.confidence import Calibration, Confidence
@@ -137,11 +140,14 @@ class Predictor:
             submission.later = batches
         else:
             pool = self._pool()
-            submission.futures = [
-                (places, pool.submit(self._predict_batch, batch)) for places, batch in batches
-            ]
+            try:
+                for places, batch in batches:
+                    submission.futures.append((places, pool.submit(self._predict_batch, batch)))
+            except RuntimeError:  # Python is ending, and its pools take no more: this thread does it
+                submission.later = batches[len(submission.futures) :]
         return submission
 
+    @native
     def scores(self, words: Sequence[str], query: Query = PLAIN) -> SentenceScores:
         """All scores of one sentence of at least one word.
 
@@ -153,6 +159,7 @@ class Predictor:
             raise self._too_long(item)
         return SentenceScores(BatchScores(self, [item]))
 
+    @native
     def _prepare(self, requests: Sequence[Request], submission: Submission) -> dict[int, ModelInput]:
         """The sentences that can be parsed, by place; the others are settled at once."""
         places = []
@@ -230,6 +237,7 @@ class Predictor:
         """What the search of a sentence of n words takes: its scores and its chart; with `sums`, probabilities too."""
         return decoding.memory_needed(n, arcs=self.joint, headed="headed" in self.outputs, sums=sums)
 
+    @native
     def _predict_batch(self, items: Sequence[ModelInput]) -> list[list[Prediction]]:
         """A batch from words to labels. A failure is the failing sentence's alone."""
         try:
@@ -380,10 +388,18 @@ class _Memory:
 _alive: weakref.WeakSet[Predictor] = weakref.WeakSet()
 
 
+def _finish_imports() -> None:
+    """Wait for the modules that other threads import: a forked process would wait for their locks forever."""
+    for name, module in list(sys.modules.items()):
+        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
+
+
 def _reset_all_after_fork() -> None:
     for predictor in list(_alive):
         predictor.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_reset_all_after_fork)
+    os.register_at_fork(before=_finish_imports, after_in_child=_reset_all_after_fork)

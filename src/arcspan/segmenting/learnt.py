@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import BundleError, ConfigError
-from arcspan.onnx import import_onnxruntime, refuse_external_weights
+from arcspan.onnx import import_onnxruntime, native, refuse_external_weights
 from arcspan.segmenting.base import BaseSegmenter
 from arcspan.segmenting.characters import shadow_of
 from arcspan.segmenting.expansion import Expansions
@@ -104,7 +104,8 @@ class Segmenter(BaseSegmenter):
     def _run(self, window: np.ndarray) -> np.ndarray:
         """The answer for a window without its context; BundleError where the graph does not fit the settings."""
         try:
-            (answer,) = self._session.run(None, {"characters": window})
+            with native:
+                (answer,) = self._session.run(None, {"characters": window})
         except Exception as error:
             reason = str(error).strip().splitlines()[-1]
             raise BundleError(f"the segmenter's graph does not read its letters: {reason}") from None

@@ -3,8 +3,8 @@
 A thread gives the parser one turn at a time: while a turn is parsed, sentences gather for the next, and no turn waits
 to be full. Requests share the parser by the cost of their sentences (self-clocked fair queueing, Golestani 1994), and
 requests of many sentences share a small part of a turn, so a request of one sentence does not wait for a thousand sent
-before it. A search cannot be interrupted, so sentences that take long (very long ones, many trees, pictures or constraints)
-have threads of their own. The parser decides which sentences share a batch.
+before it. A search cannot be interrupted, so sentences that take long (very long ones, many trees, pictures or
+constraints) have threads of their own. The parser decides which sentences share a batch.
 
 All slow work is done here, one sentence at a time: parsing, probabilities, pictures, and the bytes of the answer.
 A request whose client has left, or whose time is over, is dropped before its next sentence.
@@ -221,11 +221,14 @@ class Scheduler:
             seconds = time.perf_counter() - begun
             self.metrics.batch_seconds.observe(seconds)
             self.metrics.batch_sentences.observe(len(turn))
-            answered = len({job for job, _ in turn if job.over})
-            if queue is self._short and answered > 1:  # their next requests make a larger turn, which costs less
-                with self._changed:
-                    enough = lambda: len(queue.jobs) >= answered or self._closing  # noqa: E731
-                    self._changed.wait_for(enough, GATHER * seconds)
+            if queue is self._short:
+                self._gather(len({job for job, _ in turn if job.over}), GATHER * seconds)
+
+    def _gather(self, answered: int, seconds: float) -> None:
+        """Give clients that were just answered a moment to send their next request: larger turns cost less."""
+        if answered > 1:
+            with self._changed:
+                self._changed.wait_for(lambda: len(self._short.jobs) >= answered or self._closing, seconds)
 
     def _next_turn(self, queue: Queue) -> list[Place]:
         """The next sentences in a queue, until the turn is full; [] when all is done for good."""
