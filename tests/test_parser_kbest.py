@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import arcspan
 from arcspan import Arc, Confidence, Head, Parse, Parser, Root, Span
 from arcspan.cli import run
 from arcspan.errors import ArcspanError
+from arcspan.treebanks import read_conll
 from arcspan.trees import LexicalTree
 
 WORDS = ["Ada", "sees", "the", "dog", "with", "the", "old", "tree", "."]
@@ -136,10 +138,28 @@ def test_streams_have_confidence_too(parser: Parser) -> None:
     assert empty.confidence == Confidence({}, {}, (), (), 1.0)
 
 
-def test_a_better_parse_is_surer(parser: Parser) -> None:
-    found = [parse.confidence for parse in parser.parse(WORDS, k=4, confidence=True)]
-    assert all(sure is not None for sure in found)
-    assert found[0].sentence == max(sure.sentence for sure in found if sure)  # type: ignore[union-attr]
+def check_the_order_of_k_best(parser: Parser, sentences: list[Any], **options: Any) -> None:
+    """Falling probability, the plain parse first, and the same order whatever k is."""
+    plain = list(parser.stream(sentences, **options))
+    five, two, one = (list(parser.stream(sentences, k=k, confidence=True, **options)) for k in (5, 2, 1))
+    for (best,), many, both, first in zip(plain, five, two, one, strict=True):
+        assert [best] == first == many[:1]
+        assert [looks(parse) for parse in many[:2]] == [looks(parse) for parse in both]
+        sure = [parse.confidence.sentence for parse in many if parse.confidence]
+        assert len(sure) == len(many) and sure == sorted(sure, reverse=True)
+
+
+def test_the_k_best_come_in_falling_probability_in_every_sentence(parser: Parser) -> None:
+    shuffled = [[WORDS[(k * step + start) % 9] for k in range(9)] for step in (1, 2, 4) for start in range(6)]
+    check_the_order_of_k_best(parser, shuffled)
+
+
+@pytest.mark.treebanks
+def test_they_do_on_a_treebank_under_guidelines(treebanks: Path) -> None:
+    english = arcspan.load(threads=1)
+    assert english.predictor.guidelines is not None
+    trees = read_conll(treebanks / "gum" / "dev.conllu.xz")
+    check_the_order_of_k_best(english, [tree.words for tree in islice(trees, 0, None, 40)], style="gum")
 
 
 def test_confidence_survives_pickling_or_is_computed_again(parser: Parser) -> None:

@@ -24,7 +24,7 @@ from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.query import Query
 from arcspan.runtime.loading import load_predictor
-from arcspan.training.calibration import Gold, fit, in_style, observe, rounded, sample
+from arcspan.training.calibration import fit, in_style, observe, rounded, sample
 from arcspan.treebanks import Pair, read_pairs
 
 KINDS = ("arcs", "spans", "relations", "labels", "sentences")
@@ -36,30 +36,29 @@ def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibra
     found: list[Outcomes] = [{kind: [] for kind in KINDS} for _ in calibrations]
     known = predictor.inventories
     for pair in pairs:
-        gold = Gold(pair)
+        gold = pair.constituency.without_wrapper().chains()
         scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
         best = scores.best()
         assert best.nodes is not None and best.heads is not None and best.relations is not None
         chains = {(i, j): known.labels[label] for i, j, _, label in best.nodes.tolist() if label}
-        heads = best.heads == gold.heads
-        relations = [known.relations[relation] for relation in best.relations.tolist()]
+        heads = best.heads == np.asarray(pair.dependencies.heads)
+        relations = tuple(known.relations[relation] for relation in best.relations.tolist())
+        right = bool(heads.all()) and relations == pair.dependencies.relations and chains == gold
         for mine, calibration in zip(found, calibrations, strict=True):
             sure = scores.confidence(best, calibration)
             mine["arcs"] += zip(sure.arcs, heads.tolist(), strict=True)
-            mine["spans"] += [(p, place in gold.chains) for place, p in sure.spans.items()]
+            mine["spans"] += [(p, place in gold) for place, p in sure.spans.items()]
             mine["labels"] += [
-                (p, chains[place] == gold.chains[place])
-                for place, p in sure.labels.items()
-                if place in gold.chains
+                (p, chains[place] == gold[place]) for place, p in sure.labels.items() if place in gold
             ]
             mine["relations"] += [
                 (p, relation == wanted)
                 for p, relation, wanted, good in zip(
-                    sure.relations, relations, gold.relations, heads, strict=True
+                    sure.relations, relations, pair.dependencies.relations, heads, strict=True
                 )
                 if good
             ]
-            mine["sentences"].append((sure.sentence, gold.is_met(best, known)))
+            mine["sentences"].append((sure.sentence, right))
     return found
 
 

@@ -3,8 +3,8 @@
     python studies/labelled-search/run.py [--treebanks FOLDER] [--limit N] [--write]
 
 Both searches run on the same scores, in turns of a hundred sentences: LAS and F1, both trees right, p-values of paired
-bootstrap resampling, CPU time, and how many searches a sentence took. `--weights` tries other weights of labels and
-relations than the bundle's.
+bootstrap resampling, CPU time, and how many searches a sentence took. `--temperature` tries another temperature of the
+structure than the bundle's: the lower it is, the less labels and relations weigh.
 """
 
 from __future__ import annotations
@@ -87,14 +87,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--treebanks", type=Path, default=Path(os.environ.get("ARCSPAN_TREEBANKS", ".")))
     options.add_argument("--limit", type=int, default=10_000)
-    options.add_argument("--weights", type=float, nargs=2, metavar=("LABELS", "RELATIONS"))
+    options.add_argument("--temperature", type=float)
     options.add_argument("--write", action="store_true", help="keep the figures in results.json")
     given = options.parse_args()
     parser = arcspan.load(threads=1)
     predictor, rounds = parser.predictor, count_rounds()
-    if given.weights:
-        label, relation = given.weights
-        predictor.calibration = replace(predictor.calibration, label_weight=label, relation_weight=relation)
+    if given.temperature:
+        predictor.calibration = replace(predictor.calibration, structure_temperature=given.temperature)
     predictor.predict([["Logic", "plays", "a", "role", "."]])
     rows = {
         name: measure(predictor, read(given.treebanks, name, given.limit), parser.query(style=style))

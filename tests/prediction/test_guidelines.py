@@ -167,19 +167,12 @@ def test_a_sentence_in_pieces_obeys(made: Made) -> None:
 
 
 def test_guidelines_can_be_switched_off(joint2o: Made) -> None:
-    """In two stages they change no head; a search that knows labels may find a better tree beside them."""
     words = sentences(12, longest=14, seed=4)
-    without, stages, labelled = (
-        load(joint2o.folder, guidelines=False),
-        load(joint2o.folder),
-        load(joint2o.folder),
-    )
-    without.labelled = stages.labelled = False
-    plain, obeying, best = (one.predict(words) for one in (without, stages, labelled))
+    plain, obeying = (load(joint2o.folder, guidelines=on).predict(words) for on in (False, True))
 
     def columns(name: str, found: list[Prediction]) -> list[list[int]]:
         return [getattr(one, name).tolist() for one in found]
 
     assert columns("heads", plain) == columns("heads", obeying)
     assert columns("relations", plain) != columns("relations", obeying)
-    assert columns("heads", best) != columns("heads", obeying)
+    assert [one.score for one in plain] == [one.score for one in obeying]

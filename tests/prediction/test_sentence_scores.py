@@ -29,7 +29,7 @@ def predictor(request: pytest.FixtureRequest) -> Predictor:
     made: Made = request.getfixturevalue("joint2o" if two_stage else request.param)
     found = load(made.folder, threads=1, guidelines=False)
     found.labelled = not two_stage
-    found.calibration = Calibration(1.3, 0.9, 1.7, 0.5, 0.75)
+    found.calibration = Calibration(1.3, 0.9, 1.7)
     return found
 
 
@@ -58,7 +58,6 @@ class Oracle:
         self.relations = np.full((self.n + 1, self.n + 1, len(self.known.relations)), -np.inf)
         for h in range(self.n + 1):
             self.relations[1:, h] = log_softmax(free.relations(np.full(self.n, h)), own.relation_temperature)
-        self.weights = own.label_weight, own.relation_weight
         (scores,) = free.parts
         assert scores.span is not None and scores.arc is not None
         headed = None
@@ -69,7 +68,7 @@ class Oracle:
 
     def pairs(self, require: Any = (), forbid: Any = (), prefer: Any = ()) -> dict[Key, list[float]]:
         """The scores of all trees that meet the constraints, by what the user sees; empty if there is none."""
-        labels, relations = self.weights[0] * self.labels, self.weights[1] * self.relations
+        labels, relations = self.labels.copy(), self.relations.copy()
         demands = [(one, True, 0.0) for one in require] + [(one, False, 0.0) for one in forbid]
         for one, required, weight in [*demands, *((one, None, weight) for one, weight in prefer)]:
             if isinstance(one, Arc):
@@ -113,15 +112,16 @@ class Oracle:
                 found.setdefault((tree.heads[1:], seen), []).append(score)
         return found
 
-    def probability(self, key: Key, temperature: float) -> float:
-        """The share of all labelled trees that look like a pair, without its relations."""
+    def probability(self, key: Key, nodes: np.ndarray, temperature: float) -> float:
+        """The share of a pair's own labelled tree among all, without its relations."""
         heads, spans = key
+        own = set(map(tuple, nodes[:, :2].tolist()))
         named, chances = {(i, j): label for i, j, label in spans}, np.exp(self.labels)
         alike = total = 0.0
         for tree, score in self.trees:
             weight = math.exp(score / temperature)
             total += weight
-            if tree.heads[1:] == heads and named.keys() <= set(tree.spans):
+            if tree.heads[1:] == heads and set(tree.spans) == own:
                 alike += weight * math.prod(chances[i, j, named.get((i, j), 0)] for i, j in tree.spans)
         return alike / total
 
@@ -277,7 +277,7 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
     predictor: Predictor, temperature: float
 ) -> None:
     words = some_words(5, 3)
-    predictor.calibration = Calibration(temperature, 1.5, 1.5, 0.5, 0.75)
+    predictor.calibration = Calibration(temperature, 1.5, 1.5)
     evidence = scores_for(predictor, words)
     oracle = Oracle(predictor, words)
     weight = {id(tree): math.exp(score / temperature) for tree, score in oracle.trees}
@@ -297,15 +297,19 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
         for m, h in enumerate(parse.heads.tolist(), 1):
             share = sum(weight[id(tree)] for tree, _ in oracle.trees if tree.heads[m] == h) / total
             assert sure.arcs[m - 1] == pytest.approx(share, abs=1e-4)
-        whole = oracle.probability(key_of(parse), temperature) * math.prod(sure.relations)
+        whole = oracle.probability(key_of(parse), parse.nodes, temperature) * math.prod(sure.relations)
         assert sure.sentence == pytest.approx(whole, rel=1e-3)
         assert sure.sentence <= min([*sure.spans.values(), *sure.arcs])
 
 
 def test_the_probabilities_of_the_k_best_sum_to_at_most_one(predictor: Predictor) -> None:
     scores = scores_for(predictor, some_words(4, 3))
-    every = [scores.confidence(one).sentence for one in scores.kbest(10_000)]
-    assert 0 < sum(every) <= 1 + 1e-6
+    pairs = scores.kbest(10_000)
+    every = [scores.confidence(one).sentence for one in pairs]
+    summed = [math.exp(scores.log_probability(one)) for one in pairs]
+    assert 0 < sum(every) <= sum(summed) * (1 + 1e-4) <= 1 + 1e-3
+    assert all(own <= pair * (1 + 1e-4) for own, pair in zip(every, summed, strict=True))
+    assert not predictor.labelled or every == sorted(every, reverse=True)
 
 
 def test_under_constraints_probabilities_are_those_given_the_constraints(predictor: Predictor) -> None:

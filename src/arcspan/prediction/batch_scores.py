@@ -25,8 +25,6 @@ from arcspan.prediction.scores import Places, Scores, on_host
 if TYPE_CHECKING:
     from arcspan.prediction.predictor import Predictor
 
-LOSS = 3.0  # of score by the guidelines, in a sentence of so many words, that is worth a second thought
-SHORT = 40
 ROUNDS = 100  # searches of a sentence; a dozen was never needed
 
 
@@ -58,8 +56,6 @@ class BatchScores:
         self.errors: dict[int, ArcspanError] = {}
         self.rounds = np.ones(len(items), np.int64)
         """How many searches the best parse of each sentence took."""
-        self.doubtful: set[int] = set()
-        """Sentences whose best tree has worse relations by the guidelines: another tree may be better with its own."""
         bonuses: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
         constrained = [b for b, item in enumerate(items) if item.query.constrained]
         for b in constrained:
@@ -115,15 +111,10 @@ class BatchScores:
     def best(self) -> list[Prediction]:
         """The best parse of each sentence."""
         everyone = np.arange(len(self.lengths))
-        found = []
-        for scores, labeller in self.parts:
-            decoded = self._search(scores, labeller)
-            labelled = self.predictor.searches_labels
-            found.append(
-                labeller.predictions(decoded, everyone, self.predictor.guidelines, labelled=labelled)
-            )
-            lost = decoded.scores - [one.score for one in found[-1]]
-            self.doubtful.update(np.flatnonzero((lost > LOSS) & (self.lengths <= SHORT)).tolist())
+        found = [
+            part.labeller.predictions(self._search(*part), everyone, self.predictor.guidelines)
+            for part in self.parts
+        ]
         best = [merge(own) for own in zip(*found, strict=True)]
         return [
             replace(one, approximate=True) if rounds > ROUNDS else one

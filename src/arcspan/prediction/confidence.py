@@ -18,21 +18,16 @@ import numpy as np
 class Calibration:
     """The temperatures by which scores are divided before they become probabilities; 1 leaves them.
 
-    structure        for trees: the probabilities of spans, arcs and whole trees are those of one distribution
+    structure        for trees
     label, relation  for labels given their spans, relations given their arcs
 
-    and the weights, in the search, of the log-probabilities of labels and of relations beside that of the tree.
+    Together they make one distribution over labelled trees, and its mode is what the search finds: the lower the
+    temperature of the structure, the less labels and relations weigh beside it.
     """
 
     structure_temperature: float = 1.0
     label_temperature: float = 1.0
     relation_temperature: float = 1.0
-    label_weight: float = 1.0
-    relation_weight: float = 1.0
-
-    def of(self, name: str) -> tuple[float, float]:
-        """The weight and the temperature of labels or relations."""
-        return getattr(self, f"{name}_weight"), getattr(self, f"{name}_temperature")
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Calibration:
@@ -45,6 +40,9 @@ class Calibration:
         found = {one.name: float(given[one.name]) for one in fields(cls) if one.name in given}
         if "arc_temperature" in given:  # as bundles of version 0.1 have it
             found["structure_temperature"] = float(given["arc_temperature"])
+        if "label_weight" in given:  # of labels and relations beside the structure, in earlier bundles
+            weight = (float(given["label_weight"]) + float(given.get("relation_weight", 1))) / 2
+            found["structure_temperature"] = weight * found.get("structure_temperature", 1.0)
         return cls(**found)
 
     def to_json(self) -> dict[str, float]:
@@ -75,7 +73,7 @@ class Confidence:
     labels     (i, j) -> that the constituent, if it is one, has its label (its chain of labels)
     arcs       for each word: that its head is the one the tree gives it
     relations  for each word: that the relation is right, if the head is
-    sentence   that all of it is right: both trees with all labels and relations
+    sentence   that all of it is right: that of the labelled lexicalized tree which holds both trees
     constituency   that the whole constituency tree is right, with its labels; 1 where there is none
     dependency     that the whole dependency tree is right, with its relations; 1 where there is none
     alternatives   other heads, relations, constituents and labels, with their probabilities

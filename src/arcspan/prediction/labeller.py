@@ -29,7 +29,7 @@ class Labeller:
     """Scores of labels, relations and whatever is said of words, for the sentences of a batch.
 
     scores   of the batch, by `scorer`;  lengths [B] and styles, one per sentence
-    calibration  temperatures and weights of labels and relations beside the structure
+    calibration  temperatures of the structure, of labels and of relations
     bonuses  by output and place, (b, i, j), (b, m, h) or (b, m): what constraints make each name worth, or -inf
     """
 
@@ -118,20 +118,18 @@ class Labeller:
 
     def _add(self, name: str, places: Places, rows: np.ndarray) -> None:
         b, x, y = places
-        weight, temperature = self._calibration.of(name)
-        if name == "label":
-            rows[
-                (x == 0) & (y == self.lengths[b]) & (y > 1), 0
-            ] = -np.inf  # the whole is always a constituent
+        temperature = getattr(self._calibration, f"{name}_temperature")
+        if name == "label":  # the whole is always a constituent
+            rows[(x == 0) & (y == self.lengths[b]) & (y > 1), 0] = -np.inf
         top = rows.max(1, keepdims=True)
-        best = -weight * np.log(np.exp((rows - top) / np.float32(temperature)).sum(1))
+        best = -np.log(np.exp((rows - top) / np.float32(temperature)).sum(1))
         if bonuses := self._bonuses.get(name):
             for row, place in enumerate(zip(b.tolist(), x.tolist(), y.tolist(), strict=True)):
                 if place in bonuses:
-                    chances = weight * log_softmax(rows[row], temperature)
-                    best[row] = (chances + bonuses[place]).max()
-                    self._worth[name][place] = float(np.logaddexp.reduce(chances / weight + bonuses[place]))
-                    rows[row] += bonuses[place] * (temperature / weight)
+                    chances = log_softmax(rows[row], temperature) + bonuses[place]
+                    best[row] = chances.max()
+                    self._worth[name][place] = float(np.logaddexp.reduce(chances))
+                    rows[row] += bonuses[place] * temperature
         self._known[name].add(places, rows, self._calibration.structure_temperature * best)
 
     def visible(self, b: int) -> np.ndarray:
@@ -157,17 +155,9 @@ class Labeller:
         return nodes, arcs
 
     def predictions(
-        self,
-        decoded: Decoded,
-        sentences: np.ndarray,
-        guidelines: Guidelines | None,
-        *,
-        labelled: bool = False,
+        self, decoded: Decoded, sentences: np.ndarray, guidelines: Guidelines | None
     ) -> list[Prediction]:
-        """Structures with their labels; `sentences` says which sentence of the batch each is of.
-
-        `labelled`: scores are those with the best names, and fall where the guidelines do not allow these.
-        """
+        """Structures with their labels; `sentences` says which sentence of the batch each is of."""
         lengths = self.lengths[sentences]
         b, m = word_places(lengths)
         of = sentences[b]
@@ -180,13 +170,10 @@ class Labeller:
             if spans.shape[1] == 2:  # of a search without arcs
                 spans = np.column_stack([spans, np.zeros(len(spans), np.int64)])
             found = np.column_stack([spans, self.labels(*nodes).argmax(1)])
-        values = decoded.scores.copy()
         if decoded.heads is not None:
             heads = arcs[2]
             scores = self.relations(*arcs)
             relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
-            if guidelines and labelled:
-                values -= np.bincount(b, self._penalties(scores, relations), minlength=len(lengths))
         return [
             Prediction(
                 None if found is None else found[below],
@@ -195,14 +182,8 @@ class Labeller:
                 {name: ids[own] for name, ids in words.items()},
                 score,
             )
-            for (own, below), score in zip(_bounds(lengths), values.tolist(), strict=True)
+            for (own, below), score in zip(_bounds(lengths), decoded.scores.tolist(), strict=True)
         ]
-
-    def _penalties(self, scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """How much less relations that obey the guidelines are worth than the best ones."""
-        weight, temperature = self._calibration.of("relation")
-        lost = scores.max(1) - scores[np.arange(len(chosen)), chosen]
-        return lost * (self._calibration.structure_temperature * weight / temperature)
 
     def _word_scores(self, name: str, b: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Scores [K, names] of what is said of words m of sentences b."""

@@ -264,17 +264,15 @@ class Predictor:
         if b in batch.errors:
             return [Prediction(error=str(batch.errors[b]))]
         found = [best]
-        if query.k is None and not query.confidence and b not in batch.doubtful:
+        if query.k is None and not query.confidence:
             return found
         scores = SentenceScores(batch, b)
         # Of a sentence that is too long for more, the best parse is better than none.
         with contextlib.suppress(LengthError):
-            if query.k is not None or scores.is_doubtful:
-                found = scores.kbest(query.k or 1)
+            if query.k is not None:
+                found = scores.kbest(query.k)
             if query.confidence:
                 found = [replace(one, confidence=scores.confidence(one)) for one in found]
-            # The first is the best parse whatever k is; the others follow in falling probability.
-            found[1:] = sorted(found[1:], key=scores.probability, reverse=True)
         return found
 
     def _too_long(self, item: ModelInput) -> LengthError:

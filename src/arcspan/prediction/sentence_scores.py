@@ -5,8 +5,10 @@ constraints already. A pair of trees as the user sees it is a set of arcs and a 
 constituent if its best label is one, whatever tree it is in, and an arc's relation depends on the arc alone; so the
 k best pairs are the k best lexicalized trees, those that differ only in spans without a label counted once.
 
-The probability of a pair is that of all labelled trees that look like it: trees by their scores, labels and relations
-by theirs, each independently given the tree.
+Scores make a distribution over labelled trees: trees by their scores, labels and relations by theirs, each
+independently given the tree. The search finds its mode, so the k best come in falling probability. The probability of a
+pair as the user sees it sums over all labelled trees that look like it (`log_probability`). Guidelines, which rename
+relations of trees that were found, have no part in either.
 """
 
 from __future__ import annotations
@@ -28,8 +30,6 @@ from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.scores import Scores, on_host
-
-SECOND_THOUGHTS = 5  # trees
 
 
 class Probabilities(NamedTuple):
@@ -72,43 +72,34 @@ class SentenceScores:
 
     def best(self) -> Prediction:
         """The best parse."""
-        found = self.batch.best()[self.b]
-        return self.kbest(1)[0] if self.is_doubtful else found
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether the guidelines make it worth looking for a better tree than that of the best score."""
-        return self.b in self.batch.doubtful and self.predictor.joint and self.predictor.labelled
+        return self.batch.best()[self.b]
 
     def kbest(self, k: int) -> list[Prediction]:
-        """The k best parses that differ in what the user sees, best first; fewer where there are fewer.
-
-        Trees are found in the order of their scores with the best relations; where the guidelines make those of the
-        first one worse, the best with the relations that obey is looked for among the next, `SECOND_THOUGHTS` at most.
-        """
+        """The k best parses that differ in what the user sees, best first; fewer where there are fewer."""
         if not self.predictor.joint:
             raise ArcspanError(
                 "the k best pairs need a model that finds both trees at once: this one finds each by itself"
             )
         needed = decoding.memory_needed(self.n, headed="headed" in self.predictor.outputs, kbest=True)
-        if not self.is_doubtful:  # such a sentence is short, and its best parse must not depend on the memory
-            self._check_length(needed)
+        self._check_length(needed)
         (part,) = self.batch.parts
         scores = self._labelled_scores(part)
         with self.predictor.memory.take(needed):
             headed = None if scores.headed is None else scores.headed[0]
-            trees = decoding.kbest_iter(
-                scores.span[0], scores.arc[0], headed, visible=self.batch.visible(self.b)
+            found = list(
+                islice(
+                    decoding.kbest_iter(
+                        scores.span[0], scores.arc[0], headed, visible=self.batch.visible(self.b)
+                    ),
+                    min(k, sys.maxsize),
+                )
             )
-            found = self._predictions(part, list(islice(trees, min(k, sys.maxsize))))
-            if not self.is_doubtful:
-                return found
-            for tree in islice(trees, max(0, SECOND_THOUGHTS - k)):
-                if tree.score <= max(one.score for one in found):
-                    break  # no later tree can be better, whatever its relations
-                found += self._predictions(part, [tree])
-        best = max(found[:SECOND_THOUGHTS], key=lambda one: one.score)
-        return [best, *(one for one in found if one is not best)][:k]
+        decoded = decoding.Decoded(
+            np.stack([tree.heads for tree in found]),
+            [tree.spans for tree in found],
+            np.asarray([tree.score for tree in found]),
+        )
+        return part.labeller.predictions(decoded, np.full(len(found), self.b), self.predictor.guidelines)
 
     def _labelled_scores(self, part: Part) -> Scores:
         """The scores of the structure with what the best names add, or without them for a search in two stages."""
@@ -122,15 +113,6 @@ class SentenceScores:
         scores.span[0][nodes[1:]] += label
         scores.arc[0][arcs[1:]] += relation
         return scores
-
-    def _predictions(self, part: Part, trees: Sequence[decoding.ScoredTree]) -> list[Prediction]:
-        decoded = decoding.Decoded(
-            np.stack([tree.heads for tree in trees]),
-            [tree.spans for tree in trees],
-            np.asarray([tree.score for tree in trees]),
-        )
-        of, guidelines = np.full(len(trees), self.b), self.predictor.guidelines
-        return part.labeller.predictions(decoded, of, guidelines, labelled=self.predictor.labelled)
 
     def _labeller(self, output: str) -> Labeller:
         for part in self.batch.parts:
@@ -185,9 +167,13 @@ class SentenceScores:
             if prediction.relations is not None:
                 chances = log_softmax(self.relations(prediction.heads), calibration.relation_temperature)
                 relations = _probabilities(np.exp(chances[m, prediction.relations]))
-        layers = (prediction, replace(prediction, heads=None), replace(prediction, nodes=None))
+        found = prediction
+        if relations:  # as the model has them, before guidelines
+            found = replace(prediction, relations=self.relations(prediction.heads).argmax(1))
+        layers = (replace(found, heads=None), replace(found, nodes=None))
+        trees = [self.log_probability(one, calibration) for one in layers]
         pair, constituency, dependency = _probabilities(
-            np.exp([self.log_probability(one, calibration) for one in layers])
+            np.exp([self._tree_log_probability(found, calibration), *trees])
         )
         return Confidence(
             sure,
@@ -211,29 +197,37 @@ class SentenceScores:
         span, arc, headed = (None if part is None else part / np.float32(temperature) for part in parts)
         return span, arc, self._lengths, headed
 
-    def probability(self, prediction: Prediction) -> float:
-        """The probability of the pair."""
-        sure = prediction.confidence
-        return float(np.exp(self.log_probability(prediction))) if sure is None else sure.sentence
-
-    def log_probability(self, prediction: Prediction, calibration: Calibration | None = None) -> float:
+    def log_probability(
+        self, prediction: Prediction, calibration: Calibration | None = None, *, binary: bool = False
+    ) -> float:
         """The log-probability of all labelled trees that look like the parse: its arcs, its constituents, no others.
 
-        Of a prediction without heads, or without nodes, that of its one tree. Heads and relations of -1 are any.
+        Of a prediction without heads, or without nodes, that of its one tree. Heads and relations of -1 are any. With
+        `binary`, that of the one labelled tree that the nodes are.
         """
         calibration = calibration or self.predictor.calibration
+        only = [self._only(prediction, scores, calibration, binary) for scores in self.parts]
         temperature = calibration.structure_temperature
+        return min(0.0, self._total(only, temperature) - self.partition(temperature))
 
-        def total(all_scores: list[Scores]) -> float:
-            given = (self._divided(one, temperature) for one in all_scores)
-            return sum(float(decoding.log_partition(*one, threads=1)[0]) for one in given)
+    def _tree_log_probability(self, prediction: Prediction, calibration: Calibration) -> float:
+        """That of the labelled tree that was found; by its score, where that is what was searched for."""
+        if calibration != self.predictor.calibration or not self.predictor.searches_labels:
+            return self.log_probability(prediction, calibration, binary=True)
+        temperature = calibration.structure_temperature
+        return min(0.0, prediction.score / temperature - self.partition(temperature))
 
+    def partition(self, temperature: float) -> float:
+        """The logarithm of the sum over all trees."""
         if temperature not in self._partitions:
-            self._partitions[temperature] = total(self.parts)
-        alike = total([self._only(prediction, scores, calibration) for scores in self.parts])
-        return min(0.0, alike - self._partitions[temperature])
+            self._partitions[temperature] = self._total(self.parts, temperature)
+        return self._partitions[temperature]
 
-    def _only(self, prediction: Prediction, scores: Scores, calibration: Calibration) -> Scores:
+    def _total(self, scores: Sequence[Scores], temperature: float) -> float:
+        given = (self._divided(one, temperature) for one in scores)
+        return sum(float(decoding.log_partition(*one, threads=1)[0]) for one in given)
+
+    def _only(self, prediction: Prediction, scores: Scores, calibration: Calibration, binary: bool) -> Scores:
         """Scores with the names of the parse, that forbid every tree that does not look like it."""
         span, arc, unit = scores.span, scores.arc, calibration.structure_temperature
         if arc is not None and prediction.heads is not None:
@@ -253,6 +247,11 @@ class SentenceScores:
         if span is not None and prediction.nodes is not None:
             span = span.copy()
             label = np.zeros((self.n + 1, self.n + 1), np.int64)
+            if binary:
+                kept = np.full_like(span, -np.inf)
+                at = (0, *prediction.nodes[:, :2].T)
+                kept[at] = span[at]
+                span = kept
             for i, j, _, own in prediction.nodes.tolist():
                 if own:
                     label[i, j] = own

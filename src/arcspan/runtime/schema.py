@@ -90,7 +90,7 @@ class Temperatures:
     span_temperature: float = _temperature()
     arc_temperature: float = _temperature()
     sentence_temperature: float = _temperature()
-    label_weight: float = _temperature()
+    label_weight: float = _temperature()  # of earlier bundles, and likewise:
     relation_weight: float = _temperature()
     sentences: int = _count(0)
 

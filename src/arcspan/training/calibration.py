@@ -1,10 +1,9 @@
 """Temperatures that turn a bundle's scores into probabilities, fitted on held-out sentences.
 
-So are the weights of labels and relations in the search for the best labelled trees, by LAS + F1. Each temperature
-is the one under which what happened is most likely: labels and relations by their
-cross-entropy where the span or arc is right; the one of the trees by whether the spans and arcs that the parser
-predicts are in the gold trees. Temperatures do not change which parse is best, so sentences are parsed
-once, and the likelihood is measured on a grid of temperatures and interpolated between its best points.
+Each temperature is the one under which what happened is most likely: labels and relations by their cross-entropy where
+the span or arc is right; the one of the trees by whether the spans, the arcs and the pairs that the parser predicts are
+right, each of the three kinds with the same weight. Sentences are parsed once; the likelihood is measured on a grid of
+temperatures and interpolated between its best points.
 """
 
 from __future__ import annotations
@@ -17,17 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from arcspan.errors import ArcspanError
-from arcspan.evaluation import evaluate
 from arcspan.evaluation.calibration import log_loss
 from arcspan.prediction.confidence import Calibration, log_softmax
-from arcspan.prediction.prediction import to_pair
 from arcspan.prediction.predictor import Predictor
 from arcspan.prediction.query import Query
 from arcspan.runtime.bundle import update_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.treebanks import Pair
 
-WEIGHTS = (1.0, 0.75, 0.5, 0.25)
 GRID = tuple(2.0 ** (k / 2) for k in range(-6, 8))  # 1/8 to 11.3
 
 
@@ -48,11 +44,15 @@ class Observed:
     node_gold: np.ndarray  # -1 where the span is no gold constituent
     word_relations: np.ndarray = field(repr=False)
     word_gold: np.ndarray  # -1 where the head is wrong
+    node_found: np.ndarray  # what was predicted, as numbers
+    word_found: np.ndarray
+    whole: np.ndarray  # [T]: log-probability of the tree without its names
+    right: bool  # whether the pair is the gold one
 
 
 def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     """Parse a gold sentence and note what calibration needs; None for one that is too long."""
-    known = predictor.inventories
+    known, own = predictor.inventories, predictor.calibration
     chains = pair.constituency.without_wrapper().chains()
     try:
         scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
@@ -71,6 +71,19 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     shown = chosen != 0
     right = heads == np.asarray(pair.dependencies.heads)[: len(heads)]
     words = np.arange(1, len(heads) + 1)
+    named = relations.argmax(1) if relations is not None else words[:0]  # before guidelines
+    structure = found.score
+    if predictor.searches_labels:
+        structure -= own.structure_temperature * _log_chances(labels, chosen, own.label_temperature)
+        if relations is not None:
+            structure -= own.structure_temperature * _log_chances(relations, named, own.relation_temperature)
+    constituents = {
+        place: known.labels[label] for place, label in zip(places, chosen.tolist(), strict=True) if label
+    }
+    good = found.nodes is None or constituents == chains
+    if found.relations is not None:
+        gold = [relation_ids.get(relation, -1) for relation in pair.dependencies.relations]
+        good &= bool(right.all()) and found.relations.tolist() == gold
     measured = [scores.probabilities(temperature) for temperature in GRID]
     return Observed(
         spans=np.stack(
@@ -96,6 +109,10 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
             ],
             np.int64,
         ),
+        node_found=chosen,
+        word_found=named,
+        whole=np.asarray([structure / t - scores.partition(t) for t in GRID]),
+        right=good,
     )
 
 
@@ -111,13 +128,29 @@ def fit(observed: Sequence[Observed]) -> Calibration:
         np.concatenate([getattr(one, name) for one in observed]) for name in ("span_right", "arc_right")
     )
     constituent = -np.expm1(log_softmax(shown, label)[:, 0]) if len(shown) else np.zeros(0)
+    names = np.asarray(
+        [
+            _log_chances(one.node_labels, one.node_found, label)
+            + _log_chances(one.word_relations, one.word_found, relation)
+            for one in observed
+        ]
+    )
+    whole = np.exp(np.stack([one.whole for one in observed], 1) + names)
+    right = np.asarray([one.right for one in observed])
+    kinds = ((spans * constituent, span_right), (arcs, arc_right), (whole, right))
     tree = [
-        log_loss(np.clip(spans[t] * constituent, 0, 1), span_right) * len(span_right)
-        + log_loss(np.clip(arcs[t], 0, 1), arc_right) * len(arc_right)
+        sum(log_loss(np.clip(chances[t], 0, 1), came) for chances, came in kinds if len(came))
         for t in range(len(GRID))
     ]
     return Calibration(
         structure_temperature=_least_of(tree), label_temperature=label, relation_temperature=relation
+    )
+
+
+def _log_chances(scores: np.ndarray, chosen: np.ndarray, temperature: float) -> float:
+    """The log-probability of all the names that were chosen."""
+    return (
+        float(log_softmax(scores, temperature)[np.arange(len(chosen)), chosen].sum()) if len(chosen) else 0.0
     )
 
 
@@ -188,34 +221,10 @@ def calibrate(
     observed = [one for one in (observe(predictor, pair) for pair in sample(pairs, limit)) if one is not None]
     if not observed:
         raise ArcspanError("no sentence to calibrate on")
-    predictor.calibration = rounded(fit(observed))
-    found = fit_weights(predictor, sample(pairs, limit))
+    found = rounded(fit(observed))
     if write:
         update_bundle(Path(bundle), {"calibration": {**found.to_json(), "sentences": len(observed)}})
     return found
-
-
-def fit_weights(predictor: Predictor, pairs: Sequence[Pair]) -> Calibration:
-    """The predictor's temperatures with the weights of labels and relations that are best by LAS + F1.
-
-    First both alike, then that of relations beside the label weight found.
-    """
-    temperatures = predictor.calibration
-    if not predictor.labelled or not predictor.joint:
-        return temperatures
-    words = [pair.words for pair in pairs]
-    tags = [Query(tags=pair.constituency.tags) for pair in pairs]
-
-    def score(weights: Calibration) -> float:
-        predictor.calibration = weights
-        found = predictor.predict(words, tags)
-        made = [Pair(*to_pair(*one, predictor.inventories)) for one in zip(words, found, strict=True)]  # type: ignore[arg-type]
-        figures = evaluate(pairs, made).figures()
-        return figures["las"] + figures["f1"]
-
-    alike = [replace(temperatures, label_weight=weight, relation_weight=weight) for weight in WEIGHTS]
-    best = max(alike, key=score)
-    return max((replace(best, relation_weight=weight) for weight in WEIGHTS), key=score)
 
 
 def rounded(calibration: Calibration) -> Calibration:
