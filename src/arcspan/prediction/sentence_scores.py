@@ -168,7 +168,7 @@ class SentenceScores:
                 chances = log_softmax(self.relations(prediction.heads), calibration.relation_temperature)
                 relations = _probabilities(np.exp(chances[m, prediction.relations]))
         found = prediction
-        if relations:  # as the model has them, before guidelines
+        if prediction.heads is not None and relations:  # as the model has them, before guidelines
             found = replace(prediction, relations=self.relations(prediction.heads).argmax(1))
         layers = (replace(found, heads=None), replace(found, nodes=None))
         trees = [self.log_probability(one, calibration) for one in layers]
