@@ -162,27 +162,24 @@ def _call(
     algorithm: int, scores: Scores, kind: np.dtype[Any], sizes: NDArray[np.int64], threads: int | None
 ) -> tuple[Decoded, NDArray[np.int64] | None]:
     """The best trees by a kernel for scores of one type; also what it says of the sentences, if any is not done."""
-    span, arc, headed = (None if part is None else as_array(part, kind) for part in scores)
-    count, size, _ = (arc if span is None else span).shape  # type: ignore[union-attr]
+    span, arc, headed = scores
+    count, size, _ = (span if arc is None else arc).shape  # type: ignore[union-attr]
     columns, power = _SHAPES[algorithm]
-    rows = spans = order = status = None
-    heads = None if arc is None else np.zeros((count, size), _INT64)
+    heads = rows = spans = order = status = None
+    if arc is not None:
+        heads = np.zeros((count, size), _INT64)
     if columns:
-        rows, spans = _span_rows(sizes.tolist(), columns)
-    if count == 1:
-        if threads is not None:
-            check_count(threads, "threads")
-        threads = 1
-    else:
-        status = np.empty(count, _INT64)
+        rows, spans = _span_rows(sizes, columns)
+    if count > 1 or threads is not None:
         order, threads = plan(sizes, power, threads)
+        status = np.empty(count, _INT64)
     values = np.zeros(count)
     failed = kernel("search_float" if kind is _FLOAT32 else "search_double")(
         algorithm,
-        None if span is None else pointer(span),
-        None if arc is None else pointer(arc),
-        None if headed is None else pointer(headed),
-        int(headed is not None and headed.ndim == 3),
+        None if span is None else pointer(as_array(span, kind)),
+        None if arc is None else pointer(as_array(arc, kind)),
+        None if headed is None else pointer(as_array(headed, kind)),
+        0 if headed is None else headed.ndim == 3,
         pointer(sizes),
         None if heads is None else pointer(heads),
         None if rows is None else pointer(rows),
@@ -191,19 +188,19 @@ def _call(
         None if order is None else pointer(order),
         count,
         size,
-        threads,
+        threads or 1,
     )
     if failed and status is None:
         status = np.array([failed])
     return Decoded(heads, spans, values), status if failed else None
 
 
-def _span_rows(lengths: list[int], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+def _span_rows(sizes: NDArray[np.int64], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
     """One array for the spans of the whole batch, and each sentence's part of it."""
-    if len(lengths) == 1:
-        rows = np.empty((max(2 * lengths[0] - 1, 0), columns), _INT64)
+    if len(sizes) == 1:
+        rows = np.empty((max(2 * int(sizes[0]) - 1, 0), columns), _INT64)
         return rows, [rows]
-    ends = list(itertools.accumulate((max(2 * n - 1, 0) for n in lengths), initial=0))
+    ends = list(itertools.accumulate((max(2 * n - 1, 0) for n in sizes.tolist()), initial=0))
     rows = np.empty((ends[-1], columns), _INT64)
     return rows, [rows[a:b] for a, b in itertools.pairwise(ends)]
 
@@ -280,7 +277,7 @@ def plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[N
     """How many threads are worth starting where a sentence costs length**power; if several, the longest first."""
     if threads is not None:
         check_count(threads, "threads")
-    if len(lengths) > 1 and threads != 1:
+    if threads != 1 and len(lengths) > 1:
         cost = sum((n + 1.0) ** power for n in lengths.tolist())
         threads = min(threads or available_threads(), len(lengths), 1 + int(cost / _WORTH_A_THREAD))
         if threads > 1:

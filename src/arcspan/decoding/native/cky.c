@@ -2,23 +2,49 @@
 
     x[i, j] = s(i, j) + max over k of x[i, k] + x[k, j]         (sums: s(i, j) * sum over k of x[i, k] * x[k, j])
 
-The row of spans that begin at i is computed from i = n-1 down to 0. As soon as x[i, k] is known it is pushed as a
-left part into all later spans of the row, LANES ends j at a time: both operands lie along rows. */
+A row of the chart holds the spans of one width by where they begin, so that LANES neighbours are computed at once from
+parts that lie side by side as well:
 
-/* x[i, j] stands at i * stride + j; rows are padded so that lanes may run over their end. */
+    x[w][i] = s(i, i+w) + max over k of x[k][i] + x[w-k][i+k] */
+
+/* x[w][i] stands at w * stride + i; rows are padded so that lanes may run over their end. */
 static inline place cky_stride(int n) { return n + 1 + LANES; }
 
+/* The spans of a tile, four widths w to w + 3 of LANES neighbours: value[t] with the splits k that have no part in it, where
+   left[k][i] and right[w+t-k][i+k] are combined. What is loaded for one width serves the others. */
+#define TILE 4
+INLINED void add_splits(const number *left, const number *right, place stride, int w, int i, lanes *value) {
+    lanes p = splat(NOTHING), q = p, r = p, s = p;
+    for (int k = TILE; k < w; k++) {
+        const lanes part = load(left + k * stride + i);
+        const number *rest = right + (w - k) * stride + i + k;
+        p = combine(p, part, load(rest));
+        q = combine(q, part, load(rest + stride));
+        r = combine(r, part, load(rest + 2 * stride));
+        s = combine(s, part, load(rest + 3 * stride));
+    }
+    value[0] = p, value[1] = q, value[2] = r, value[3] = s;
+}
+
+/* The split after k, of those that have a part in the tile: all below TILE, and from w on. */
+INLINED int next_split(int k, int w) { return k + 1 == TILE && w > TILE ? w : k + 1; }
+
+/* The chart of span[i * size + j]. For sums it is zero as it comes, and its padding stays so: what lies beyond the sentence
+   has a part that does. Blocks of words from the last to the first. */
 static inline void cky_inside(const number *span, place size, int n, number *x) {
     const place stride = cky_stride(n);
-    for (int i = n - 1; i >= 0; i--) {
-        number *row = x + i * stride;
-        for (int j = i + 2; j <= n; j += LANES) store(row + j, splat(NOTHING));
-        row[i + 1] = UNIT;
-        for (int k = i + 1; k <= n; k++) {
-            row[k] = joined(row[k], span[i * size + k]);
-            const number *right = x + k * stride;
-            const lanes left = splat(row[k]);
-            for (int j = k + 1; j <= n; j += LANES) store(row + j, combine(load(row + j), left, load(right + j)));
+    for (int i = 0; i < n; i++)
+        for (int w = 1; w <= n - i; w++) x[w * stride + i] = span[i * size + i + w];
+    for (int i = (n - 1) / LANES * LANES; i >= 0; i -= LANES) {
+        for (int w = 2; w <= n - i; w += TILE) {
+            lanes values[TILE];
+            add_splits(x, x, stride, w, i, values);
+            for (int v = w; v < w + TILE && v <= n - i; v++) {
+                lanes value = values[v - w];
+                for (int k = 1; k < v; k = next_split(k, w))
+                    value = combine(value, load(x + k * stride + i), load(x + (v - k) * stride + i + k));
+                store(x + v * stride + i, extend(value, load(x + v * stride + i)));
+            }
         }
     }
 }
@@ -28,15 +54,14 @@ static inline void cky_inside(const number *span, place size, int n, number *x) 
 static inline bool cky_trace(int n, const number *x, const double *random, number *weights, int *stack, int64_t *rows) {
     const place stride = cky_stride(n);
     int top = 2;
-    if (!(x[n] > NOTHING)) return false;
+    if (!(x[n * stride] > NOTHING)) return false;
     stack[0] = 0, stack[1] = n;
     while (top > 0) {
         const int j = stack[--top], i = stack[--top];
         *rows++ = i, *rows++ = j;
         if (j == i + 1) continue;
-        for (int k = i + 1; k < j; k++) weights[k - i - 1] = joined(x[i * stride + k], x[k * stride + j]);
-        const int chosen_one = choose(weights, j - i - 1, &random);
-        const int split = i + 1 + larger_int(chosen_one, 0);
+        for (int k = i + 1; k < j; k++) weights[k - i - 1] = joined(x[(k - i) * stride + i], x[(j - k) * stride + k]);
+        const int split = i + 1 + larger_int(choose(weights, j - i - 1, &random), 0);
         stack[top++] = split, stack[top++] = j;
         stack[top++] = i, stack[top++] = split;
     }
@@ -44,8 +69,14 @@ static inline bool cky_trace(int n, const number *x, const double *random, numbe
 }
 
 #if ALGEBRA == SUMS
-/* spans[i * size + j]: inside times outside, over the whole. The outside value g of a span is complete when its row comes;
-   it is then multiplied by the span's own score, which its parts receive as well:
+/* A chart by begin and end: to[i * stride + j] for the span (i, j), as the outside algorithms read it. */
+static void by_ends(const double *x, place stride, int n, double *to) {
+    for (int i = 0; i <= n; i++)
+        for (int w = 0; w <= n - i; w++) to[i * stride + i + w] = x[w * stride + i];
+}
+
+/* spans[i * size + j]: inside times outside, over the whole; x by ends. The outside value g of a span is complete when its
+   row comes; it is then multiplied by the span's own score, which its parts receive as well:
 
     g[i, k] += sum over j of g[i, j] * x[k, j]        g[k, j] += g[i, j] * x[i, k] */
 static void cky_outside(const double *own, place size, int n, const double *x, double *g, double *spans) {
@@ -70,7 +101,7 @@ static int cky_sentence(batch *batch, int b, room *room) {
     const int n = (int)batch->lengths[b];
     const place size = work->size;
     const number *span = work->span + b * size * size;
-    number *x = reserve(room, n * cky_stride(n), sizeof *x);
+    number *x = reserve(room, (n + 1) * cky_stride(n), sizeof *x);
     number *weights = reserve(room, n, sizeof *weights);
     int *stack = reserve(room, 2 * (n + 1), sizeof *stack);
     if (!room->base) return DONE;

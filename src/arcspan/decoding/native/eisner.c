@@ -8,53 +8,55 @@ and arc_left[i, j] those in which the arc between i and j was just made ("incomp
     right[i, j]     = max over i < k <= j of arc_right[i, k] + right[k, j]
     left[i, j]      = max over i <= k < j of left[i, k] + arc_left[k, j]
 
-The row of i is computed from i = n down to 1. What is known of (i, k) is pushed at once into all (i, j), j > k, LANES
-ends at a time: every operand lies along a row. */
+As in cky.c, a row of a chart holds what is j - i = w wide by where it begins. */
 
-/* Four charts, (i, j) at i * stride + j. Rows are whole lanes, and j begins where lanes do: the values for j < i in the
-   lanes of i - 1 and i are NOTHING, as are those of arcs for j = i. */
+/* Four charts, (i, j) at half_at(...). Rows are padded so that lanes may run over their end. */
 typedef struct {
     number *right, *left, *arc_right, *arc_left;
 } halves;
 
-static inline place eisner_stride(int n) { return (place)LANES * (n / LANES + 1); }
+static inline place eisner_stride(int n) { return n + 1 + LANES; }
+
+static inline place half_at(place stride, int i, int j) { return (j - i) * stride + i; }
 
 static inline halves reserve_halves(room *room, int n) {
     number *part[4];
-    for (int p = 0; p < 4; p++) part[p] = reserve(room, (n + 2) * eisner_stride(n), sizeof(number));
+    for (int p = 0; p < 4; p++) part[p] = reserve(room, (n + 1) * eisner_stride(n), sizeof(number));
     return (halves){part[0], part[1], part[2], part[3]};
 }
 
-/* arc[m * size + h] for words; `word` extends every arc, to keep sums in range. Until (i, j) has its turn,
-   arc_right[i, j] holds what is known of `both`. */
+/* arc[m * size + h] for words; `word` extends every arc, to keep sums in range. For sums x is zero as it comes. */
 static inline void eisner_inside(const number *arc, place size, int n, number word, halves x) {
     const place stride = eisner_stride(n);
-    for (int e = 0; e <= n; e += LANES) store(x.left + (n + 1) * stride + e, splat(NOTHING));
-    for (int i = n; i >= 1; i--) {
-        number *right = x.right + i * stride, *left = x.left + i * stride;
-        number *arc_right = x.arc_right + i * stride, *arc_left = x.arc_left + i * stride;
-        for (int e = (i - 1) & -LANES; e <= n; e += LANES) {
-            store(right + e, splat(NOTHING));
-            store(left + e, splat(NOTHING));
-            store(arc_left + e, splat(NOTHING));
-            /* k = i: i alone, and a left half tree of the words after it. */
-            store(arc_right + e, e >= (i & -LANES) ? load(left + stride + e) : splat(NOTHING));
-        }
-        right[i] = left[i] = UNIT;
+    for (int i = 1; i <= n; i++) {
+        x.right[i] = x.left[i] = UNIT;
         for (int j = i + 1; j <= n; j++) {
-            const number both = joined(arc_right[j], word);
-            arc_right[j] = joined(both, arc[j * size + i]);
-            arc_left[j] = joined(both, arc[i * size + j]);
-            /* The half trees in which j is the last modifier of i, and i the last one of j. */
-            left[j] = either(left[j], arc_left[j]);
-            const lanes tree_right = splat(either(right[j], arc_right[j])), made = splat(arc_right[j]);
-            const lanes tree_left = splat(left[j]);
-            const place at = j * stride;
-            /* right[j, j] is there: k = j is among what is pushed into right[i, j]. Row n + 1 is empty. */
-            for (int e = j & -LANES; e <= n; e += LANES) {
-                store(arc_right + e, combine(load(arc_right + e), tree_right, load(x.left + at + stride + e)));
-                store(right + e, combine(load(right + e), made, load(x.right + at + e)));
-                store(left + e, combine(load(left + e), tree_left, load(x.arc_left + at + e)));
+            x.arc_right[half_at(stride, i, j)] = joined(arc[j * size + i], word);
+            x.arc_left[half_at(stride, i, j)] = joined(arc[i * size + j], word);
+        }
+    }
+    for (int i = (n - 1) / LANES * LANES + 1; i > 0; i -= LANES) {
+        for (int w = 1; w <= n - i; w += TILE) {
+            lanes both[TILE], right[TILE], left[TILE];
+            add_splits(x.right, x.left - stride + 1, stride, w, i, both);
+            add_splits(x.arc_right, x.right, stride, w, i, right);
+            add_splits(x.left, x.arc_left, stride, w, i, left);
+            for (int v = w; v < w + TILE && v <= n - i; v++) {
+                const place at = v * stride + i;
+                lanes pair = both[v - w], tree_right = right[v - w], tree_left = left[v - w];
+                for (int k = 0; k < v; k = next_split(k, w)) {
+                    const place first = k * stride + i, rest = (v - k) * stride + i + k;
+                    pair = combine(pair, load(x.right + first), load(x.left + rest - stride + 1));
+                    if (k == 0) continue;
+                    tree_right = combine(tree_right, load(x.arc_right + first), load(x.right + rest));
+                    tree_left = combine(tree_left, load(x.left + first), load(x.arc_left + rest));
+                }
+                const lanes made_right = extend(pair, load(x.arc_right + at));
+                const lanes made_left = extend(pair, load(x.arc_left + at));
+                store(x.arc_right + at, made_right);
+                store(x.arc_left + at, made_left);
+                store(x.right + at, merge(tree_right, made_right));
+                store(x.left + at, merge(tree_left, made_left));
             }
         }
     }
@@ -62,10 +64,10 @@ static inline void eisner_inside(const number *arc, place size, int n, number wo
 
 /* The best tree, or one drawn by chance, found again from the values: heads[1..n]. False where there is none. */
 static inline bool eisner_trace(int n, halves x, const number *root, place step, const double *random, number *weights,
-                         int *stack, int64_t *heads) {
+                                int *stack, int64_t *heads) {
     const place stride = eisner_stride(n);
     for (int m = 1; m <= n; m++)
-        weights[m - 1] = joined(joined(x.left[stride + m], x.right[m * stride + n]), root[m * step]);
+        weights[m - 1] = joined(joined(x.left[half_at(stride, 1, m)], x.right[half_at(stride, m, n)]), root[m * step]);
     const int first = choose(weights, n, &random) + 1;
     int top = 4;
     if (first == 0) return false;
@@ -77,12 +79,13 @@ static inline bool eisner_trace(int n, halves x, const number *root, place step,
         if (h == end) continue;
         const int low = smaller_int(h + 1, end), count = abs(end - h);
         for (int k = low; k < low + count; k++)
-            weights[k - low] = h < end ? joined(x.arc_right[h * stride + k], x.right[k * stride + end])
-                                       : joined(x.left[end * stride + k], x.arc_left[k * stride + h]);
+            weights[k - low] = h < end ? joined(x.arc_right[half_at(stride, h, k)], x.right[half_at(stride, k, end)])
+                                       : joined(x.left[half_at(stride, end, k)], x.arc_left[half_at(stride, k, h)]);
         const int m = low + larger_int(choose(weights, count, &random), 0);
         heads[m] = h;
         const int i = smaller_int(h, m), j = larger_int(h, m);
-        for (int k = i; k < j; k++) weights[k - i] = joined(x.right[i * stride + k], x.left[(k + 1) * stride + j]);
+        for (int k = i; k < j; k++)
+            weights[k - i] = joined(x.right[half_at(stride, i, k)], x.left[half_at(stride, k + 1, j)]);
         const int split = i + larger_int(choose(weights, j - i, &random), 0);
         stack[top++] = m, stack[top++] = end;
         stack[top++] = i, stack[top++] = split;
@@ -92,7 +95,7 @@ static inline bool eisner_trace(int n, halves x, const number *root, place step,
 }
 
 #if ALGEBRA == SUMS
-/* heads[m * size + h]: inside times outside, over the whole. g holds the outside values of the four charts, but that
+/* heads[m * size + h]: inside times outside, over the whole; x by ends. g holds the outside values of the four charts, but
    `both` takes the place of arc_right, whose row is done when it comes; g's charts are zero as they come. */
 static void eisner_outside(const double *arc, place arc_size, int n, double word, halves x, const double *root,
                            double whole, halves g, double *heads, place size) {

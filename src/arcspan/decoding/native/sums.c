@@ -55,14 +55,15 @@ static int sum_spans(const sums_work *work, const scores *s, const marginals *ou
     if (!room->base) return DONE;
     scales found;
     memset(zeros, 0, (size_t)(n * stride) * sizeof(double));
+    memset(x, 0, (size_t)((n + 1) * stride) * sizeof(double));
     const int code = prepare_spans(s, zeros, zeros, 0.0, own, g, extra, stack, &found);
     if (code != DONE) return code;
     double whole = 0.0;
     for (int attempt = 0;; attempt++) {
         cky_inside(own, n + 1, n, x);
         double least = HUGE_VALUE;
-        for (int i = 0; i < n; i++) least = least_of(x + i * stride, i + 1, n + 1, s->masked, least);
-        whole = x[n];
+        for (int w = 1; w <= n; w++) least = least_of(x + w * stride, 0, n - w + 1, s->masked, least);
+        whole = x[n * stride];
         if (safe_spans(least, &found, s->masked) && whole >= 0.0 && whole < HUGE_VALUE) break;
         const bool far = (whole > 0.0 && whole < exp2(-100.0)) || (whole > exp2(TOP) && whole < HUGE_VALUE);
         if (attempt == 2 || !far) return UNSAFE;
@@ -71,7 +72,10 @@ static int sum_spans(const sums_work *work, const scores *s, const marginals *ou
     if (whole == 0.0) return FORBIDDEN;
     if (whole < exp2(SAFE + 60.0)) return UNSAFE;
     work->partition[b] = log(whole) + found.constant;
-    if (out->spans) cky_outside(own, s->size, n, x, g, out->spans);
+    if (out->spans) {
+        by_ends(x, stride, n, zeros);
+        cky_outside(own, s->size, n, zeros, g, out->spans);
+    }
     for (int sample = 0; sample < work->samples; sample++) {
         const samples to = samples_of(work, b, sample, 2);
         cky_trace(n, x, to.random, extra, stack, to.rows);
@@ -87,7 +91,7 @@ static int sum_spans(const sums_work *work, const scores *s, const marginals *ou
 static int sum_arcs(const sums_work *work, const scores *s, const marginals *out, int b, room *room) {
     const int n = s->n;
     const place stride = eisner_stride(n), size = n + 1;
-    const halves x = reserve_halves(room, n), g = reserve_halves(room, n);
+    const halves x = reserve_halves(room, n), g = reserve_halves(room, n), y = reserve_halves(room, n);
     double *attach = reserve(room, size * size, sizeof(double)), *root = reserve(room, 2 * size, sizeof(double));
     int *stack = reserve(room, 6 * size, sizeof(int));
     if (!room->base) return DONE;
@@ -95,21 +99,22 @@ static int sum_arcs(const sums_work *work, const scores *s, const marginals *out
     if (constant == -INFINITY) return FORBIDDEN;
     if (depth < (s->masked ? MASKED * LOG2 : DEEP)) return UNSAFE;
     const double word = exp2(-ARC_GROWTH);
+    double *const charts[] = {x.right, x.left, x.arc_right, x.arc_left, g.right, g.left, g.arc_right, g.arc_left};
+    for (int part = 0; part < 8; part++) memset(charts[part], 0, (size_t)(size * stride) * sizeof(double));
     eisner_inside(attach, size, n, word, x);
-    for (int i = 1; i <= n; i++) {
-        const double *charts[4] = {x.right, x.left, x.arc_right, x.arc_left};
-        for (int part = 0; part < 4; part++)
-            least = least_of(charts[part] + i * stride, i + 1, n + 1, s->masked, least);
-        whole += x.left[stride + i] * x.right[i * stride + n] * root[i];
+    for (int m = 1; m <= n; m++) {
+        for (int part = 0; part < 4 && m < n; part++)
+            least = least_of(charts[part] + m * stride, 1, n - m + 1, s->masked, least);
+        whole += x.left[half_at(stride, 1, m)] * x.right[half_at(stride, m, n)] * root[m];
     }
     if (least < exp2(s->masked ? MASKED : SAFE)) return UNSAFE;
     if (s->masked && whole == 0.0) return FORBIDDEN;
     if (!(whole >= exp2(SAFE + 60.0) && whole <= HUGE_VALUE)) return UNSAFE;
     work->partition[b] = log(whole) + constant + (n - 1) * ARC_GROWTH * LOG2;
     if (out->heads) {
-        double *charts[4] = {g.right, g.left, g.arc_right, g.arc_left};
-        for (int part = 0; part < 4; part++) memset(charts[part], 0, (size_t)((n + 2) * stride) * sizeof(double));
-        eisner_outside(attach, size, n, word, x, root, whole, g, out->heads, s->size);
+        by_ends(x.right, stride, n, y.right), by_ends(x.left, stride, n, y.left);
+        by_ends(x.arc_right, stride, n, y.arc_right), by_ends(x.arc_left, stride, n, y.arc_left);
+        eisner_outside(attach, size, n, word, y, root, whole, g, out->heads, s->size);
     }
     for (int sample = 0; sample < work->samples; sample++) {
         const samples to = samples_of(work, b, sample, 0);
