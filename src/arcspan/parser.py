@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from arcspan.errors import ArcspanError, BundleError
@@ -49,14 +50,16 @@ Input = str | Words | Sentence
 Item = Input | tuple[Input, Mapping[str, Any] | Query]
 """What a stream may hold: a text, a sentence, or one of them with options of its own."""
 
+ModelName = str | os.PathLike[str]
 MEMORY_LIMIT = Budget().memory
 
 
-def load(path: str | os.PathLike[str] | None = None, **settings: Any) -> Parser:
+def load(path: ModelName | Sequence[ModelName] | None = None, **settings: Any) -> Parser:
     """The parser of a model: "en" is the one inside the package and the default.
 
     `path` is a bundle's folder, or the name of an installed model (packages bring them as entry points of the
-    group `arcspan.models`); `settings` are those of `Parser`: threads, memory_limit, guidelines, device.
+    group `arcspan.models`), or a list of them: an ensemble, whose scores are averaged before the search. `settings` are
+    those of `Parser`: threads, memory_limit, guidelines, device.
     """
     return Parser(path, **settings)
 
@@ -64,7 +67,8 @@ def load(path: str | os.PathLike[str] | None = None, **settings: Any) -> Parser:
 class Parser:
     """Parses text and words with a model bundle.
 
-    path          the bundle's folder, or the name of a model; None for the English one inside the package, "en"
+    path          the bundle's folder, or the name of a model; a list of them, or names with commas between them, for
+                  an ensemble; None for the English one inside the package, "en"
     threads       how many batches are worked on at once; None for one per processor. Results do not depend on it
     memory_limit  bytes that charts and their scores may take, all threads together; a sentence that needs
                   more is parsed in pieces, and its `Parse` is marked `approximate`
@@ -81,7 +85,7 @@ class Parser:
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: ModelName | Sequence[ModelName] | None = None,
         *,
         threads: int | None = None,
         memory_limit: int = MEMORY_LIMIT,
@@ -89,18 +93,34 @@ class Parser:
         guidelines: bool | None = None,
         device: str = "cpu",
     ) -> None:
-        self.path = MODELS / "en" if path is None else find_bundle(path)
-        if path is None and not self.path.is_dir():
+        if path is None and not (MODELS / "en").is_dir():
             raise BundleError(
                 "this installation has no English model inside: name a model bundle (arcspan export makes one)"
             )
+        if isinstance(path, str) and "," in path and not os.path.exists(path):
+            path = path.split(",")
+        names = [path] if isinstance(path, (str, os.PathLike)) else path
+        self.paths = [MODELS / "en"] if names is None else [find_bundle(name) for name in names]
+        """The folders of its models: one, or several of an ensemble."""
+        if not self.paths:
+            raise BundleError("an ensemble needs at least one model")
         options: dict[str, Any] = {"verify": verify, "guidelines": guidelines, "device": device}
         self._settings = {"threads": threads, "memory_limit": memory_limit, **options}
         self.config: dict[str, Any]
         """The bundle's configuration: name, language, licence, system, training data, scores."""
         budget = Budget(threads=threads, memory=memory_limit)
-        self.predictor, self.config = load_predictor(self.path, budget, **options)
+        self.predictor, self.config = load_predictor(self.paths, budget, **options)
         self._segmenter: BaseSegmenter | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder of the (first) model."""
+        return self.paths[0]
+
+    @property
+    def name(self) -> str:
+        """The full name of the model, such as arcspan-en-0.2.0; older bundles have no version."""
+        return "-".join(filter(None, (self.config.get("name"), self.config.get("version"))))
 
     @property
     def inventories(self) -> Inventories:
@@ -359,12 +379,13 @@ class Parser:
             ]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_parser, (str(self.path), tuple(self._settings.items()))
+        return _restore_parser, (tuple(map(str, self.paths)), tuple(self._settings.items()))
 
     def __repr__(self) -> str:
-        name, system = self.config.get("name", ""), self.config.get("system", "")
+        several = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         language = f", language {self.language}" if self.language else ""
-        return f"Parser({name!r}, {system}{language}, {self.predictor.threads} threads)"
+        system, threads = self.config.get("system", ""), self.predictor.threads
+        return f"Parser({self.name!r}{several}, {system}{language}, {threads} threads)"
 
 
 _Group = list[
@@ -389,7 +410,7 @@ def _check_stream(items: Any, batch_size: Any, errors: Any) -> None:
 
 
 @cache
-def _restore_parser(path: str, settings: tuple[tuple[str, Any], ...]) -> Parser:
+def _restore_parser(path: tuple[str, ...], settings: tuple[tuple[str, Any], ...]) -> Parser:
     """The parser of a path and settings in this process: what is pickled many times is loaded once."""
     return Parser(path, **dict(settings))
 
@@ -415,7 +436,7 @@ class LazyConfidence(NamedTuple):
     scores   those of the sentence, once they are known, for all its parses
     """
 
-    parser: Parser | tuple[str, tuple[tuple[str, Any], ...]]
+    parser: Parser | tuple[tuple[str, ...], tuple[tuple[str, Any], ...]]
     words: tuple[str, ...]
     query: Query
     prediction: Prediction

@@ -145,6 +145,10 @@ class PieceInputs:
         """Pieces, the two special ones included."""
         return len(prepared[0]) + 2
 
+    def costs(self, prepared: Any) -> list[int]:
+        """Of each model that reads them: one."""
+        return [self.cost(prepared)]
+
     def summands(self, prepared: Any) -> int:
         """How many vectors a word is summed from: the pieces of the longest word, up to 4, 8, 16 and so on.
 
@@ -270,6 +274,10 @@ class WordInputs:
     def cost(self, prepared: Any) -> int:
         """Words, begin and end included."""
         return len(prepared[0]) + 2
+
+    def costs(self, prepared: Any) -> list[int]:
+        """Of each model that reads them: one."""
+        return [self.cost(prepared)]
 
     def summands(self, prepared: Any) -> int:
         """A word has one vector."""

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from string import whitespace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from arcspan.prediction import long_sentences
 from arcspan.prediction.batch_scores import BatchScores, ModelInput
 from arcspan.prediction.confidence import Calibration, Confidence
 from arcspan.prediction.constraints import Head
+from arcspan.prediction.ensemble import EnsembleInputs
 from arcspan.prediction.guidelines import Guidelines, are_universal
 from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs
 from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories, Style
@@ -80,7 +82,7 @@ class Predictor:
     def __init__(
         self,
         scorers: Sequence[Scorer],
-        inputs: PieceInputs | WordInputs,
+        inputs: PieceInputs | WordInputs | EnsembleInputs,
         inventories: Inventories,
         budget: Budget | None = None,
         *,
@@ -219,7 +221,7 @@ class Predictor:
         if batch:
             yield batch
 
-    def _shape_class(self, item: ModelInput) -> tuple[int, ...]:
+    def _shape_class(self, item: ModelInput) -> tuple[Any, ...]:
         """Sentences of one class may share a batch.
 
         The products that score spans and arcs have n+1 columns, and those of attention one for each piece;
@@ -230,8 +232,8 @@ class Predictor:
         # A head that is forbidden or preferred makes the search a second-order one.
         named = *item.query.forbid, *(one for one, _ in item.query.prefer)
         order = "headed" not in self.outputs and any(isinstance(one, Head) for one in named)
-        summands = self.inputs.summands(item.ready)
-        return _columns(item.length + 1), _columns(item.cost), summands, windows, order
+        read = tuple(map(_columns, self.inputs.costs(item.ready)))
+        return _columns(item.length + 1), read, self.inputs.summands(item.ready), windows, order
 
     def chart_bytes(self, n: int, *, sums: bool = False) -> int:
         """What the search of a sentence of n words takes: its scores and its chart; with `sums`, probabilities too."""

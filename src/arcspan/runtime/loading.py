@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from arcspan.errors import BundleError, ConfigError
 from arcspan.parts import find_part
 from arcspan.prediction.confidence import Calibration
+from arcspan.prediction.ensemble import Member, combine
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories, Style, words_to_edits
 from arcspan.prediction.predictor import Budget, Predictor
@@ -22,19 +23,38 @@ from arcspan.settings import read
 
 
 def load_predictor(
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     budget: Budget | None = None,
     *,
     verify: bool | None = None,
     guidelines: bool | None = None,
     device: str = "cpu",
 ) -> tuple[Predictor, dict[str, Any]]:
-    """The predictor of a bundle, and the bundle's configuration.
+    """The predictor of a bundle, or of several as an ensemble, and the configuration of the (first) bundle.
 
     verify      whether to compare its files with their checksums; None: unless it is inside the package
     guidelines  whether universal relations obey their guidelines; None: as the bundle says, else yes
     """
-    folder = Path(folder)
+    folders = [folder] if isinstance(folder, (str, os.PathLike)) else folder
+    members, configs = zip(*(_load_member(Path(one), verify, device) for one in folders), strict=True)
+    config = configs[0]
+    model = members[0] if len(members) == 1 else combine(members)
+    predictor = Predictor(
+        model.scorers,
+        model.inputs,
+        model.inventories,
+        budget,
+        calibration=model.calibration,
+        guidelines=bool(config.get("guidelines", True)) if guidelines is None else guidelines,
+        decoder=find_part("decoders", config["decoder"], installed=True) if config.get("decoder") else None,
+        search=str(config.get("search", "labelled")),
+        styles={name: Style(*numbers) for name, numbers in config.get("styles", {}).items()},
+    )
+    return predictor, config
+
+
+def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member, dict[str, Any]]:
+    """The model of a bundle, and the bundle's configuration."""
     chosen = providers(device)
     if verify is None:
         verify = folder.parent != MODELS
@@ -54,19 +74,7 @@ def load_predictor(
         raise BundleError(f"{folder / 'config.json'}: damaged: {type(error).__name__}: {error}") from None
     for session in sessions:
         session.load()
-    styles = {name: Style(*numbers) for name, numbers in config.get("styles", {}).items()}
-    predictor = Predictor(
-        sessions,
-        inputs,
-        inventories,
-        budget,
-        calibration=Calibration.from_config(config),
-        guidelines=bool(config.get("guidelines", True)) if guidelines is None else guidelines,
-        decoder=find_part("decoders", config["decoder"], installed=True) if config.get("decoder") else None,
-        search=str(config.get("search", "labelled")),
-        styles=styles,
-    )
-    return predictor, config
+    return Member(str(folder), list(sessions), inputs, inventories, Calibration.from_config(config)), config
 
 
 class LemmaFile(Mapping[str, Mapping[str, str]]):

@@ -104,6 +104,7 @@ class Bundle:
     inventories: Names = described()
     inputs: dict[str, Any] = described()
     name: str = ""
+    version: str = ""
     language: str = ""
     licence: str = ""
     system: str = ""
