@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -58,21 +59,13 @@ DEFAULTS: dict[str, Any] = {
 @Language.factory(
     "arcspan",
     assigns=[
-        "token.head",
-        "token.dep",
-        "token.tag",
-        "token.pos",
-        "token.lemma",
-        "token.morph",
-        "token.is_sent_start",
-        "doc.sents",
-        "token._.constituent",
+        *(f"token.{name}" for name in ("head", "dep", "tag", "pos", "lemma", "morph", "is_sent_start")),
+        *("doc.sents", "token._.constituent", "span._.constituents"),
         *(
             f"{kind}._.{name}"
             for kind in ("span", "token")
             for name in ("labels", "parent", "children", "parse_string")
         ),
-        "span._.constituents",
     ],
     default_config=DEFAULTS,
     default_score_weights={
@@ -100,17 +93,8 @@ def make_component(
     """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
     if dependencies:
         nlp.vocab.get_noun_chunks = spacy_syntax.noun_chunks
-    return ArcspanComponent(
-        name,
-        model=model,
-        style=style,
-        dependencies=dependencies,
-        tags=tags,
-        sentences=sentences,
-        constituents=constituents,
-        threads=threads,
-        entities=entities,
-    )
+    given = locals()
+    return ArcspanComponent(name, **{setting: given[setting] for setting in DEFAULTS})
 
 
 class ArcspanComponent(Pipe):
@@ -144,15 +128,10 @@ class ArcspanComponent(Pipe):
         entities: float = 0.0,
     ) -> None:
         set_extensions()
-        self.name = name
-        self.model = None if model is None else os.fspath(model)
-        self.style = style
-        self.dependencies = dependencies
-        self.tags = tags
-        self.sentences = sentences
-        self.constituents = constituents
-        self.threads = threads
-        self.entities = entities
+        self.name, self.model = name, None if model is None else os.fspath(model)
+        self.dependencies, self.tags, self.sentences = dependencies, tags, sentences
+        self.constituents, self.entities = constituents, entities
+        self.style, self.threads = style, threads
         self._parser: Parser | None = None
 
     @property
@@ -164,11 +143,8 @@ class ArcspanComponent(Pipe):
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse a Doc, in place."""
-        error_handler = self.get_error_handler()
-        try:
-            self._annotate([doc])
-        except Exception as error:
-            error_handler(self.name, self, [doc], error)
+        for _ in self.pipe([doc]):
+            pass
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
@@ -205,16 +181,11 @@ class ArcspanComponent(Pipe):
             return []
         if doc.has_annotation("SENT_START"):
             return [(sent.start, sent.end) for sent in doc.sents]
-        begins = iter([sentence.start for sentence in self.parser.split(doc.text)][1:])
-        starts = [0]
-        begin = next(begins, None)
-        for token in doc:
-            # A token that the rules would cut in two, or white space, stays with the sentence before.
-            if begin is not None and token.idx >= begin and _is_word(token):
-                starts.append(token.i)
-                while begin is not None and begin <= token.idx:
-                    begin = next(begins, None)
-        starts = sorted(set(starts))
+        # A token that the rules would cut in two, or white space, stays with the sentence before.
+        words = [(token.idx, token.i) for token in doc if _is_word(token)]
+        begins = [sentence.start or 0 for sentence in self.parser.split(doc.text)][1:]
+        after = [bisect_left(words, (begin, 0)) for begin in begins]
+        starts = sorted({0, *(words[place][1] for place in after if place < len(words))})
         return list(zip(starts, [*starts[1:], len(doc)], strict=True))
 
     def _write(self, doc: Doc, bounds: list[tuple[int, int]], parses: list[Parse]) -> None:
@@ -225,7 +196,10 @@ class ArcspanComponent(Pipe):
             places = [token.i for token in doc[start:end] if _is_word(token)]
             columns.add(start, end, places, parse)
             if self.constituents and "constituency" in parse.layers:
-                doc[start]._.set(TREE, _tree_data(start, places, parse))
+                # Lists that any serializer takes: words are tokens relative to `start`, spans are over words.
+                spans = [list(span) for span in parse.constituency.spans[1:]]  # all but the wrapper
+                words = [place - start for place in places]
+                doc[start]._.set(TREE, {"words": words, "tags": list(parse.tags), "spans": spans})
         parsed = self.dependencies and any("dependency" in parse.layers for parse in parses)
         columns.write(dependencies=parsed, tags=self.tags, sentences=self.sentences and not parsed)
 
@@ -351,14 +325,7 @@ class _Columns:
 
 # ------------------------------------------------------------------------------------------- constituents
 
-
-def _tree_data(start: int, places: list[int], parse: Parse) -> dict[str, Any]:
-    """A parse as lists that any serializer takes: words are tokens relative to `start`, spans over words."""
-    return {
-        "words": [place - start for place in places],
-        "tags": list(parse.tags),
-        "spans": [list(span) for span in parse.constituency.spans[1:]],  # all but the wrapper
-    }
+_Spans = list[tuple[int, int, str]]  # first token, token after the last, label
 
 
 def set_extensions() -> None:
@@ -368,11 +335,9 @@ def set_extensions() -> None:
     Token.set_extension(TREE, default=None)
     Token.set_extension("constituent", getter=smallest_constituent, force=True)
     Span.set_extension("constituents", getter=constituents, force=True)
-    Span.set_extension("parse_string", getter=parse_string, force=True)
-    for name, getter in {"labels": labels, "parent": parent, "children": children}.items():
-        Span.set_extension(name, getter=getter, force=True)
-        Token.set_extension(name, getter=_of_token(getter), force=True)
-    Token.set_extension("parse_string", getter=_of_token(parse_string), force=True)
+    for getter in (labels, parent, children, parse_string):
+        Span.set_extension(getter.__name__, getter=getter, force=True)
+        Token.set_extension(getter.__name__, getter=_of_token(getter), force=True)
     for holder in (Doc, Span):
         spacy_syntax.set_extensions(holder, constituency)
 
@@ -381,14 +346,14 @@ def _of_token(getter: Callable[[Span], Any]) -> Callable[[Token], Any]:
     return lambda token: getter(token.doc[token.i : token.i + 1])
 
 
-def _trees(doc: Doc, start: int, end: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The first token and the tree of every sentence that shares a token with [start, end)."""
+def _sentences(doc: Doc, start: int, end: int) -> Iterator[tuple[list[int], list[str], _Spans]]:
+    """The words, tags and constituents of every sentence that shares a token with [start, end)."""
     while start > 0 and doc[start]._.get(TREE) is None:
         start -= 1
-    for place in range(start, end):
-        tree = doc[place]._.get(TREE)
-        if tree is not None:
-            yield place, tree
+    for first in range(start, end):
+        if tree := doc[first]._.get(TREE):
+            words = [first + word for word in tree["words"]]
+            yield words, tree["tags"], [(words[i], words[j - 1] + 1, label) for i, j, label in tree["spans"]]
 
 
 def constituents(span: Span) -> list[Span]:
@@ -396,14 +361,12 @@ def constituents(span: Span) -> list[Span]:
 
     Of a unary chain, which covers the same words, the outermost comes first. The wrapper TOP is not among them.
     """
-    found = []
-    for start, tree in _trees(span.doc, span.start, span.end):
-        words = tree["words"]
-        for i, j, label in tree["spans"]:
-            begin, end = start + words[i], start + words[j - 1] + 1
-            if span.start <= begin and end <= span.end:
-                found.append(Span(span.doc, begin, end, label=label))
-    return found
+    return [
+        Span(span.doc, begin, end, label=label)
+        for _, _, spans in _sentences(span.doc, span.start, span.end)
+        for begin, end, label in spans
+        if span.start <= begin and end <= span.end
+    ]
 
 
 class _Place:
@@ -411,59 +374,67 @@ class _Place:
 
     def __init__(self, span: Span) -> None:
         self._doc = span.doc
-        for start, tree in _trees(span.doc, span.start, span.end):
-            self._tokens = [start + word for word in tree["words"]]
-            inside = [k for k, token in enumerate(self._tokens) if span.start <= token < span.end]
-            if inside:
-                self.chains: dict[tuple[int, int], tuple[str, ...]] = {}
-                for i, j, label in tree["spans"]:
-                    self.chains[i, j] = (*self.chains.get((i, j), ()), label)
-                self.i, self.j = inside[0], inside[-1] + 1
-                if self.j - self.i == 1 or (self.i, self.j) in self.chains:
+        for words, _, spans in _sentences(span.doc, span.start, span.end):
+            self.words = [word for word in words if span.start <= word < span.end]
+            self.chains: dict[tuple[int, int], tuple[str, ...]] = {}
+            for begin, end, label in spans:
+                self.chains[begin, end] = (*self.chains.get((begin, end), ()), label)
+            if self.words:
+                self.own = self.words[0], self.words[-1] + 1
+                if len(self.words) == 1 or self.own in self.chains:
                     return
         raise ArcspanError(
             f"{span.text!r} is not a constituent: _.constituents lists those inside a span, and the labels, parent and "
             "children of a sentence, a constituent or a token are known"
         )
 
-    def span(self, i: int, j: int) -> Span:
-        """The words i+1..j of the sentence, with their outermost label."""
-        label = self.chains.get((i, j), ("",))[0]
-        return Span(self._doc, self._tokens[i], self._tokens[j - 1] + 1, label=label)
+    def span(self, begin: int, end: int) -> Span:
+        """Tokens with their outermost label."""
+        return Span(self._doc, begin, end, label=self.chains.get((begin, end), ("",))[0])
 
 
 def labels(span: Span) -> tuple[str, ...]:
     """The labels of a constituent, several in a unary chain, () of a word that is none: `span._.labels`."""
     place = _Place(span)
-    return place.chains.get((place.i, place.j), ())
+    return place.chains.get(place.own, ())
 
 
 def parent(span: Span) -> Span | None:
     """The constituent right above a constituent or a word; None above the whole sentence: `span._.parent`."""
     place = _Place(span)
-    above = [(j - i, i, j) for i, j in place.chains if i <= place.i and place.j <= j]
-    larger = [one for one in above if one[0] > place.j - place.i]
-    return place.span(*min(larger)[1:]) if larger else None
+    begin, end = place.own
+    above = [(j - i, i, j) for i, j in place.chains if i <= begin and end <= j and (i, j) != place.own]
+    return place.span(*min(above)[1:]) if above else None
 
 
 def children(span: Span) -> list[Span]:
     """The constituents and words right below a constituent, [] below a word: `span._.children`."""
     place = _Place(span)
-    found, at = [], place.i
-    while at < place.j and place.j - place.i > 1:
-        inside = [j for i, j in place.chains if i == at and j <= place.j and j - i < place.j - place.i]
-        end = max(inside, default=at + 1)
-        found.append(place.span(at, end))
-        at = end
+    found: list[Span] = []
+    for word in place.words if len(place.words) > 1 else ():
+        if not found or word >= found[-1].end:
+            inside = [j for i, j in place.chains if i == word and j <= place.own[1] and (i, j) != place.own]
+            found.append(place.span(word, max(inside, default=word + 1)))
     return found
 
 
-def constituency(sentence: Span) -> ConstituencyTree | None:
-    """The constituency tree of a sentence, over its words; None where there is none."""
-    for _, data in _trees(sentence.doc, sentence.start, sentence.end):
-        words = ["_".join(token.text.split()) for token in sentence if _is_word(token)]
-        if len(words) == len(data["words"]) and words:
-            return ConstituencyTree(words, data["tags"], [(0, len(words), "TOP"), *map(tuple, data["spans"])])
+def constituency(span: Span) -> ConstituencyTree | None:
+    """The tree of a sentence, with the wrapper TOP, or of the constituent that a span is; None for other spans."""
+    for words, tags, spans in _sentences(span.doc, span.start, span.end):
+        inside = {word: k for k, word in enumerate(words) if span.start <= word < span.end}
+        if inside:
+            first, n = min(inside.values()), len(inside)
+            own = [
+                (inside[begin] - first, inside[end - 1] - first + 1, label)
+                for begin, end, label in spans
+                if begin in inside and end - 1 in inside
+            ]
+            if n == len(words):
+                own.insert(0, (0, n, "TOP"))
+            if not own or own[0][:2] != (0, n):
+                return None
+            texts = ["_".join(span.doc[word].text.split()) for word in inside]
+            return ConstituencyTree(texts, tags[first : first + n], own)
     return None
 
 
@@ -473,30 +444,16 @@ def parse_string(span: Span) -> str:
     A sentence is written with the wrapper TOP, as `Parse.brackets` does; "" for a span that is neither. White
     space inside a token is written as "_".
     """
-    for start, data in _trees(span.doc, span.start, span.end):
-        places = [start + word for word in data["words"]]
-        inside = [k for k, place in enumerate(places) if span.start <= place < span.end]
-        if not inside:
-            continue
-        first, last = inside[0], inside[-1] + 1
-        spans = [(i - first, j - first, label) for i, j, label in data["spans"] if first <= i and j <= last]
-        whole = len(inside) == len(places)
-        words = ["_".join(span.doc[place].text.split()) for place in places[first:last]]
-        if whole:
-            spans.insert(0, (0, len(words), "TOP"))
-        if spans and spans[0][:2] == (0, len(words)):
-            return ConstituencyTree(words, data["tags"][first:last], spans).brackets()
-        return ""
-    return ""
+    tree = constituency(span)
+    return "" if tree is None else tree.brackets()
 
 
 def smallest_constituent(token: Token) -> Span | None:
     """The smallest constituent that holds a token: `token._.constituent`; None where there is none."""
-    for start, tree in _trees(token.doc, token.i, token.i + 1):
-        words = tree["words"]
-        # In pre-order the last span that holds the token is the innermost.
-        for i, j, label in reversed(tree["spans"]):
-            begin, end = start + words[i], start + words[j - 1] + 1
+    for _, _, spans in _sentences(token.doc, token.i, token.i + 1):
+        for begin, end, label in reversed(
+            spans
+        ):  # in pre-order the last one that holds the token is the innermost
             if begin <= token.i < end:
                 return Span(token.doc, begin, end, label=label)
     return None

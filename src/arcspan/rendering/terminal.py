@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import shutil
 import unicodedata
-from collections.abc import Sequence
+from itertools import pairwise
 from math import inf
+from typing import Any
 
 from arcspan.rendering.layout import Arc, Layer, Layout, Picture, arrange, columns, is_right_to_left, layouts
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -19,8 +20,9 @@ from arcspan.trees import ConstituencyTree, DependencyTree
 # Characters by the weight (0 none, 1 light, 2 heavy) of their lines up, down, left, right: digits in base 3.
 _BOXES = " ╶╺╴─╼╸╾━╷╭┍╮┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵╰┕╯┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
 _UP, _DOWN, _LEFT, _RIGHT = 27, 9, 3, 1
+# By the step from a cell to the next: the direction of a line in the first of them, and in the second.
+_DIRECTIONS = {(1, 0): (_DOWN, _UP), (-1, 0): (_UP, _DOWN), (0, 1): (_RIGHT, _LEFT), (0, -1): (_LEFT, _RIGHT)}
 _COLOURS = {"word": "1", "tag": "2", "label": "36", "head": "1;31", "edge": "2", "arc": "34", "number": "2"}
-LIGHT, HEAVY = 1, 2
 
 
 def draw_terminal(
@@ -78,28 +80,23 @@ class _Canvas:
             column += size
         return column
 
-    def line(self, row: int, column: int, directions: Sequence[int], weight: int, kind: str) -> None:
-        """Add lines from the middle of a cell; a heavy line wins over a light one."""
-        self.rows = max(self.rows, row + 1)
-        cell = self.lines.get((row, column), 0)
-        for direction in directions:
-            old = cell // direction % 3
-            cell += (max(old, weight) - old) * direction
-        self.lines[row, column] = cell
-        if weight == HEAVY or (row, column) not in self.kinds:
-            self.kinds[row, column] = kind
+    def line(self, *points: tuple[int, int], heavy: bool = False, kind: str = "edge") -> None:
+        """A line through the middles of cells, given by row and column; a heavy one wins over a light one."""
+        for (row, column), end in pairwise(points):
+            down, right = _sign(end[0] - row), _sign(end[1] - column)
+            while (row, column) != end:
+                ahead, back = _DIRECTIONS[down, right]
+                self._mark((row, column), ahead, heavy, kind)
+                row, column = row + down, column + right
+                self._mark((row, column), back, heavy, kind)
 
-    def down(self, column: int, top: int, bottom: int, weight: int, kind: str) -> None:
-        """A line from the middle of the top cell to the middle of the bottom cell."""
-        for row in range(top, bottom + 1):
-            directions = [*([_UP] if row > top else []), *([_DOWN] if row < bottom else [])]
-            self.line(row, column, directions, weight, kind)
-
-    def along(self, row: int, left: int, right: int, weight: int, kind: str) -> None:
-        """A line from the middle of the left cell to the middle of the right cell."""
-        for column in range(left, right + 1):
-            directions = [*([_LEFT] if column > left else []), *([_RIGHT] if column < right else [])]
-            self.line(row, column, directions, weight, kind)
+    def _mark(self, place: tuple[int, int], direction: int, heavy: bool, kind: str) -> None:
+        self.rows = max(self.rows, place[0] + 1)
+        cell = self.lines.get(place, 0)
+        old = cell // direction % 3
+        self.lines[place] = cell + (max(old, 1 + heavy) - old) * direction
+        if heavy or place not in self.kinds:
+            self.kinds[place] = kind
 
     def text(self, colour: bool) -> str:
         """The drawing, without spaces at the ends of lines."""
@@ -170,8 +167,11 @@ def _wide(picture: Picture, available: float) -> _Canvas | None:
         _centred(canvas, row, anchor, one.label or "∅", "label", rtl)
     for parent, child, word, spine in picture.edges():
         if parent >= 0:
-            below = (words_row, centres[word - 1]) if word else (rows[child], anchors[child])
-            _hang(canvas, rows[parent], anchors[parent], *below, spine)
+            row, column = (words_row, centres[word - 1]) if word else (rows[child], anchors[child])
+            above, start = rows[parent], anchors[parent]
+            canvas.line(
+                (above, start), (above + 1, start), (above + 1, column), (row, column), **_look(spine)
+            )
     for centre, form, tag in zip(centres, picture.words, picture.tags, strict=True):
         _centred(canvas, words_row, centre, _isolated(form), "word", rtl)
         _centred(canvas, words_row + 1, centre, tag, "tag", rtl)
@@ -187,33 +187,16 @@ def _centred(canvas: _Canvas, row: int, centre: int, text: str, kind: str, rtl: 
     canvas.write(row, max(0, centre - before), text, kind)
 
 
-def _hang(canvas: _Canvas, above: int, from_column: int, below: int, column: int, spine: bool) -> None:
-    """Lines from a constituent's row `above` to what hangs from it in the row `below`."""
-    weight, kind = _weight(spine)
-    if column == from_column:
-        for row in range(above + 1, below):
-            canvas.line(row, column, (_UP, _DOWN), weight, kind)
-        return
-    canvas.line(above + 1, from_column, (_UP,), LIGHT, kind)
-    canvas.along(above + 1, min(column, from_column), max(column, from_column), LIGHT, "edge")
-    canvas.line(above + 1, column, (_DOWN,), LIGHT, "edge")
-    for row in range(above + 2, below):
-        canvas.line(row, column, (_UP, _DOWN), LIGHT, "edge")
-
-
 def _draw_arc(canvas: _Canvas, row: int, arc: Arc, centres: list[int]) -> None:
     column, bottom = centres[arc.modifier - 1], row + arc.level
     if not arc.head:
-        for between in range(row, bottom):
-            canvas.line(between, column, (_UP, _DOWN), LIGHT, "arc")
+        canvas.line((row, column), (bottom, column), kind="arc")
         _centred(canvas, bottom, column, arc.relation or "root", "arc")
     else:
-        from_column = centres[arc.head - 1]
-        from_column += 1 if column > from_column else -1
-        canvas.down(column, row, bottom, LIGHT, "arc")
-        canvas.down(from_column, row, bottom, LIGHT, "arc")
-        left, right = sorted((column, from_column))
-        canvas.along(bottom, left, right, LIGHT, "arc")
+        start = centres[arc.head - 1]
+        start += _sign(column - start)
+        canvas.line((row, start), (bottom, start), (bottom, column), (row, column), kind="arc")
+        left, right = sorted((column, start))
         room = right - left - 1 - columns(arc.relation)
         canvas.write(bottom, left + 1 + room // 2, arc.relation, "arc")
     canvas.write(row, column, "▲", "arc")
@@ -241,10 +224,10 @@ def _tall(picture: Picture, available: int) -> _Canvas:
         for arc in picture.arcs:
             if arc.head:
                 bend = start + 2 * arc.level
-                for word in (arc.modifier, arc.head):
-                    canvas.along(rows[word - 1], ends[word - 1] + 1, bend, LIGHT, "arc")
-                top, bottom = sorted((rows[arc.modifier - 1], rows[arc.head - 1]))
-                canvas.down(bend, top, bottom, LIGHT, "arc")
+                (at, end), (head, head_end) = (
+                    (rows[w - 1], ends[w - 1] + 1) for w in (arc.modifier, arc.head)
+                )
+                canvas.line((at, end), (at, bend), (head, bend), (head, head_end), kind="arc")
     return canvas
 
 
@@ -257,12 +240,8 @@ def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
         column = 0
         if line.parent >= 0:
             top, trunk = places[line.parent]
-            weight, kind = _weight(line.spine)
-            canvas.line(row, trunk, (_UP, _RIGHT), weight, kind)
-            canvas.line(row, trunk + 1, (_LEFT, _RIGHT), weight, kind)
-            for between in range(top + 1, row):
-                canvas.line(between, trunk, (_UP, _DOWN), weight, kind)
             column = trunk + 2
+            canvas.line((top, trunk), (row, trunk), (row, column), **_look(line.spine))
         for place, position in enumerate(line.constituents):
             one = picture.constituents[position]
             places[position] = row, column
@@ -270,8 +249,7 @@ def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
             below = line.constituents[place + 1 :]
             if below or line.word:
                 head = picture.constituents[below[0]].head if below else line.word
-                for along in (column, column + 1):
-                    canvas.line(row, along, (_LEFT, _RIGHT), *_weight(0 < head == one.head))
+                canvas.line((row, column - 1), (row, column + 2), **_look(0 < head == one.head))
                 column += 2
         if line.word:
             rows[line.word - 1] = row
@@ -282,5 +260,9 @@ def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
     return rows, edge
 
 
-def _weight(spine: bool) -> tuple[int, str]:
-    return (HEAVY, "head") if spine else (LIGHT, "edge")
+def _look(spine: bool) -> dict[str, Any]:
+    return {"heavy": True, "kind": "head"} if spine else {}
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
