@@ -69,8 +69,8 @@ def test_join_refuses_incompatible_trees_and_says_why():
         ([(0, 2, 1, ()), (0, 1, 1, ()), (1, 2, 2, ())], "the root has no label"),
         ([(0, 1, 1, "S"), (0, 1, 1, ()), (1, 2, 2, ())], "not the whole sentence"),
         ([(0, 2, 3, "S"), (0, 1, 1, ()), (1, 2, 2, ())], "head word 3, which lies outside"),
-        ([(0, 2, 1, "S"), (1, 2, 2, ()), (0, 1, 1, ())], "does not follow in pre-order"),
-        ([(0, 2, 1, "S"), (0, 2, 1, ()), (1, 2, 2, ())], "does not follow in pre-order"),
+        ([(0, 2, 1, "S"), (1, 2, 2, ()), (0, 1, 1, ())], "is not followed by its two parts"),
+        ([(0, 2, 1, "S"), (0, 2, 1, ()), (1, 2, 2, ())], "is not followed by its two parts"),
         (
             [(0, 3, 2, "S"), (0, 2, 1, ()), (0, 1, 1, ()), (1, 2, 2, ()), (2, 3, 3, ())],
             "head word 2, which heads no part of it",

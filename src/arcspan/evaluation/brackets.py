@@ -320,30 +320,24 @@ _SUMMARY = {
 
 
 @dataclass(frozen=True, repr=False)
-class BracketReport(EvalbFigures):
+class BracketReport(BracketScores):
     """What EVALB reports on two files: every sentence, and the summary.
 
     The figures are percentages rounded to two decimals, as EVALB prints them; `all` and `short` (sentences up
     to the cut-off) hold the counts and the figures unrounded.
     """
 
-    sentences: tuple[SentenceBrackets, ...]
     rules: BracketRules
 
     @cached_property
     def all(self) -> BracketScores:
-        """Totals over all sentences."""
+        """All sentences."""
         return BracketScores(self.sentences)
 
     @cached_property
     def short(self) -> BracketScores:
-        """Totals over the sentences whose gold tree is not longer than the cut-off."""
+        """The sentences whose gold tree is not longer than the cut-off."""
         return BracketScores([one for one in self.sentences if one.length <= self.rules.cutoff])
-
-    @property
-    def totals(self) -> Counter[str]:
-        """The counts over all sentences."""
-        return self.all.totals
 
     def figure(self, metric: Metric) -> float:
         """The value of one figure, as EVALB prints it."""
@@ -376,7 +370,7 @@ class BracketReport(EvalbFigures):
     def __repr__(self) -> str:
         return (
             f"<BracketReport F1 {self.f1:.2f} (P {self.precision:.2f}, R {self.recall:.2f}), "
-            f"{self.all.totals['valid']} of {len(self.sentences)} sentences, {self.signature}>"
+            f"{self.totals['valid']} of {len(self.sentences)} sentences, {self.signature}>"
         )
 
 

@@ -91,14 +91,11 @@ class RawReport(Printable):
     def to_dict(self) -> dict[str, Any]:
         """Figures and counts of every metric, and how they were made."""
         shares = ("precision", "recall", "f1", "aligned_accuracy")
-        return {
-            **{
-                name: {**{share: getattr(score, share) for share in shares}, **score._asdict()}
-                for name, score in self.scores.items()
-            },
-            "signature": self.signature,
-            "notes": list(self.notes),
+        scores = {
+            name: {**{share: getattr(score, share) for share in shares}, **score._asdict()}
+            for name, score in self.scores.items()
         }
+        return {**scores, "signature": self.signature, "notes": list(self.notes)}
 
     def __str__(self) -> str:
         rows = [["", "precision", "recall", "F1", "aligned accuracy"]]
@@ -133,10 +130,8 @@ def evaluate_raw(gold: RawSource, predicted: RawSource) -> RawReport:
         from udtools import udeval
     except ImportError:
         raise MissingExtraError("scoring raw text", "ud") from None
-    one, other = (
-        _load(udeval, gold, "the gold sentences"),
-        _load(udeval, predicted, "the predicted sentences"),
-    )
+    one = _load(udeval, gold, "the gold sentences")
+    other = _load(udeval, predicted, "the predicted sentences")
     _check_same_text(one, other)
     found = udeval.evaluate(one, other)
     scores = {

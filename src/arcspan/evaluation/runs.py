@@ -48,22 +48,16 @@ class Runs(Printable):
 
     def deviation(self) -> dict[str, float]:
         """The standard deviation of every figure, with n - 1 in its denominator; 0 for a single run."""
-        return {
-            name: statistics.stdev(values) if len(values) > 1 else 0.0
-            for name, values in self._values().items()
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Means, deviations, signatures, and the report on each run."""
-        return {
-            **self.mean(),
-            "deviation": self.deviation(),
-            "signatures": self._signatures(),
-            "runs": [report.to_dict() for report in self.reports],
-        }
+        values = self._values()
+        return {name: statistics.stdev(own) if len(own) > 1 else 0.0 for name, own in values.items()}
 
     def _signatures(self) -> dict[str, str]:
         return {name: self.reports[0].signature(name) for name in self._values()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Means, deviations, signatures, and the report on each run."""
+        found = {**self.mean(), "deviation": self.deviation(), "signatures": self._signatures()}
+        return {**found, "runs": [report.to_dict() for report in self.reports]}
 
     def __str__(self) -> str:
         """A table: mean, deviation, and each run."""

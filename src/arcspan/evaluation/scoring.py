@@ -82,9 +82,7 @@ class Scoring:
             alignment = self._brackets(gold.constituency, predicted.constituency, number)
         if gold.dependencies is not None and predicted.dependencies is not None:
             same_words(gold.dependencies.words, predicted.dependencies.words, number)
-            counts, known = words_that_count(
-                self.punctuation, _gold_words(gold), _gold_tags(gold), gold.dependencies.upos
-            )
+            counts, known = words_that_count(self.punctuation, *_gold_columns(gold), gold.dependencies.upos)
             arcs = score_attachment(gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes)
         return SentenceScore(gold, predicted, alignment, arcs, known)
 
@@ -102,25 +100,19 @@ class Scoring:
         )
 
 
-def _gold_tags(gold: Pair) -> Sequence[str]:
-    """The tags that the rule ptb looks at: those of the constituency tree, which it comes from."""
-    if gold.constituency is not None and len(gold.constituency.words) == len(gold.dependencies.heads):
-        return gold.constituency.tags if any(gold.constituency.tags) else gold.dependencies.tags
-    return gold.dependencies.tags
+def _gold_columns(gold: Pair) -> tuple[Sequence[str], Sequence[str]]:
+    """The words and tags that punctuation rules look at.
+
+    The tags are those of the constituency tree, which the rule ptb comes from, where it has any; the words those of the
+    dependency tree, where it was made with any.
+    """
+    c, d = gold
+    if c is None or len(c) != len(d):
+        return d.words, d.tags
+    return (d.words if any(d.words) else c.words), (c.tags if any(c.tags) else d.tags)
 
 
-def _gold_words(gold: Pair) -> Sequence[str]:
-    """The words of the dependency tree, or where it was made without any, of the constituency tree."""
-    if gold.constituency is not None and not any(gold.dependencies.words):
-        return gold.constituency.words
-    return gold.dependencies.words
-
-
-def same_words(
-    first: Sequence[str],
-    second: Sequence[str],
-    number: int,
-) -> None:
+def same_words(first: Sequence[str], second: Sequence[str], number: int) -> None:
     """Refuse sentences that differ in more than the way a word is written in treebanks.
 
     >>> same_words(["(", "a"], ["-LRB-", "a"], 1)

@@ -15,7 +15,7 @@ Both p-values are two-sided and count the observed outcome among the draws, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -63,15 +63,9 @@ class Comparison(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison for machines."""
-        return {
-            "names": list(self.names),
-            "sentences": self.sentences,
-            "samples": self.samples,
-            "seed": self.seed,
-            "confidence": self.confidence,
-            "figures": {name: one._asdict() for name, one in self.differences.items()},
-            "signatures": self.signatures,
-        }
+        names = ("names", "sentences", "samples", "seed", "confidence", "signatures")
+        figures = {name: one._asdict() for name, one in self.differences.items()}
+        return {**{name: getattr(self, name) for name in names}, "figures": figures}
 
     def __str__(self) -> str:
         """A table; stars mark p-values of both tests below 0.05, 0.01 and 0.001."""
@@ -166,35 +160,30 @@ def _p_value(under_null: Array, observed: float) -> float:
 def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Counts of both systems [samples, counts], summed over sentences drawn with replacement."""
     n, width = a.shape
-    both = np.hstack([a, b])
 
-    def sums(rows: int) -> Array:
+    def times(rows: int) -> NDArray[Any]:
+        """How often each sentence is drawn."""
         drawn = rng.integers(0, n, size=(rows, n), dtype=np.int32)
         drawn += (np.arange(rows, dtype=np.int32) * n)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
-        total: Array = times.astype(np.float64) @ both
-        return total
+        return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
 
-    total = np.vstack([sums(rows) for rows in _blocks(samples, n)])
+    total = _sums(times, np.hstack([a, b]), samples)
     return total[:, :width], total[:, width:]
 
 
 def _randomize(a: Array, b: Array, samples: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Counts of both systems [samples, counts] after exchanging their outputs for random sentences."""
-    n = len(a)
-    gain = b - a
-
-    def sums(rows: int) -> Array:
-        exchanged = rng.integers(0, 2, size=(rows, n), dtype=np.int8)
-        total: Array = exchanged.astype(np.float64) @ gain
-        return total
-
-    moved = np.vstack([sums(rows) for rows in _blocks(samples, n)])
+    moved = _sums(lambda rows: rng.integers(0, 2, size=(rows, len(a)), dtype=np.int8), b - a, samples)
     return a.sum(axis=0) + moved, b.sum(axis=0) - moved
 
 
+def _sums(times: Callable[[int], NDArray[Any]], counts: Array, samples: int) -> Array:
+    """Counts summed over sentences, each as often as `times` says; in blocks that keep a matrix of draws small."""
+    return np.vstack([times(rows).astype(np.float64) @ counts for rows in _blocks(samples, len(counts))])
+
+
 def _blocks(samples: int, n: int) -> Iterator[int]:
-    """Sizes of blocks that keep a matrix of draws small."""
+    """Sizes of these blocks."""
     rows = max(1, _CELLS // n)
     for start in range(0, samples, rows):
         yield min(rows, samples - start)

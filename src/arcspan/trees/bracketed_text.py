@@ -73,86 +73,66 @@ def _read_fast(text: str) -> Columns | None:
     return (words, tags, spans) if one_root and not opened else None
 
 
+@dataclass(slots=True)
+class _Bracket:
+    """A bracket: its label, the words i+1..j in it, how many children it has, and how many of them are bare words."""
+
+    label: str
+    i: int
+    j: int = 0
+    children: int = 0
+    bare: int = 0
+
+
 def _read_any(text: str, *, allow_empty: bool) -> Columns:
     """Read any bracketed tree token by token, or say why it is not one."""
-    events = _scan(text)
-    untagged = any(isinstance(event, _Bracket) and event.words and event.children > 1 for event in events)
-    words: list[str] = []
-    tags: list[str] = []
-    spans: list[Any] = []
-    opened: list[int] = []  # where in `spans` the open brackets are; -1 for one that is a tag
-    for event in events:
-        if isinstance(event, _Bracket):
-            if event.words == event.children == 1 and not untagged:
-                tags.append(event.label)
-                opened.append(-1)
-            else:
-                opened.append(len(spans))
-                spans.append((len(words), event.label))
-        elif event is not None:
-            words.append(event)
-            if len(tags) < len(words):
-                tags.append("")
-        else:
-            index = opened.pop()
-            if index < 0:
-                continue
-            i, label = spans[index]
-            if i < len(words):
-                spans[index] = (i, len(words), label)
-            elif allow_empty or not (opened or label):
-                del spans[index:]
-            else:
-                raise TreeError(f"constituent ({label}) holds no words: {_excerpt(text)}")
+    words, brackets = _scan(text)
+    untagged = any(bracket.bare and bracket.children > 1 for bracket in brackets)
+    tags, spans = [""] * len(words), list[LabelledSpan]()
+    for place, one in enumerate(brackets):
+        if one.bare == one.children == 1 and not untagged:
+            tags[one.i] = one.label
+        elif one.i < one.j:
+            spans.append((one.i, one.j, one.label))
+        elif not (allow_empty or one.children) and (place or one.label):
+            raise TreeError(f"constituent ({one.label}) holds no words: {_excerpt(text)}")
     return words, tags, spans
 
 
-@dataclass(slots=True)
-class _Bracket:
-    """An opening bracket, with how many children it has, and how many of them are bare words."""
-
-    label: str = ""
-    children: int = 0
-    words: int = 0
-
-
-def _scan(text: str) -> list[_Bracket | str | None]:
-    """A bracketed tree as opening brackets, words, and None for closing brackets; refused unless balanced."""
+def _scan(text: str) -> tuple[list[str], list[_Bracket]]:
+    """The words and the brackets of a tree in the order in which they open; refused unless they are balanced."""
     tokens = _TOKEN.findall(text)
-    events: list[_Bracket | str | None] = []
+    words: list[str] = []
+    brackets: list[_Bracket] = []
     opened: list[_Bracket] = []
-    place = 0
-    while place < len(tokens):
+    place, problem = 0, ""
+    while place < len(tokens) and not problem:
         token = tokens[place]
         place += 1
-        if events and not opened:
-            what = "a closing bracket without its opening one" if token == ")" else "more text after the tree"
-            raise TreeError(f"{what}: {_excerpt(text)}")
-        if token[0] == "(":
-            bracket = _Bracket()
-            following, after, *_ = *tokens[place : place + 2], ")", ")"
-            # "( word)" is a word whose tag is empty, "(LABEL" and "( LABEL (" are brackets with a label.
-            if following[0] not in "()" and not (len(token) > 1 and after == ")"):
-                bracket.label = following
-                place += 1
+        if not opened and token == ")":
+            problem = "a closing bracket without its opening one"
+        elif not opened and (brackets or token[0] != "("):
+            problem = "more text after the tree" if brackets else "not a bracketed tree"
+        elif token == ")":
+            opened.pop().j = len(words)
+        else:
             if opened:
                 opened[-1].children += 1
-            opened.append(bracket)
-            events.append(bracket)
-        elif not opened:
-            what = "a closing bracket without its opening one" if token == ")" else "not a bracketed tree"
-            raise TreeError(f"{what}: {_excerpt(text)}")
-        elif token == ")":
-            opened.pop()
-            events.append(None)
-        else:
-            opened[-1].children += 1
-            opened[-1].words += 1
-            events.append(token)
-    if opened or not events:
-        what = f"{len(opened)} bracket(s) not closed" if opened else "not a bracketed tree"
-        raise TreeError(f"{what}: {_excerpt(text)}")
-    return events
+            if token[0] == "(":
+                following, after, *_ = *tokens[place : place + 2], ")", ")"
+                # "( word)" is a word whose tag is empty, "(LABEL" and "( LABEL (" are brackets with a label.
+                labelled = following[0] not in "()" and not (len(token) > 1 and after == ")")
+                place += labelled
+                opened.append(_Bracket(following if labelled else "", len(words)))
+                brackets.append(opened[-1])
+            else:
+                opened[-1].bare += 1
+                words.append(token)
+    if not problem and (opened or not brackets):
+        problem = f"{len(opened)} bracket(s) not closed" if opened else "not a bracketed tree"
+    if problem:
+        raise TreeError(f"{problem}: {_excerpt(text)}")
+    return words, brackets
 
 
 def _excerpt(text: str) -> str:

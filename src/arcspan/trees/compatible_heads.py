@@ -69,14 +69,11 @@ def _targets(
 
 def _depths(heads: Sequence[int]) -> list[int]:
     """How many arcs lie between each word and the root."""
-    depth = [0] * len(heads)
+    depth = {0: 0}
     for word in range(1, len(heads) + 1):
-        path = []
-        above = word
-        while above and not depth[above - 1]:
-            path.append(above)
-            above = heads[above - 1]
-        base = depth[above - 1] if above else 0
-        for step, passed in enumerate(reversed(path), 1):
-            depth[passed - 1] = base + step
-    return depth
+        path = [word]
+        while path[-1] not in depth:
+            path.append(heads[path[-1] - 1])
+        for below in reversed(path[:-1]):
+            depth[below] = depth[heads[below - 1]] + 1
+    return [depth[word] for word in range(1, len(heads) + 1)]

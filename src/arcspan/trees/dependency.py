@@ -93,11 +93,6 @@ class DependencyTree(Immutable):
         return True
 
     @property
-    def is_partial(self) -> bool:
-        """Whether some heads are not annotated (-1)."""
-        return -1 in self.heads
-
-    @property
     def is_projective(self) -> bool:
         """Whether every word's yield is contiguous, so that no two arcs cross (the root's arc included)."""
         return yields(self.heads) is not None

@@ -128,43 +128,18 @@ def _heads_of(nodes: Sequence[LexicalNode], n: int) -> tuple[int, ...]:
         raise TreeError("the root has no label: the node that covers the sentence needs at least one")
     if n and nodes[0][:2] != (0, n):
         raise TreeError(f"the first node is ({nodes[0].i}, {nodes[0].j}), not the whole sentence (0, {n})")
-    opened: list[
-        tuple[LexicalNode, LexicalNode | None]
-    ] = []  # a node, and its first part once that is complete
-    for node in nodes:
-        i, j, head, _ = node
+    # Pre-order: a node's first part comes next, its second part after the 2 (k - i) - 1 nodes of the first.
+    for place, (i, j, head, _) in enumerate(nodes):
         if not i < head <= j:
             raise TreeError(f"node ({i}, {j}) has head word {head}, which lies outside it")
-        if opened:
-            _check_place(node, *opened[-1])
-        if j - i > 1:
-            opened.append((node, None))
+        if j - i == 1:
             continue
-        # A word completes its own node, and then every node of whose second part it is the end.
-        complete = node
-        while opened and (first := opened[-1][1]) is not None:
-            parent, _ = opened.pop()
-            _attach(parent, first, complete, heads)
-            complete = parent
-        if opened:
-            opened[-1] = (opened[-1][0], complete)
+        first = nodes[place + 1]
+        k = first.j
+        if first.i != i or not i < k < j or (second := nodes[place + 2 * (k - i)])[:2] != (k, j):
+            raise TreeError(f"node ({i}, {j}) is not followed by its two parts in pre-order")
+        if head not in (first.head, second.head):
+            raise TreeError(f"node ({i}, {j}) has head word {head}, which heads no part of it")
+        modifier = second if head == first.head else first
+        heads[modifier.head - 1] = head
     return tuple(heads)
-
-
-def _check_place(node: LexicalNode, parent: LexicalNode, first: LexicalNode | None) -> None:
-    """TreeError unless a node is the next part of its parent, whose `first` part may be complete."""
-    begins, reaches_end = (parent.i, False) if first is None else (first.j, True)
-    if node.i != begins or node.j > parent.j or (node.j == parent.j) != reaches_end:
-        raise TreeError(
-            f"node ({node.i}, {node.j}) does not follow in pre-order within ({parent.i}, {parent.j})"
-        )
-
-
-def _attach(parent: LexicalNode, first: LexicalNode, second: LexicalNode, heads: list[int]) -> None:
-    """Note that one part's head word attaches to the other's, which is the parent's."""
-    if parent.head not in (first.head, second.head):
-        raise TreeError(
-            f"node ({parent.i}, {parent.j}) has head word {parent.head}, which heads no part of it"
-        )
-    modifier = second if parent.head == first.head else first
-    heads[modifier.head - 1] = parent.head
