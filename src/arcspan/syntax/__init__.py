@@ -10,7 +10,7 @@ from arcspan.syntax.clauses import KINDS, Clause, Clauses, VerbGroup
 from arcspan.syntax.coordination import Coordination, coordinations
 from arcspan.syntax.phrases import Kind, noun_phrases
 from arcspan.syntax.query import Match, Query, compiled
-from arcspan.syntax.sentence import Phrase, Sentence, Word
+from arcspan.syntax.sentence import Phrase, TreeIndex, Word
 
 __all__ = [
     "KINDS",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-class Syntax(Sentence):
+class Syntax(TreeIndex):
     """The clauses, coordinations and phrases of a sentence; each is found when it is first asked for.
 
     >>> from arcspan.trees import ConstituencyTree, DependencyTree

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from arcspan.syntax.coordination import Coordination
-from arcspan.syntax.sentence import Phrase, Range, Sentence
+from arcspan.syntax.sentence import Phrase, Range, TreeIndex
 
 # What a clause is, by the relation of its predicate.
 _KINDS = {
@@ -40,10 +40,10 @@ class VerbGroup(Phrase):
     modal     the modal verb, or None
     """
 
-    _sentence: Sentence
+    _sentence: TreeIndex
     _after = ("words", "form", "tense", "aspect", "voice", "polarity", "modal")
 
-    def __init__(self, sentence: Sentence, predicate: int, words: Sequence[int], main: int) -> None:
+    def __init__(self, sentence: TreeIndex, predicate: int, words: Sequence[int], main: int) -> None:
         super().__init__(sentence, (min(words) - 1, max(words)), main)
         self.words, self._predicate = tuple(words), predicate
         s = sentence
@@ -118,7 +118,7 @@ class Clause(Phrase):
 
     _before, _after = ("kind", "finite"), ("verb", "subject", "objects")
 
-    def __init__(self, sentence: Sentence, span: Range, position: int, kind: str, verb: VerbGroup) -> None:
+    def __init__(self, sentence: TreeIndex, span: Range, position: int, kind: str, verb: VerbGroup) -> None:
         super().__init__(sentence, span, position)
         self.kind, self.verb, self.finite = kind, verb, verb.form == "finite"
         self.subject: Phrase | None = None
@@ -140,7 +140,7 @@ class Clause(Phrase):
 class Clauses:
     """Finds the clauses of a sentence."""
 
-    def __init__(self, sentence: Sentence, coordinations: Sequence[Coordination]) -> None:
+    def __init__(self, sentence: TreeIndex, coordinations: Sequence[Coordination]) -> None:
         self.s = sentence
         self.joined = {c.conjuncts[0].position: c for c in coordinations}
         self.all: list[Clause] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from arcspan.syntax.sentence import NOUN_PHRASES, Phrase, Range, Sentence
+from arcspan.syntax.sentence import NOUN_PHRASES, Phrase, Range, TreeIndex
 
 # What a conjunct is, by its universal tag, where no constituent says it.
 _CATEGORIES = {
@@ -36,7 +36,7 @@ class Coordination(Phrase):
 
     def __init__(
         self,
-        sentence: Sentence,
+        sentence: TreeIndex,
         kind: str,
         conjuncts: list[Phrase],
         coordinators: list[int],
@@ -64,13 +64,13 @@ class Coordination(Phrase):
         return super().to_dict(probabilities=probabilities) | {"coordinators": list(self._joining)}
 
 
-def coordinations(s: Sentence) -> list[Coordination]:
+def coordinations(s: TreeIndex) -> list[Coordination]:
     """The coordinations of a sentence, in the order of their first conjuncts."""
     joined = ((h, s.with_relation(h, "conj")) for h in range(1, s.n + 1))
     return [_coordination(s, h, others) for h, others in joined if others]
 
 
-def _coordination(s: Sentence, h: int, others: list[int]) -> Coordination:
+def _coordination(s: TreeIndex, h: int, others: list[int]) -> Coordination:
     members = sorted([h, *others])
     if members[0] != h:  # a conjunct before the word it hangs on: nothing is known of what is shared
         ranges, shared = {m: s.reach(m) for m in members}, list[int]()
@@ -91,14 +91,14 @@ def _coordination(s: Sentence, h: int, others: list[int]) -> Coordination:
     )
 
 
-def smallest(s: Sentence, words: Iterable[int]) -> Range | None:
+def smallest(s: TreeIndex, words: Iterable[int]) -> Range | None:
     """The smallest constituent around words; None without constituents."""
     low, high = min(words), max(words)
     around = [(i, j) for i, j, _ in s.spans if i < low and high <= j]
     return min(around, key=lambda span: span[1] - span[0]) if around else None
 
 
-def _split_dependents(s: Sentence, first: int, others: list[int]) -> tuple[list[int], list[int]]:
+def _split_dependents(s: TreeIndex, first: int, others: list[int]) -> tuple[list[int], list[int]]:
     """The first conjunct's dependents: its own, and those of all conjuncts."""
     own: list[int] = []
     shared: list[int] = []
@@ -117,7 +117,7 @@ def _split_dependents(s: Sentence, first: int, others: list[int]) -> tuple[list[
 
 
 def _is_own(
-    s: Sentence, first: int, m: int, others: list[int], around: Range | None, theirs: set[str]
+    s: TreeIndex, first: int, m: int, others: list[int], around: Range | None, theirs: set[str]
 ) -> bool:
     """Whether a word before the first conjunct belongs to it alone."""
     if around is None:
@@ -128,7 +128,7 @@ def _is_own(
     return together[1] < others[0] or s.relations[m] in theirs
 
 
-def _category(s: Sentence, m: int, members: list[int]) -> str:
+def _category(s: TreeIndex, m: int, members: list[int]) -> str:
     """What a conjunct is: the label of the largest constituent around it without the others, or by its tag."""
     for i, j, label in s.spans:
         if i < m <= j and not any(i < other <= j for other in members if other != m):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from arcspan.syntax import KINDS, Syntax
-from arcspan.syntax.nodes import Nodes
+from arcspan.syntax.nodes import NodeTable
 from arcspan.syntax.query import Query
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
@@ -150,7 +150,7 @@ def _of_constituents(tree: ConstituencyTree, kept: list[int]) -> Sums:
 
 def _shape(tree: ConstituencyTree) -> Sums:
     """Depths and branching of a tree without punctuation."""
-    nodes = Nodes(tree, None)
+    nodes = NodeTable(tree, None)
     found: Sums = dict.fromkeys(("yngve_sum", "frazier_sum", "left_heavy", "right_heavy", "branching"), 0)
     found["c_words"] = len(tree)
     depths = [0] * len(nodes.labels)  # how many sisters stand to the right of a node and of those above it

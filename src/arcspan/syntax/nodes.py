@@ -15,10 +15,10 @@ from arcspan.lazy import lazy
 from arcspan.syntax.pattern import Relation
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
-Reach = Callable[["Nodes", int], Iterable[int]]
+Reach = Callable[["NodeTable", int], Iterable[int]]
 
 
-class Nodes:
+class NodeTable:
     """The nodes of a sentence in pre-order; `ends[k]` is the node after the last one below k."""
 
     def __init__(
@@ -141,10 +141,10 @@ class Nodes:
         return children[rules.head_child(self.labels[k], [self.labels[child] for child in children])]
 
 
-def _path(step: Callable[[Nodes, int], int]) -> Reach:
+def _path(step: Callable[[NodeTable, int], int]) -> Reach:
     """All nodes along a way, of which a step gives the next; -1 ends it."""
 
-    def reach(t: Nodes, k: int) -> Iterator[int]:
+    def reach(t: NodeTable, k: int) -> Iterator[int]:
         while (k := step(t, k)) >= 0:
             t.spend(1)
             yield k
@@ -152,10 +152,10 @@ def _path(step: Callable[[Nodes, int], int]) -> Reach:
     return reach
 
 
-def _nth(place: int) -> Callable[[Nodes, int], int]:
+def _nth(place: int) -> Callable[[NodeTable, int], int]:
     """The child at a place, from 1; from -1 counted from the last."""
 
-    def step(t: Nodes, k: int) -> int:
+    def step(t: NodeTable, k: int) -> int:
         children = t.children(k)
         index = place - 1 if place > 0 else len(children) + place
         return children[index] if 0 <= index < len(children) else -1
@@ -163,24 +163,24 @@ def _nth(place: int) -> Callable[[Nodes, int], int]:
     return step
 
 
-def _only(t: Nodes, k: int) -> int:
+def _only(t: NodeTable, k: int) -> int:
     children = t.children(k)
     return children[0] if len(children) == 1 else -1
 
 
-def _one(step: Callable[[Nodes, int], int]) -> Reach:
+def _one(step: Callable[[NodeTable, int], int]) -> Reach:
     return lambda t, k: [other for other in [step(t, k)] if other >= 0]
 
 
 def _beside(choose: Callable[[list[int], int], list[int]]) -> Reach:
-    def reach(t: Nodes, k: int) -> Iterable[int]:
+    def reach(t: NodeTable, k: int) -> Iterable[int]:
         sisters = t.sisters(k)
         return choose(sisters, sisters.index(k)) if sisters else []
 
     return reach
 
 
-def _just_before(t: Nodes, k: int) -> list[int]:
+def _just_before(t: NodeTable, k: int) -> list[int]:
     found, end = [t.leaves[t.left[k]]], t.left[k]
     while found[-1] >= 0 and t.right[found[-1]] == end:
         found.append(t.parents[found[-1]])
@@ -188,7 +188,7 @@ def _just_before(t: Nodes, k: int) -> list[int]:
 
 
 _TREE: dict[str, Reach] = {
-    "<": Nodes.children,
+    "<": NodeTable.children,
     ">": _one(lambda t, k: t.parents[k]),
     "<<": lambda t, k: range(k + 1, t.ends[k]),
     ">>": _path(lambda t, k: t.parents[k]),
@@ -196,8 +196,8 @@ _TREE: dict[str, Reach] = {
     "<<:": _path(_only),
     "<<,": _path(_nth(1)),
     "<<'": _path(_nth(-1)),
-    "<#": _one(Nodes.head_child),
-    "<<#": _path(Nodes.head_child),
+    "<#": _one(NodeTable.head_child),
+    "<<#": _path(NodeTable.head_child),
     ".": lambda t, k: takewhile(lambda other: t.left[other] == t.right[k], range(t.ends[k], len(t.ends))),
     ",": _just_before,
     "..": lambda t, k: range(t.ends[k], len(t.ends)),
@@ -220,21 +220,21 @@ def _in_tree(sign: str) -> Reach:
     return lambda t, k: [other for other in above(t, k) if k in down(t, other)]
 
 
-def _words_above(t: Nodes, m: int) -> Iterator[int]:
+def _words_above(t: NodeTable, m: int) -> Iterator[int]:
     """A word and those above it, without the root."""
     while h := t.heads[m - 1]:
         yield m
         m = h
 
 
-def _words_below(t: Nodes, m: int) -> Iterator[int]:
+def _words_below(t: NodeTable, m: int) -> Iterator[int]:
     waiting = t.below[m][::-1]
     while waiting:
         yield (m := waiting.pop())
         waiting += reversed(t.below[m])
 
 
-def _siblings(t: Nodes, m: int) -> Sequence[int]:
+def _siblings(t: NodeTable, m: int) -> Sequence[int]:
     return t.below[t.heads[m - 1]] if t.heads[m - 1] else ()
 
 
@@ -255,7 +255,7 @@ def reach_of(relation: Relation) -> Reach:
     if relation.between_words:
         arcs, up = _ARCS[sign], sign[0] == "<"
 
-        def reach(t: Nodes, k: int) -> Iterable[int]:
+        def reach(t: NodeTable, k: int) -> Iterable[int]:
             relations = t.d.relations if t.d is not None else ()
             found = arcs(t, t.words[k]) if t.words[k] else ()
             fitting = (m for m in found if label is None or label(relations[m - 1]))

@@ -46,7 +46,7 @@ _SAME = {"%": "$", "$+": "$.", "$-": "$,", "$++": "$..", "$--": "$,,", "<'": "<-
 
 
 @dataclass(frozen=True)
-class Node:
+class PatternNode:
     """A node of a pattern: any of its tests must hold (none may, where negated), and what it is related to.
 
     labels, words   tests of a label; tests of a word's attributes, all of which must hold
@@ -58,7 +58,7 @@ class Node:
     words: tuple[tuple[str, Expression], ...] = ()
     is_root: bool = False
     same: str = ""
-    inner: Node | None = None
+    inner: PatternNode | None = None
     negated: bool = False
     name: str = ""
     relations: Relations | None = None
@@ -71,7 +71,7 @@ class Relation:
     """A node is related to another; `label` is the relation of an arc, `named`: a node it leads to has a name."""
 
     sign: str
-    node: Node
+    node: PatternNode
     label: Expression | None
     between_words: bool
     named: bool
@@ -110,7 +110,7 @@ class Pattern:
         if self._peek():
             self.refuse("a relation or the end should be here")
 
-    def _related(self) -> Node:
+    def _related(self) -> PatternNode:
         """A node and what it is related to."""
         node = self._node()
         if self._peek() and self._peek() not in ")]:|":
@@ -119,15 +119,15 @@ class Pattern:
             self.refuse("a node should be after this |")
         return node
 
-    def _node(self) -> Node:
+    def _node(self) -> PatternNode:
         negated = self._take("!")
         if self._take("("):
             with self._deeper(")"):
                 inner = self._related()
-            node = Node(inner=inner, is_word=inner.is_word)
+            node = PatternNode(inner=inner, is_word=inner.is_word)
         elif self._take("="):
             name = self._defined_name()
-            return Node(same=name, is_word=self.names[name], negated=negated)
+            return PatternNode(same=name, is_word=self.names[name], negated=negated)
         elif self._peek() == "{":
             node = self._word()
         else:
@@ -140,7 +140,7 @@ class Pattern:
             self.names[found[1]] = node.is_word
         return replace(node, negated=negated)
 
-    def _labels(self) -> Node:
+    def _labels(self) -> PatternNode:
         self.layers.add("constituency")
         found = self._match(_LABEL)
         if found is None:
@@ -155,7 +155,7 @@ class Pattern:
             back = self.at
             found = self._match(_LABEL) if self._take("|") and self._peek() else None
         self.at = back
-        return Node(labels=tuple(labels), any=any_label)
+        return PatternNode(labels=tuple(labels), any=any_label)
 
     def _label(self, value: str, start: int) -> Expression:
         any_case = value.startswith("i@")
@@ -166,7 +166,7 @@ class Pattern:
             value = re.sub(r"\\(.)", r"\1", value[1:-1])
         return self._literal("label", value, any_case=any_case)
 
-    def _word(self) -> Node:
+    def _word(self) -> PatternNode:
         self._take("{")
         tests: list[tuple[str, Expression]] = []
         is_root = False
@@ -186,7 +186,7 @@ class Pattern:
                 else:
                     tests.append((name, self._literal(name, found["plain"].rstrip())))
             self._take(";")
-        return Node(words=tuple(tests), is_root=is_root, is_word=True)
+        return PatternNode(words=tuple(tests), is_root=is_root, is_word=True)
 
     def _relations(self, of_word: bool) -> Relations:
         """A disjunction of conjunctions."""
@@ -305,7 +305,7 @@ def literals_of(relations: Relations | None) -> Iterator[tuple[str, frozenset[st
             yield from needed(part.node)
 
 
-def needed(node: Node) -> Iterator[tuple[str, frozenset[str]]]:
+def needed(node: PatternNode) -> Iterator[tuple[str, frozenset[str]]]:
     """What a tree must have for a node to be there."""
     if not node.negated:
         if (values := label_set(node)) is not None:
@@ -318,7 +318,7 @@ def needed(node: Node) -> Iterator[tuple[str, frozenset[str]]]:
     yield from literals_of(node.relations)
 
 
-def label_set(node: Node) -> frozenset[str] | None:
+def label_set(node: PatternNode) -> frozenset[str] | None:
     """The labels that a node may have, where they are known."""
     if node.inner is not None and not node.negated:
         return label_set(node.inner)

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from arcspan.errors import ArcspanError
 from arcspan.syntax.coordination import Coordination
-from arcspan.syntax.sentence import Phrase, Sentence
+from arcspan.syntax.sentence import Phrase, TreeIndex
 
 Kind = Literal["base", "maximal", "all"]
 
@@ -22,7 +22,7 @@ _WITHIN = frozenset(
 )
 
 
-def noun_phrases(s: Sentence, coordinations: Sequence[Coordination], kind: Kind) -> list[Phrase]:
+def noun_phrases(s: TreeIndex, coordinations: Sequence[Coordination], kind: Kind) -> list[Phrase]:
     """The noun phrases of a sentence from left to right, larger ones first."""
     if kind not in get_args(Kind):
         raise ArcspanError(f"noun phrases are of the kind 'base', 'maximal' or 'all', not {kind!r}")
@@ -41,13 +41,13 @@ def noun_phrases(s: Sentence, coordinations: Sequence[Coordination], kind: Kind)
     return phrases
 
 
-def _heads_phrase(s: Sentence, h: int) -> bool:
+def _heads_phrase(s: TreeIndex, h: int) -> bool:
     if not s.is_noun(h) or s.relations[h] in ("advmod", "case", "mark"):  # "sort of"
         return False
     return s.relations[s.first_conjunct(h)] not in _WITHIN and s.tags[h] not in ("PRP$", "WP$")
 
 
-def _base(s: Sentence) -> list[Phrase]:
+def _base(s: TreeIndex) -> list[Phrase]:
     """A noun with what belongs to it on its left, and the rest of a name on its right."""
     found: list[Phrase] = []
     end = 0
@@ -74,12 +74,12 @@ def _base(s: Sentence) -> list[Phrase]:
     return found
 
 
-def _has_case(s: Sentence, m: int) -> bool:
+def _has_case(s: TreeIndex, m: int) -> bool:
     """Whether a preposition is before a modifier; the 's of a possessor is behind it."""
     return any(below < m for below in s.with_relation(m, "case"))
 
 
-def _is_part(s: Sentence, h: int) -> bool:
+def _is_part(s: TreeIndex, h: int) -> bool:
     """Whether a noun belongs to the base phrase of the noun that it depends on."""
     first = s.first_conjunct(h)
     return s.relations[first] in ("nmod", "poss") and first < s.heads[first] and not _has_case(s, first)

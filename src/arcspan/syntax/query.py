@@ -9,15 +9,15 @@ from math import inf
 from typing import Any
 
 from arcspan.errors import ArcspanError
-from arcspan.syntax.nodes import Nodes, reach_of
-from arcspan.syntax.pattern import ATTRIBUTES, Node, Pattern, Relation, Relations, label_set, needed
+from arcspan.syntax.nodes import NodeTable, reach_of
+from arcspan.syntax.pattern import ATTRIBUTES, Pattern, PatternNode, Relation, Relations, label_set, needed
 from arcspan.syntax.sentence import Phrase, Range, Text
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
 _MATCH = 10  # steps that a match costs
 
 Names = dict[str, int]
-Ways = Callable[[Nodes, int, Names], list[Names]]
+Ways = Callable[[NodeTable, int, Names], list[Names]]
 """The ways in which something holds of a node, each as the names that are known then; none where it does not hold."""
 
 
@@ -82,7 +82,7 @@ class Query:
     ) -> list[Match]:
         """The matches in a sentence of one tree or two; the order is that of the nodes, from the top.
 
-        One match for each choice of named nodes. `of_text` are the options of `Sentence`: tokens, text, offsets.
+        One match for each choice of named nodes. `of_text` are the options of `TreeIndex`: tokens, text, offsets.
         """
         if isinstance(constituency, DependencyTree):
             constituency, dependencies = None, constituency
@@ -114,10 +114,10 @@ class Query:
 
     def _search(
         self, c: ConstituencyTree | None, d: DependencyTree | None
-    ) -> tuple[Nodes | None, list[tuple[int, Names]]]:
+    ) -> tuple[NodeTable | None, list[tuple[int, Names]]]:
         if not self._possible(c, d):
             return None, []
-        nodes = Nodes(c, d, self._heads, self._steps)
+        nodes = NodeTable(c, d, self._heads, self._steps)
         candidates: Iterable[int] = range(len(nodes.labels))
         if (wanted := self._labels) is not None:
             candidates = [k for k, label in enumerate(nodes.labels) if label in wanted]
@@ -142,7 +142,7 @@ def compiled(pattern: str) -> Query:
     return Query(pattern)
 
 
-def _match(nodes: Nodes, text: Text, k: int, names: Names) -> Match:
+def _match(nodes: NodeTable, text: Text, k: int, names: Names) -> Match:
     word = nodes.words[k]
     label = nodes.d.relations[word - 1] if word and nodes.d is not None else nodes.labels[k]
     found = Match(text, (nodes.left[k], nodes.right[k]), nodes.head_word(k), label, word)
@@ -153,7 +153,7 @@ def _match(nodes: Nodes, text: Text, k: int, names: Names) -> Match:
 # ------------------------------------------------------------------------------------------ from pattern to ways
 
 
-def _node(node: Node) -> Ways:
+def _node(node: PatternNode) -> Ways:
     """A node with its name and its relations."""
     own = _inner(node)
     if node.negated:
@@ -162,7 +162,7 @@ def _node(node: Node) -> Ways:
         return own
     name, related = node.name, None if node.relations is None else _relations(node.relations)
 
-    def ways(t: Nodes, k: int, names: Names) -> list[Names]:
+    def ways(t: NodeTable, k: int, names: Names) -> list[Names]:
         if name and names.get(name, k) != k:
             return []
         found = own(t, k, names)
@@ -179,7 +179,7 @@ def _negated(ways: Ways, *, of_word: bool = False) -> Ways:
     return lambda t, k, names: [] if (of_word and not t.words[k]) or ways(t, k, names) else [names]
 
 
-def _inner(node: Node) -> Ways:
+def _inner(node: PatternNode) -> Ways:
     """A node without its own name and relations."""
     if node.inner is not None:
         return _node(node.inner)
@@ -194,10 +194,10 @@ def _inner(node: Node) -> Ways:
     return lambda t, k, names: [names] if any(label(t.labels[k]) for label in node.labels) else []
 
 
-def _word(node: Node) -> Ways:
+def _word(node: PatternNode) -> Ways:
     tests = [(ATTRIBUTES.get(name, ""), name, value) for name, value in node.words]
 
-    def ways(t: Nodes, k: int, names: Names) -> list[Names]:
+    def ways(t: NodeTable, k: int, names: Names) -> list[Names]:
         m = t.words[k]
         if not m or (node.is_root and t.heads[m - 1]):
             return []
@@ -218,7 +218,7 @@ def _relations(relations: Relations | Relation) -> Ways:
     if isinstance(relations, Relation):
         reach, node, named = reach_of(relations), _node(relations.node), relations.named
 
-        def related(t: Nodes, k: int, names: Names) -> list[Names]:
+        def related(t: NodeTable, k: int, names: Names) -> list[Names]:
             found: list[Names] = []
             steps = 1
             for other in reach(t, k):
@@ -238,7 +238,7 @@ def _relations(relations: Relations | Relation) -> Ways:
     if relations.sign == "|":
         return lambda t, k, names: [way for part in parts for way in part(t, k, names)]
 
-    def all_of(t: Nodes, k: int, names: Names) -> list[Names]:
+    def all_of(t: NodeTable, k: int, names: Names) -> list[Names]:
         found = [names]
         for part in parts:
             found = [way for known in found for way in part(t, k, known)]

@@ -73,7 +73,7 @@ class Text:
         return self._confidence()
 
 
-class Sentence(Text):
+class TreeIndex(Text):
     """Both trees of a sentence. Without constituents the dependencies decide everything."""
 
     def __init__(

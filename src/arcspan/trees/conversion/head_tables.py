@@ -43,7 +43,7 @@ class HeadRule:
 
 
 @dataclass(frozen=True)
-class RelationRule:
+class ArcRule:
     """Give a relation where all conditions hold; an empty set of labels is not a condition."""
 
     relation: str
@@ -80,7 +80,7 @@ class HeadRules:
     heads: dict[str, tuple[HeadRule, ...]]
     punctuation: frozenset[str] = frozenset()
     coordination: frozenset[str] = frozenset()
-    relations: tuple[RelationRule, ...] = ()
+    relations: tuple[ArcRule, ...] = ()
     root: str = "root"
     name: str = field(default="", compare=False)
 
@@ -101,7 +101,7 @@ class HeadRules:
         """Read a table from text, in the format that head_table_ptb.txt describes."""
         heads: dict[str, tuple[HeadRule, ...]] = {}
         sets: dict[str, frozenset[str]] = {"punctuation": frozenset(), "coordination": frozenset()}
-        relations: list[RelationRule] = []
+        relations: list[ArcRule] = []
         root = "root"
         for number, line in enumerate(text.splitlines(), start=1):
             statement, *rest = line.split() or ["#"]
@@ -188,7 +188,7 @@ def _head_rules(words: Iterable[str]) -> list[HeadRule]:
     return rules
 
 
-def _relation_rule(words: Sequence[str]) -> RelationRule:
+def _relation_rule(words: Sequence[str]) -> ArcRule:
     if not words:
         raise ValueError("a relation needs a name")
     name, *conditions = words
@@ -201,6 +201,4 @@ def _relation_rule(words: Sequence[str]) -> RelationRule:
     side = values.pop("side", "")
     if side not in ("", "left", "right"):
         raise ValueError(f"side is left or right, not {side!r}")
-    return RelationRule(
-        name, side=side, **{key: frozenset(value.split("|")) for key, value in values.items()}
-    )
+    return ArcRule(name, side=side, **{key: frozenset(value.split("|")) for key, value in values.items()})
