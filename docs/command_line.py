@@ -35,7 +35,7 @@ def page() -> str:
 
 
 def _sections(group: click.Group, path: str) -> Iterator[str]:
-    context = click.Context(group, info_name=path)
+    context = click.Context(group, info_name=path, show_default=True)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
@@ -45,7 +45,7 @@ def _sections(group: click.Group, path: str) -> Iterator[str]:
 
 
 def _section(command: click.Command, path: str) -> str:
-    context = click.Context(command, info_name=path)
+    context = click.Context(command, info_name=path, show_default=True)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
     parts = [f"{'#' * path.count(' ')}# {path}", f"```text\n{usage}\n```", _prose(command.help or "")]
     rows = []

@@ -57,7 +57,7 @@ UNITS = [
 ]
 ENDS = [("", ""), ("a\n", "b"), ("(a", "x"), ("1\t", "\n")]
 ENGLISH, OTHER = RuleSegmenter("en"), RuleSegmenter("xx")
-EXPANSIONS = Expansions({"au": ("à", "le")}, {"d": ("de", "")}, {"amelo": ("a", "me", "lo")})
+EXPANSIONS = Expansions({"au": ["à", "le"]}, {"d": ["de", ""]}, {"amelo": ["a", "me", "lo"]})
 
 
 def refused(call: Callable[[str], object]) -> Callable[[str], object]:

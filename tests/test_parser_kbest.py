@@ -45,6 +45,11 @@ def test_the_first_of_k_is_the_parse(parser: Parser) -> None:
     assert best.rank is None
 
 
+def test_the_best_parse_alone_begins_a_paragraph_in_conllu(parser: Parser) -> None:
+    """Over HTTP, every rank did."""
+    assert [parse.conllu().count("# newpar") for parse in parser("Ada sees Kurt.", k=3)] == [1, 0, 0]
+
+
 def test_a_short_sentence_has_as_many_as_it_has(parser: Parser) -> None:
     assert len(parser.parse(["Ada"], k=5)) == 1
     assert len(parser.parse(["Ada", "sees"], k=5)) == 2

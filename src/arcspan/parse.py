@@ -413,7 +413,7 @@ class Parse:
         token stands in the original text, `TokenRange=start:end`.
         """
         tree = self.dependencies
-        lines = ["# newpar"] if self.paragraph else []
+        lines = ["# newpar"] if self.paragraph and self.rank in (None, 1) else []
         lines.append(f"# text = {self._running_text()}")
         if self.error is not None:
             lines.append(f"# error = {' '.join(self.error.split())}")

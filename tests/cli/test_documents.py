@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -137,17 +138,37 @@ def test_an_interrupted_run_continues_in_the_middle_of_a_file(
     assert not list(out.rglob("*.part"))
 
 
-def test_a_file_that_kills_its_workers_is_given_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_file_that_kills_its_workers_is_given_up(tmp_path: Path, resume: bool) -> None:
+    """Also one that is written as a whole (html, Parquet), which no run continues."""
     path = tmp_path / "a.ptb"
     for _ in range(STARTS):
-        output = ResumableOutput(path, {}, resume=(tmp_path / ".arcspan/a.ptb.json").exists(), keep=True)
+        again = resume and (tmp_path / ".arcspan/a.ptb.json").exists()
+        output = ResumableOutput(path, {}, resume=again, keep=True)
         output.count_start()
-        output.file.close()  # as a kill does
-    output = ResumableOutput(path, {}, resume=True, keep=True)
+        output.open().close()  # as a kill does
+    output = ResumableOutput(path, {}, resume=resume, keep=True)
     with pytest.raises(ArcspanError, match="3 runs were killed at the same place"):
         output.count_start()
     output.close()
     assert not (tmp_path / ".arcspan").exists()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_over_files_is_shown_on_a_terminal(
+    corpus: Path, toy_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arcspan.cli.progress.DELAY", 0)
+    call = ["parse", str(corpus), "--model", str(toy_bundle), "-o", str(tmp_path / "out")]
+    for quiet, shown in (([], True), (["--quiet"], False)):
+        monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+        assert run([*quiet, *call]) == 2
+        assert ("| 4/4 [" in terminal.getvalue() or "| 1/1 [" in terminal.getvalue()) is shown
+        assert "02 bad.txt:3: byte 0xff" in terminal.getvalue()
 
 
 def test_thousands_of_small_files_are_not_open_at_once(parse: Parse, tmp_path: Path) -> None:

@@ -386,6 +386,7 @@ def test_a_second_run_to_the_same_output_is_refused(parse: Parse, lines: Path, t
 
     out = tmp_path / "out.ptb"
     first = ResumableOutput(str(out), {}, resume=False)
+    first.open()
     for options in ((), ("--resume",)):
         code, _, error = parse(lines, "--words", "-o", out, *options)
         assert code == 2 and "another run is writing to" in error
@@ -447,7 +448,7 @@ def test_what_stands_before_a_bad_line_is_parsed(parse: Parse, tmp_path: Path) -
         (["Ada", "--memory", "0"], "'--memory': charts need some memory"),
         (["Ada", "-f", "parquet"], "is written to a folder"),
         (["Ada", "--table", "constituents"], "--table needs"),
-        (["Ada", "--constituency"], "--constituency and --offsets need"),
+        (["Ada", "--constituency"], "--constituency needs --format conllu"),
         (["Ada", "--resume"], "--resume"),
         (["Ada", "--memory", "much"], "is not a size"),
         (["Ada", "--threads", "0"], "--threads"),
@@ -833,7 +834,7 @@ def test_the_trees_of_a_sentence_are_followed_by_a_blank_line(parse: Parse) -> N
     assert [len(block.splitlines()) for block in blocks] == [2, 2, 0]
 
 
-def test_constraints_hold_for_the_one_sentence(parse: Parse) -> None:
+def test_constraints_hold_for_the_one_sentence(parse: Parse, standard_input: Callable[[bytes], None]) -> None:
     plain, bound = (
         [
             line.split("\t")[6]
@@ -847,8 +848,13 @@ def test_constraints_hold_for_the_one_sentence(parse: Parse) -> None:
     assert code == 2 and "one sentence, but here are 2" in error
     code, _, error = parse("Ada plays.", "--require", "tree,0,2")
     assert code == 2 and "'tree,0,2' is not 'span,2,6'" in error and "Span(" not in error
-    code, out, error = parse("Ada plays.", "--require", "root,1", "--require", "root,2", "-f", "conllu")
+    impossible = ("--require", "root,1", "--require", "root,2", "-f", "conllu")
+    code, out, error = parse("Ada plays.", *impossible)
     assert (code, out) == (2, "") and "root" in error
+    standard_input(b"Ada plays.")
+    assert parse("-", *impossible) == (code, out, error), (
+        "a pipe wrote a sentence with an error, and ended with 1"
+    )
     text = "  Ada  plays."
     found = json.loads(parse(text, "--require", "root,1", "-f", "json")[1])
     assert [text[start:end] for start, end in found["offsets"]] == ["Ada", "plays", "."]

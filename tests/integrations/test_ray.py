@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import ray
 
 from arcspan.cli import run
-from arcspan.cli.documents import Document, Outcome, Task, find_documents
+from arcspan.cli.documents import Document, Task, find_documents
 from arcspan.integrations.parquet import parse_column
 from arcspan.integrations.ray import ParseBatches, run_tasks
 from arcspan.parser import Parser
@@ -105,7 +105,7 @@ class DiesOnce:
 
             parser.stream = killed  # type: ignore[method-assign, assignment]
         (ended,) = self.task.run(parser, [Document(**document)])
-        return Outcome.of(ended)._asdict()
+        return ended.outcome()
 
 
 def test_a_worker_killed_in_the_middle_loses_nothing(
@@ -113,9 +113,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
 ) -> None:
     (corpus / "part-1.txt").write_text("\n\n".join(SENTENCES[k % 60] for k in range(720)), encoding="utf-8")
     documents = find_documents([str(corpus)])
-    ours, theirs = (
-        Task("conllu", None, "text", str(tmp_path / name), {}, replaced=True) for name in ("one", "out")
-    )
+    ours, theirs = (Task("conllu", str(tmp_path / name), replaced=True) for name in ("one", "out"))
     work = DiesOnce(theirs, "part-1", tmp_path / "killed")
     tasks = [document._asdict() for document in documents]
     done = list(run_tasks(work, tasks, workers=2, path=str(bundle)))

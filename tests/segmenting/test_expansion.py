@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 from arcspan.segmenting.expansion import Expansions
+from arcspan.settings import read
 
 LEARNT = Expansions.learn(
     [
@@ -35,6 +37,5 @@ def test_a_rule_that_one_example_taught_is_no_rule() -> None:
 
 
 def test_a_file_keeps_everything() -> None:
-    again = Expansions.of(json.loads(json.dumps(LEARNT.to_dict())))
-    assert again.to_dict() == LEARNT.to_dict()
-    assert again("tirándolo") == LEARNT("tirándolo")
+    again = read(Expansions, json.loads(json.dumps(asdict(LEARNT))))
+    assert again == LEARNT and again("tirándolo") == LEARNT("tirándolo")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from arcspan.cli import run
 from arcspan.errors import ConfigError
+from arcspan.runtime.bundle import MODELS
 from arcspan.segmenting import Segmenter
 from arcspan.training.config import read_config
 from arcspan.treebanks import write_pairs
@@ -57,6 +59,22 @@ def test_rules_stay_where_they_are_better_on_dev(config: Path, capsys: pytest.Ca
     assert not (folder / "segmenter.json").exists()
     assert run(["train", "--segmenter", "--resume", str(config)]) == 0
     assert capsys.readouterr().err == f"{folder}: this segmenter is finished\n"
+
+
+def test_the_segmenter_of_a_base_stays_where_rules_beat_the_new_one_but_not_it(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was deleted."""
+    folder = config.parent / "run" / "segmenter"
+    folder.mkdir(parents=True)
+    for name in ("segmenter.json", "segmenter.onnx"):
+        shutil.copy(MODELS / "en" / name, folder / name)
+    before = (folder / "segmenter.onnx").read_bytes()
+    assert run(["train", "--segmenter", str(config)]) == 0
+    assert "the segmenter that was there is kept" in capsys.readouterr().err
+    assert (folder / "segmenter.onnx").read_bytes() == before and Segmenter.load(folder)
+    assert run(["train", "--segmenter", "--resume", str(config)]) == 0
+    assert "is finished" in capsys.readouterr().err
 
 
 def test_check_reads_the_files(config: Path, capsys: pytest.CaptureFixture[str]) -> None:

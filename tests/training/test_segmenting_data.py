@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from arcspan.segmenting.marks import SENTENCE, TOKEN, WORD
+from arcspan.segmenting.base import SENTENCE, TOKEN, WORD
 from arcspan.training.segmenter import plain_text
 from arcspan.training.segmenting_data import EXPANDED, GoldText, documents, varied
 

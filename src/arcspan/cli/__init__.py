@@ -56,7 +56,8 @@ class _LazyGroup(click.Group):
 
 
 @click.group(
-    cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, "-V", "--version", prog_name="arcspan")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bars and no notes; results and errors only.")

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from arcspan import decoding, load
+from arcspan.cli.options import MODEL
 from arcspan.cli.progress import progress
 from arcspan.evaluation.tables import columns
 
@@ -29,15 +30,11 @@ def best(call: Callable[[], object], seconds: float) -> float:
 
 
 @click.command()
-@click.option("-m", "--model", default="en", show_default=True, help="A model's name, or a bundle.")
-@click.option(
-    "--sentences", default=256, show_default=True, type=click.IntRange(4), help="Sentences per call."
-)
-@click.option(
-    "--words", default=24, show_default=True, type=click.IntRange(1, 300), help="Length for the search."
-)
-@click.option("--seconds", default=2.0, show_default=True, help="Time for each figure.")
-def command(model: str, sentences: int, words: int, seconds: float) -> None:
+@MODEL
+@click.option("--sentences", default=256, type=click.IntRange(4), help="Sentences per call.")
+@click.option("--words", default=24, type=click.IntRange(1, 300), help="Length for the search.")
+@click.option("--seconds", default=2.0, help="Time for each figure.")
+def command(model: str | None, sentences: int, words: int, seconds: float) -> None:
     """Measure parsing and search on this machine: the best call of each, on one thread and on all."""
     rng, n = np.random.default_rng(0), words + 1
     span, arc = rng.standard_normal((2, sentences, n, n), np.float32)
@@ -60,7 +57,7 @@ def command(model: str, sentences: int, words: int, seconds: float) -> None:
     click.echo(columns(rows))
 
 
-def _parsing(model: str, sentences: int, threads: int) -> Callable[[], object]:
+def _parsing(model: str | None, sentences: int, threads: int) -> Callable[[], object]:
     parser = load(model, threads=threads)
     words = [sentence.words for sentence in parser.split(TEXT)]
     items = [words[k % len(words)] for k in range(sentences)]

@@ -22,17 +22,12 @@ HELP = f"""Is system A better than system B, or is the difference due to chance?
 @click.command("compare", help=HELP)
 @scoring_options
 @click.option("-n", "--name", "names", multiple=True, help="Name of a system, once for A and once for B.")
-@click.option(
-    "--samples", type=click.IntRange(min=1), default=10_000, show_default=True, help="Random draws per test."
-)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random draws."
-)
+@click.option("--samples", type=click.IntRange(min=1), default=10_000, help="Random draws per test.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random draws.")
 @click.option(
     "--confidence",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
-    show_default=True,
     help="Width of the confidence intervals.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the intervals of both systems.")

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from arcspan.cli.reading import Reader
 from arcspan.errors import FileError
 from arcspan.trees import ConstituencyTree, DependencyTree
 
@@ -78,11 +79,8 @@ def corpora(paths: Sequence[str], *, standard_input: str = "brackets") -> list[C
 
 def parsed(path: str, parser: Parser, k: int | None) -> Iterator[list[Alternative]]:
     """The sentences of a text with their best parses, or the k best."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(f"cannot be read: {error}", path=path) from None
-    found = parser.pipe([text], k=k)
+    _, items = Reader("text").read(parser, path)
+    found = parser.pipe((item.content for item in items), k=k)
     return _grouped((parse.rank, parse.score, Alternative(1.0, *parse.trees)) for parse in found)
 
 

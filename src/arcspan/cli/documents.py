@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,17 +17,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from arcspan.cli.parse import FORMATS, STREAMED
 from arcspan.cli.progress import complain, note, progress
-from arcspan.cli.reading import Item, document_name, read_items
+from arcspan.cli.reading import Item, Reader
 from arcspan.cli.resuming import ResumableOutput, is_done, read_note, target
-from arcspan.cli.writing import Run, Writing
+from arcspan.cli.writing import FORMATS, Run, Writing
 from arcspan.errors import ArcspanError
 
 if TYPE_CHECKING:
     from arcspan.parser import Parser
-
-SUFFIXES = {form: FORMATS[form][0] for form in (*STREAMED, "html", "parquet")}
 
 
 class Document(NamedTuple):
@@ -39,15 +37,15 @@ class Document(NamedTuple):
 def find_documents(sources: Iterable[str]) -> list[Document]:
     """The files that are named, that stand in folders (at any depth), or that fit patterns such as "corpus/*.txt".
 
-    Names are relative to the folder, or to where the pattern begins. Files in folders whose names begin with a dot or
-    an underscore are left alone.
+    Names are relative to the folder, or to where the pattern begins, without suffixes and blanks. Files in folders
+    whose names begin with a dot or an underscore are left alone.
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> for name in ("b.txt", "a.txt.gz", "_SUCCESS"):
+    >>> for name in ("b.txt", "01 prose.txt.gz", "_SUCCESS"):
     ...     (folder / name).touch()
     >>> [document.name for document in find_documents([str(folder)])]
-    ['a', 'b']
+    ['01_prose', 'b']
     """
     found: dict[str, Document] = {}
     for source in sources:
@@ -55,8 +53,8 @@ def find_documents(sources: Iterable[str]) -> list[Document]:
         if not paths:
             raise ArcspanError(f"{source}: no file to parse there")
         for path in sorted(paths):
-            place = path.relative_to(root)
-            shown = (place.parent / document_name(path)).as_posix()
+            name = Path(path.name.removesuffix(".gz").removesuffix(".xz")).stem
+            shown = (path.relative_to(root).parent / re.sub(r"\s+", "_", name)).as_posix()
             if shown in found and not os.path.samefile(path, found[shown].source):
                 raise ArcspanError(f"{path} and {found[shown].source} would both be called {shown}")
             found[shown] = Document(os.path.abspath(path), shown)
@@ -88,27 +86,25 @@ class Task:
     """What is to be made of every document; it goes to the workers of Ray as it is."""
 
     form: str
-    kind: str | None
-    column: str
     folder: str
-    settings: dict[str, Any]
-    clean: tuple[str, ...] = ()
+    reader: Reader = Reader()
+    settings: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     # Whether a worker that is killed is replaced, and must not be killed by the same file for ever.
     replaced: bool = False
 
     def output(self, document: Document) -> str:
         """The file that is written for a document."""
-        return os.path.join(self.folder, document.name + SUFFIXES[self.form])
+        return os.path.join(self.folder, document.name + FORMATS[self.form].suffixes[0])
 
     def run(self, parser: Parser, documents: Iterable[Document]) -> Iterator[Run]:
         """Parse documents; yields each when it is done, or with the error that ended it."""
         writing = Writing(parser, self.form, **self.options)
-        if self.form in STREAMED:
-            yield from writing.write_runs(self._open(parser, one) for one in documents)
+        runs = (self._open(parser, one) for one in documents)
+        if FORMATS[self.form].streamed:
+            yield from writing.write_runs(runs)
             return
-        for document in documents:
-            run = self._open(parser, document)
+        for run in runs:
             try:
                 if run.output is not None:
                     self._write_whole(parser, writing, run)
@@ -125,62 +121,35 @@ class Task:
             path = self.output(document)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             before = read_note(target(path))
-            again = before is not None and not before.done and self.form in STREAMED
-            output = ResumableOutput(
-                path, self.settings, resume=again, keep=True, source=document.source, wait=not again
-            )
+            again = before is not None and not before.done and FORMATS[self.form].streamed
+            output = ResumableOutput(path, self.settings, resume=again, keep=True, source=document.source)
             try:
+                if again:
+                    output.open()
                 if self.replaced:
                     output.count_start()
-                return Run(self._items(parser, document), output, document.source)
+                _, items = self.reader.read(parser, document.source, document=document.name)
+                return Run(items, output, document.source)
             except BaseException:
                 output.close()
                 raise
         except (ArcspanError, OSError) as error:
             return Run(iter(()), None, document.source, error)
 
-    def _items(self, parser: Parser, document: Document) -> Iterator[Item]:
-        if not document.source.endswith(".parquet"):
-            yield from _read(document, self.kind, parser, self.clean)
-            return
-        from arcspan.integrations.parquet import read_column
-
-        contents = (one for rows, _ in read_column(document.source, self.column) for one in rows)
-        found = (one for row in contents for one in (parser.split(row) if isinstance(row, str) else [row]))
-        for number, sentence in enumerate(found, 1):
-            yield Item(sentence, document=document.name, number=number)
-
     def _write_whole(self, parser: Parser, writing: Writing, run: Run) -> None:
         """Write an output that cannot grow sentence by sentence."""
         assert run.output is not None
         if self.form == "html":
-            run.output.file.write(writing.page(run.items).encode("utf-8", "replace"))
+            run.output.open().write(writing.page(run.items).encode("utf-8", "replace"))
             return
         from arcspan.integrations.parquet import parse_column, parse_contents
 
         if run.source.endswith(".parquet"):
-            found = parse_column(parser, run.source, run.output.file, self.column)
+            found = parse_column(parser, run.source, run.output.open(), self.reader.column)
         else:
-            found = parse_contents(parser, (item.content for item in run.items), run.output.file)
+            found = parse_contents(parser, (item.content for item in run.items), run.output.open())
         writing.sentences += found[0]
         run.failures = found[1]
-
-
-class Outcome(NamedTuple):
-    """How a document went."""
-
-    source: str
-    failures: int
-    error: str = ""  # why it is not there
-
-    @classmethod
-    def of(cls, run: Run) -> Outcome:
-        """What is left of a run that ended."""
-        error = run.error
-        message = "" if error is None else str(error)
-        if isinstance(error, OSError):
-            message = f"{error.filename or run.source}: {error.strerror}"
-        return cls(run.source, run.failures, message)
 
 
 def parse_documents(parser: Parser, task: Task, documents: Sequence[Document], **ray: Any) -> int:
@@ -191,53 +160,38 @@ def parse_documents(parser: Parser, task: Task, documents: Sequence[Document], *
     os.makedirs(task.folder, exist_ok=True)
     if len(left) < len(documents):
         note(f"{len(documents) - len(left)} of {len(documents)} files are done already")
-    outcomes = _with_ray(task, left, ray) if ray else map(Outcome.of, task.run(parser, left))
+    outcomes: Iterable[dict[str, Any]] = (run.outcome() for run in task.run(parser, left))
+    if ray:
+        from arcspan.integrations.ray import run_tasks
+
+        outcomes = run_tasks(partial(_work, task), [one._asdict() for one in left], **ray)
     failures = wrong = 0
     with progress(len(left), unit="file") as bar:
         for outcome in outcomes:
             bar.update(1)
-            failures += outcome.failures
-            if outcome.error:
-                wrong += 1
-                complain(click.style("error: ", fg="red") + outcome.error)
+            failures += outcome["failures"]
+            wrong += bool(outcome["error"])
+            if outcome["error"]:
+                complain(click.style("error: ", fg="red") + outcome["error"])
     note(f"files: {len(left) - wrong} parsed" + (f", {wrong} not" if wrong else ""))
     if failures:
         note(f"sentences that could not be parsed: {failures}")
     return 2 if wrong else 1 if failures else 0
 
 
-def _with_ray(task: Task, documents: Sequence[Document], options: dict[str, Any]) -> Iterator[Outcome]:
-    from arcspan.integrations.ray import run_tasks
-
-    tasks = [document._asdict() for document in documents]
-    for found in run_tasks(partial(_work, task), tasks, **options):
-        yield Outcome(**found)
-
-
 def _work(task: Task, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
     """What a worker of Ray does with a document."""
     (run,) = task.run(parser, [Document(**document)])
-    return Outcome.of(run)._asdict()
-
-
-def _read(document: Document, kind: str | None, parser: Parser, clean: Sequence[str]) -> Iterator[Item]:
-    _, items = read_items(
-        document.source, kind, lambda: parser.segmenter, document=document.name, clean=clean
-    )
-    yield from items
+    return run.outcome()
 
 
 def joined(
-    documents: Sequence[Document],
-    kind: str | None,
-    parser: Parser,
-    errors: list[str],
-    clean: Sequence[str] = (),
+    parser: Parser, reader: Reader, documents: Sequence[Document], errors: list[str]
 ) -> Iterator[Item]:
     """The sentences of all documents, for one output; a document that cannot be read is added to the errors."""
     for document in documents:
         try:
-            yield from _read(document, kind, parser, clean)
+            yield from reader.read(parser, document.source, document=document.name)[1]
         except (ArcspanError, OSError) as error:
-            errors.append(Outcome.of(Run(iter(()), None, document.source, error)).error)
+            errors.append(Run(iter(()), None, document.source, error).outcome()["error"])
             complain(click.style("error: ", fg="red") + errors[-1])

@@ -17,7 +17,6 @@ from arcspan.errors import MissingExtraError
     "--precision",
     type=click.Choice(["fp16", "fp32", "int8"]),
     default="fp16",
-    show_default=True,
     help="How weights are stored; int8 also computes with them in 8 bits, at scales taken from the training treebanks.",
 )
 @click.option("--name", help="Name of the model; default: the bundle's folder.")

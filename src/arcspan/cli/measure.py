@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 import click
 
 from arcspan.cli.corpora import Alternative, corpora, parsed
+from arcspan.cli.options import MODEL
 from arcspan.cli.progress import note, progress
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ class Row(NamedTuple):
     "--per",
     type=click.Choice(["sentence", "text", "corpus"]),
     default="text",
-    show_default=True,
     help="What is measured: each sentence, each file, or all files together.",
 )
 @click.option(
@@ -53,7 +53,7 @@ class Row(NamedTuple):
     help="A table for reading, CSV with a row for each text, or JSON. [default: by the output's name, or table]",
 )
 @click.option("--only", default="", help="Only these measures: names with commas between them.")
-@click.option("--model", "-m", default=None, help="The model that parses texts. [default: English]")
+@MODEL
 @click.option("-k", type=click.IntRange(1, 100), default=1, help="Measure the K best parses of texts.")
 @click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
 def command(

@@ -14,36 +14,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arcspan._version import __version__
+from arcspan.cli.hints import Hints
+from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.progress import complain, note
+from arcspan.cli.reading import Item, Reader
+from arcspan.cli.resuming import ResumableOutput, identity, target
+from arcspan.cli.writing import FORMATS, Run, Writing
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
+from arcspan.treebanks.streams import name_of
 
 if TYPE_CHECKING:
-    from arcspan.cli.reading import Item
-    from arcspan.cli.resuming import ResumableOutput
-    from arcspan.cli.writing import Writing
     from arcspan.parser import Parser
 
 INPUTS = ("text", "lines", "words", "conllu", "brackets")
-# A format and the endings of files that have it, the usual one first.
-FORMATS = {
-    "pretty": (".txt",),
-    "brackets": (".ptb", ".mrg", ".brackets"),
-    "conllu": (".conllu", ".conll"),
-    "json": (".jsonl", ".json"),
-    "csv": (".csv",),
-    "tsv": (".tsv",),
-    "svg": (".svg",),
-    "tikz": (".tex", ".tikz"),
-    "png": (".png",),
-    "pdf": (".pdf",),
-    "html": (".html", ".htm"),
-    "parquet": (".parquet",),
-}
-STREAMED = ("pretty", "brackets", "conllu", "json", "csv", "tsv")  # written sentence by sentence
-_WITHOUT_CONFIDENCE = ("brackets", "conllu", "tikz", "csv", "tsv", "parquet")
-_SUFFIXES = [suffix[1:] for suffixes in FORMATS.values() for suffix in suffixes]
-_NAME = re.compile(rf"[^\s]*\.({'|'.join(_SUFFIXES)}|text|md|tok|words|gz|xz|bz2|zip|docx?)", re.IGNORECASE)
+_SUFFIXES = {suffix: form for form, one in FORMATS.items() for suffix in one.suffixes}
+_OTHERS = (".text", ".md", ".tok", ".words", ".gz", ".xz", ".bz2", ".zip", ".doc", ".docx")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 
 
@@ -135,7 +121,6 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--table",
     type=click.Choice(("words", "constituents", "clauses")),
     default="words",
-    show_default=True,
     help="What the rows of csv and tsv are.",
 )
 @click.option("--syntax", is_flag=True, help="json: also clauses, coordinations and phrases.")
@@ -145,15 +130,8 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     is_flag=True,
     help="conllu: also where each token stands in the text, TokenRange=start:end in MISC.",
 )
-@click.option(
-    "-m",
-    "--model",
-    type=click.Path(),
-    help="A model: its name, or a bundle's folder. Default: en, inside the package.",
-)
-@click.option(
-    "--style", metavar="NAME", help="Of a model of several treebanks: the one whose conventions are followed."
-)
+@MODEL
+@STYLE
 @click.option(
     "-k", type=click.IntRange(1), metavar="N", help="The N best parses of each sentence, best first."
 )
@@ -183,7 +161,6 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--layout",
     type=click.Choice(("auto", "wide", "tall", "indented")),
     default="auto",
-    show_default=True,
     help="How trees are drawn: words side by side, below each other, or as an indented list.",
 )
 @click.option(
@@ -198,7 +175,6 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--colours",
     type=click.Choice(("auto", "light", "black")),
     default="auto",
-    show_default=True,
     help="Of pictures: auto follows the dark mode of a page, light does not, black is black and white.",
 )
 @click.option(
@@ -215,11 +191,10 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     is_flag=True,
     help="Continue an interrupted run that wrote to the file OUT. To a folder, every run continues.",
 )
-@click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor.")
+@THREADS
 @click.option(
     "--memory",
     default="2GB",
-    show_default=True,
     callback=_bytes,
     help="Memory for charts; sentences that need more are parsed in pieces.",
 )
@@ -227,7 +202,6 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--engine",
     type=click.Choice(("local", "ray")),
     default="local",
-    show_default=True,
     help="ray: several processes or machines parse many files into the folder OUT.",
 )
 @click.option(
@@ -235,7 +209,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     type=click.IntRange(1),
     help="Number of workers, with --engine ray. Default: one per processor.",
 )
-@click.option("--column", default="text", show_default=True, help="The column of Parquet files to parse.")
+@click.option("--column", default="text", help="The column of Parquet files to parse.")
 def command(sources: tuple[str, ...], words: bool, is_text: bool, **given: Any) -> int:
     """Parse text, files, the files of a folder, or standard input (-) into both trees.
 
@@ -243,12 +217,12 @@ def command(sources: tuple[str, ...], words: bool, is_text: bool, **given: Any) 
     brackets (one tree per line; with -k a blank line after each sentence), conllu, json (one object per line), csv,
     tsv, svg, tikz, png, pdf, html, parquet (to a folder). Files may be compressed (.gz, .xz).
     """
-    if words and given["kind"] not in (None, "words"):
-        raise click.UsageError(f"--words and --input {given['kind']} contradict each other")
-    given["kind"] = "words" if words else given["kind"]
-    call = Call(
-        **{name: given.pop(name) for name in Call.__dataclass_fields__ if name in given}, options=given
-    )
+    kind = given.pop("kind")
+    if words and kind not in (None, "words"):
+        raise click.UsageError(f"--words and --input {kind} contradict each other")
+    reader = Reader("words" if words else kind, given.pop("clean"), given.pop("column"))
+    own = {name: given.pop(name) for name in Call.__dataclass_fields__ if name in given}
+    call = Call(**own, reader=reader, options=given)
     to_folder = call.engine == "ray" or os.path.isdir(call.output or "-")
     if len(sources) > 1 or to_folder or (sources and not is_text and _stands_for_many(sources[0])):
         if is_text:
@@ -270,7 +244,6 @@ def _stands_for_many(source: str) -> bool:
 class Call:
     """A call of the command: how to read, what to write, and with which model; `options` are those of `Writing`."""
 
-    kind: str | None
     form: str | None
     model: str | None
     threads: int | None
@@ -279,8 +252,7 @@ class Call:
     resume: bool
     engine: str
     workers: int | None
-    column: str
-    clean: tuple[str, ...]
+    reader: Reader
     options: dict[str, Any]
 
     def load(self) -> Parser:
@@ -296,10 +268,8 @@ class Call:
 
     def settings(self, parser: Parser, form: str, kind: str | None) -> dict[str, Any]:
         """What must be the same in a run that continues."""
-        from arcspan.cli.resuming import identity
-
         made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
-        return {**made, "memory": self.memory, "clean": list(self.clean), **self.options}
+        return {**made, "memory": self.memory, "clean": list(self.reader.clean), **self.options}
 
     def parse_one(self, source: str | None, is_text: bool) -> int:
         """Parse a text, a file or standard input; the exit code."""
@@ -309,19 +279,13 @@ class Call:
         output, form = self._target()
         refuse_to_overwrite(output, path)
         parser = self.load()
-        from arcspan.cli.reading import read_items
-        from arcspan.treebanks.streams import name_of
-
-        text = source if path is None else None
-        kind, items = read_items(
-            path or "-", self.kind, lambda: parser.segmenter, text=text, clean=self.clean
-        )
-        if self.kind is None and kind != "text":
-            note(
-                f"{name_of(path or '-')}: looks like {kind}: its words are parsed (--input text takes it as prose)"
-            )
+        kind, items = self.reader.read(parser, path or "-", text=source if path is None else None)
+        if self.reader.kind is None and kind != "text":
+            name = name_of(path or "-")
+            note(f"{name}: looks like {kind}: its words are parsed (--input text takes it as prose)")
         slow = path is not None and not os.path.isfile(path)
-        return self._write(parser, items, output, form, kind, source=path, slow=slow)
+        writing = Writing(parser, form, slow=slow, inputs=[path] if path else [], **self.options)
+        return self._write(writing, items, output, kind)
 
     def parse_many(self, sources: tuple[str, ...]) -> int:
         """Parse several files, each into a file of its own or all into one; the exit code."""
@@ -339,31 +303,24 @@ class Call:
             output, form = self._target()
             refuse_to_overwrite(output, *(document.source for document in found))
             parser, errors = self.load(), list[str]()
-            items = documents.joined(found, self.kind, parser, errors, self.clean)
-            code = self._write(parser, items, output, form, self.kind, source=None, slow=False)
+            items = documents.joined(parser, self.reader, found, errors)
+            code = self._write(Writing(parser, form, **self.options), items, output, self.reader.kind)
             return 2 if errors else code
         has_columns = any(document.source.endswith(".parquet") for document in found)
         form = self.form or ("parquet" if has_columns else "conllu")
-        if form not in documents.SUFFIXES:
-            raise click.UsageError(f"to a folder, {', '.join(documents.SUFFIXES)} are written, not {form}")
-        self._check(form, folder)
+        if FORMATS[form].picture:
+            names = ", ".join(name for name, one in FORMATS.items() if not one.picture)
+            raise click.UsageError(f"to a folder, {names} are written, not {form}")
+        self._check(form)
         parser = self.load()  # a bad bundle is reported before anything is written
-        settings = {**self.settings(parser, form, self.kind), "column": self.column}
+        settings = {**self.settings(parser, form, self.reader.kind), "column": self.reader.column}
         ray: dict[str, Any] = {}
         if self.engine == "ray":
-            model = self.model
-            if model and os.path.exists(model):
-                model = os.path.abspath(model)
+            is_path = self.model and os.path.exists(self.model)
+            model = os.path.abspath(self.model or "") if is_path else self.model
             ray = {"workers": self.workers, "path": model, "memory_limit": self.memory}
         task = documents.Task(
-            form,
-            self.kind,
-            self.column,
-            os.path.abspath(folder),
-            settings,
-            self.clean,
-            self.options,
-            bool(ray),
+            form, os.path.abspath(folder), self.reader, settings, self.options, replaced=bool(ray)
         )
         return documents.parse_documents(parser, task, found, **ray)
 
@@ -381,56 +338,36 @@ class Call:
         output = self.output or "-"
         packed = output.endswith((".gz", ".xz"))
         form = self.form or _form_of(output[:-3] if packed else output)
-        self._check(form, output)
+        self._check(form)
         if form == "parquet":
             raise click.UsageError(
                 "--format parquet is written to a folder: several files, or a folder, with -o OUT/"
             )
         if packed and form in ("png", "pdf"):
             raise click.UsageError(f"{form} is compressed already: leave out {output[-3:]}")
-        if self.resume and (output == "-" or packed or form not in STREAMED):
-            names = ", ".join(STREAMED)
+        if self.resume and (output == "-" or packed or not FORMATS[form].streamed):
+            names = ", ".join(name for name, one in FORMATS.items() if one.streamed)
             raise click.UsageError(f"--resume needs a plain file: -o OUT in {names}, not gz or xz")
         if output != "-" and not Path(output).parent.is_dir():
             raise ArcspanError(f"{Path(output).parent}: no such folder")
         return output, form
 
-    def _check(self, form: str, output: str) -> None:
+    def _check(self, form: str) -> None:
         """UsageError for options that do not go with the format."""
-        if self.options["confidence"] and form in _WITHOUT_CONFIDENCE:
-            raise click.UsageError("--confidence needs --format json, html, svg, png, pdf or pretty")
-        if form != "json" and self.options["syntax"]:
-            raise click.UsageError("--syntax needs --format json")
-        if form != "conllu" and (self.options["constituency"] or self.options["offsets"]):
-            raise click.UsageError("--constituency and --offsets need --format conllu")
-        if self.options["table"] != "words" and form not in ("csv", "tsv"):
-            raise click.UsageError("--table needs --format csv or tsv")
+        for option in ("confidence", "syntax", "constituency", "offsets", "table"):
+            if self.options[option] not in (False, "words") and option not in FORMATS[form].options:
+                names = " or ".join(name for name, one in FORMATS.items() if option in one.options)
+                raise click.UsageError(f"--{option} needs --format {names}")
 
-    def _write(
-        self,
-        parser: Parser,
-        items: Iterator[Item],
-        output: str,
-        form: str,
-        kind: str | None,
-        *,
-        source: str | None,
-        slow: bool,
-    ) -> int:
+    def _write(self, writing: Writing, items: Iterator[Item], output: str, kind: str | None) -> int:
         """Parse into one output; the exit code."""
-        from arcspan.cli.hints import Hints
-        from arcspan.cli.resuming import ResumableOutput, target
-        from arcspan.cli.writing import Writing
-
-        hints = Hints(parser)
+        hints = Hints(writing.parser)
         items = hints.watch(items)
-        inputs = [] if source is None else [source]
-        writing = Writing(parser, form, slow=slow, inputs=inputs, **self.options)
         plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
         if plain:
             target(output)
-        if plain and not output.endswith((".gz", ".xz")) and form in STREAMED:
-            settings = self.settings(parser, form, kind)
+        if plain and not output.endswith((".gz", ".xz")) and FORMATS[writing.form].streamed:
+            settings = self.settings(writing.parser, writing.form, kind)
             _write_resumable(writing, items, ResumableOutput(output, settings, resume=self.resume))
         else:
             writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -450,8 +387,7 @@ class Call:
 
 def _write_resumable(writing: Writing, items: Iterator[Item], output: ResumableOutput) -> None:
     """Parse into a file what no earlier run has."""
-    from arcspan.cli.writing import Run
-
+    output.open()
     writing.sentences = output.items
     if output.items and not output.complete:
         note(f"continuing after {output.items} sentences")
@@ -470,33 +406,27 @@ def _write_resumable(writing: Writing, items: Iterator[Item], output: ResumableO
 def _form_of(output: str) -> str:
     """The format that a name stands for; pretty for standard output, devices, and names without a suffix."""
     suffix = Path(output).suffix.lower()
-    for form, suffixes in FORMATS.items():
-        if suffix in suffixes:
-            return form
-    if suffix and (os.path.isfile(output) or not os.path.exists(output)):
-        known = " ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+    if suffix and suffix not in _SUFFIXES and (os.path.isfile(output) or not os.path.exists(output)):
+        known = " ".join(_SUFFIXES)
         raise click.UsageError(f"{output}: no format is known by {suffix}: use --format, or one of {known}")
-    return "pretty"
+    return _SUFFIXES.get(suffix, "pretty")
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:
     """The file that is meant, "-" for standard input; None where the argument is text."""
+    if source is None and (is_text or sys.stdin is None or sys.stdin.isatty()):
+        raise click.UsageError(
+            'give a text, a file, or - for standard input: arcspan parse "Logic plays a role."'
+        )
     if source is None:
-        if is_text or sys.stdin is None or sys.stdin.isatty():
-            raise click.UsageError(
-                'give a text, a file, or - for standard input: arcspan parse "Logic plays a role."'
-            )
         return "-"
     if any("\ud800" <= character <= "\udfff" for character in source):
         raise ArcspanError("the text is not UTF-8")
     if is_text:
         return None
-    if source == "-":
-        return "-"
-    if "\x00" not in source and os.path.exists(source):
+    if source == "-" or ("\x00" not in source and os.path.exists(source)):
         return source
-    if _NAME.fullmatch(source) or (
-        os.sep in source and not re.search(r"\s", source) and source.count(os.sep) > 1
-    ):
+    named = source.lower().endswith((*_SUFFIXES, *_OTHERS)) or source.count(os.sep) > 1
+    if named and not re.search(r"\s", source):
         raise ArcspanError(f"{source}: no such file (for a text that looks like a name, add --text)")
     return None

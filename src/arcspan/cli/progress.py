@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+DELAY = 1.0  # seconds
+
 
 def quiet() -> bool:
     """Whether the command line was called with --quiet."""
@@ -23,7 +25,8 @@ def progress(total: int | None = None, *, unit: str = "it", label: str = "") -> 
     from tqdm import tqdm
 
     disable = quiet() or not sys.stderr.isatty()
-    return tqdm(total=total, unit=f" {unit}", desc=label or None, delay=1, disable=disable, file=sys.stderr)
+    options: dict[str, Any] = {"delay": DELAY, "disable": disable, "file": sys.stderr}
+    return tqdm(total=total, unit=f" {unit}", desc=label or None, **options)
 
 
 def complain(message: str) -> None:

@@ -12,18 +12,21 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from arcspan.treebanks.files import named_kind
 from arcspan.treebanks.streams import Source, read_text, split_lines
 
 if TYPE_CHECKING:
-    from arcspan.segmenting import BaseSegmenter, Sentence
+    from arcspan.parser import Parser
+    from arcspan.segmenting import Sentence
 
-BRACKETS, CONLLU = (".ptb", ".mrg", ".brackets"), (".conllu", ".conll")
 _LOOK_AHEAD = 1 << 20  # characters in which the kind of input must show
 _WORD_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}")
+_NAMED = {"conll": "conllu", "brackets": "brackets"}  # a damaged treebank must not be parsed as prose
 _Thing = TypeVar("_Thing")
 
 
@@ -36,70 +39,81 @@ class Item(NamedTuple):
     number: int = 1
 
 
-def read_items(
-    source: Source,
-    kind: str | None,
-    segmenter: Callable[[], BaseSegmenter],
-    *,
-    text: str | None = None,
-    document: str | None = None,
-    clean: Sequence[str] = (),
-) -> tuple[str, Iterator[Item]]:
-    """The kind of an input, as given or recognised, and the sentences in it; a `text` stands for itself.
+@dataclass(frozen=True)
+class Reader:
+    """How inputs are read.
 
-    What is to be taken out of running text (`clean`) is looked for in the whole of it.
+    kind    text, lines, words, conllu or brackets; None: what a file is named for, or looks like
+    clean   what is taken out of running text
+    column  of Parquet files, which has texts or lists of words
     """
-    pieces: Iterator[str] = read_text(source) if text is None else iter((text,))
-    if kind is None and text is None:
-        kind, pieces = recognised(pieces)
-        kind = named_kind(source) or kind
-    kind = kind or "text"
-    if clean and kind == "text":
-        from arcspan.segmenting.cleaning import CleanText
 
-        found: Iterator[Item] = map(Item, CleanText("".join(pieces), clean).sentences(segmenter()))
-    else:
-        found = items_of(pieces, kind, segmenter, source)
-    return kind, (item._replace(document=document, number=number) for number, item in enumerate(found, 1))
+    kind: str | None = None
+    clean: tuple[str, ...] = ()
+    column: str = "text"
+
+    def read(
+        self, parser: Parser, source: Source, *, text: str | None = None, document: str | None = None
+    ) -> tuple[str, Iterator[Item]]:
+        """The kind of an input and the sentences in it; a `text` stands for itself."""
+        path, kind = Path(os.fspath(source).removesuffix(".gz").removesuffix(".xz")), self.kind
+        pieces: Iterator[str] = read_text(source) if text is None else iter((text,))
+        if path.suffix == ".parquet":
+            kind = "parquet"
+        elif kind is None and text is None:
+            seen, pieces = recognised(pieces)
+            kind = _NAMED.get(named_kind(f"_{path.suffix}") or "", seen)
+        found = self._items(parser, kind or "text", pieces, source)
+        items = (item._replace(document=document, number=number) for number, item in enumerate(found, 1))
+        return kind or "text", items
+
+    def _items(self, parser: Parser, kind: str, pieces: Iterator[str], path: Source) -> Iterator[Item]:
+        if kind == "parquet":
+            return _cells(parser, os.fspath(path), self.column)
+        if kind == "text" and self.clean:
+            from arcspan.segmenting.cleaning import CleanText
+
+            return map(Item, CleanText("".join(pieces), self.clean).sentences(parser.segmenter))
+        if kind == "text":
+            return map(Item, parser.segmenter.stream(pieces))
+        lines = split_lines(pieces, path)
+        if kind == "lines":
+            return _lines(parser, lines)
+        lines = (line.rstrip("\r") for line in lines)
+        if kind == "words":  # other white space than blanks and tabs may be part of a word
+            cut = ([word for word in re.split(r"[ \t]+", line) if word] for line in lines)
+            return (Item(words) for words in cut if words)
+        return _conllu(lines, path) if kind == "conllu" else _trees(lines, path)
 
 
-def document_name(path: Source) -> str:
-    """What a document is called in CoNLL-U and tables: its file without folder and suffixes, and without blanks.
+def _cells(parser: Parser, path: str, column: str) -> Iterator[Item]:
+    from arcspan.integrations.parquet import read_column
 
-    >>> document_name("corpus/01 prose.txt.gz")
-    '01_prose'
-    """
-    name = Path(os.fspath(path).removesuffix(".gz").removesuffix(".xz")).stem
-    return re.sub(r"\s+", "_", name)
+    for rows, _ in read_column(path, column):
+        for row in rows:
+            yield from map(Item, parser.split(row) if isinstance(row, str) else [row])
 
 
-def named_kind(path: Source) -> str | None:
-    """The kind of treebank file that a name stands for: a damaged one must not be parsed as prose.
-
-    >>> named_kind("a/dev.conllu.xz"), named_kind("dev.ptb"), named_kind("dev.txt")
-    ('conllu', 'brackets', None)
-    """
-    suffix = Path(os.fspath(path).removesuffix(".gz").removesuffix(".xz")).suffix.lower()
-    return {**dict.fromkeys(CONLLU, "conllu"), **dict.fromkeys(BRACKETS, "brackets")}.get(suffix)
+def _lines(parser: Parser, lines: Iterator[str]) -> Iterator[Item]:
+    start = 0
+    for line in lines:
+        yield from map(Item, parser.segmenter.split(line, one_sentence=True, start=start))
+        start += len(line) + 1
 
 
-def items_of(
-    pieces: Iterable[str], kind: str, segmenter: Callable[[], BaseSegmenter], path: Source = "-"
-) -> Iterator[Item]:
-    r"""The sentences of a text that comes in pieces, by the kind of input; `path` is named in errors.
+def _conllu(lines: Iterator[str], path: Source) -> Iterator[Item]:
+    from arcspan.treebanks.conll import cut_sentences
+    from arcspan.trees.words import unescape_brackets
 
-    >>> from arcspan.segmenting import RuleSegmenter
-    >>> [item.content.words for item in items_of(["One two.\nThr", "ee.\n\nFour."], "text", RuleSegmenter)]
-    [('One', 'two', '.'), ('Three', '.'), ('Four', '.')]
-    >>> [item.content for item in items_of(["One two\n\nThr", "ee"], "words", RuleSegmenter)]
-    [['One', 'two'], ['Three']]
-    """
-    if kind == "text":
-        return map(Item, segmenter().stream(pieces))
-    lines = split_lines(pieces, path)
-    if kind == "lines":
-        return _lines(lines, segmenter())
-    return {"words": _words, "conllu": _conllu, "brackets": _trees}[kind](lines, path)
+    for sentence in cut_sentences(lines, path):
+        yield Item([unescape_brackets(word.form) for word in sentence.words], sentence.lines)
+
+
+def _trees(lines: Iterator[str], path: Source) -> Iterator[Item]:
+    from arcspan.treebanks.brackets import parse_lines, trees_of
+
+    for tree in trees_of(parse_lines(enumerate(lines, 1), empties="strip"), path):
+        yield Item(list(tree.words))
 
 
 def recognised(pieces: Iterable[str]) -> tuple[str, Iterator[str]]:
@@ -146,36 +160,6 @@ def _is_tree(text: str) -> bool:
             for k, part in enumerate(parts)
         )
     )
-
-
-def _lines(lines: Iterator[str], segmenter: BaseSegmenter) -> Iterator[Item]:
-    start = 0
-    for line in lines:
-        yield from map(Item, segmenter.split(line, one_sentence=True, start=start))
-        start += len(line) + 1
-
-
-def _words(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    for line in lines:
-        # Other white space than blanks and tabs may be part of a word.
-        if words := [word for word in re.split(r"[ \t]+", line.rstrip("\r")) if word]:
-            yield Item(words)
-
-
-def _conllu(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    from arcspan.treebanks.conll import cut_sentences
-    from arcspan.trees.words import unescape_brackets
-
-    for sentence in cut_sentences((line.rstrip("\r") for line in lines), path):
-        yield Item([unescape_brackets(word.form) for word in sentence.words], sentence.lines)
-
-
-def _trees(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    from arcspan.treebanks.brackets import parse_lines, trees_of
-
-    numbered = ((number, line.rstrip("\r")) for number, line in enumerate(lines, 1))
-    for tree in trees_of(parse_lines(numbered, empties="strip"), path):
-        yield Item(list(tree.words))
 
 
 def as_they_come(things: Iterator[_Thing], most: int) -> Iterator[list[_Thing]]:

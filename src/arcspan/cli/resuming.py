@@ -33,23 +33,17 @@ STARTS = 3  # of runs that were killed before they got any further
 _SECONDS = 2.0  # between notes
 
 
-class Progress(NamedTuple):
-    """How much is done: items of the input and bytes of the output, with checksums of both so far."""
-
-    items: int = 0
-    length: int = 0
-    input: str = ""
-    output: str = ""
-
-
 class Note(NamedTuple):
-    """What is known of an output: the settings and the source that make it, and how far it is."""
+    """What is known of an output: the settings and the source that make it, and how much of both there was so far."""
 
     settings: dict[str, Any]
     source: list[int] | None  # its size and its time
     done: bool = False
     starts: int = 0  # since the last progress
-    progress: Progress = Progress()
+    items: int = 0  # of the input
+    length: int = 0  # bytes of the output
+    input: str = ""  # checksums of both
+    output: str = ""
 
 
 class ResumableOutput:
@@ -58,11 +52,11 @@ class ResumableOutput:
     resume  continue a run that was interrupted; otherwise one that has got somewhere is refused
     keep    leave the note behind, so that `is_done` knows the file
     source  the file that the output is made of, where it is one
-    wait    open it when it is first written to: of a thousand small files only a few may be open at once
 
-    `remaining` passes on the items that no earlier run has covered; each of them is then to be written, in order, by
-    one call of `write`. A file that is `complete` already is not written: all that is left to do is to see that the
-    items are those that it was made of. `finish` puts the file into its place, `close` leaves it for a later run.
+    It is opened when it is first needed: of a thousand small files only a few may be open at once. `remaining` passes
+    on the items that no earlier run has covered; each of them is then to be written, in order, by one call of `write`.
+    A file that is `complete` already is not written: all that is left to do is to see that the items are those that
+    it was made of. `finish` puts the file into its place, `close` leaves it for a later run.
     """
 
     def __init__(
@@ -73,7 +67,6 @@ class ResumableOutput:
         resume: bool,
         keep: bool = False,
         source: str | None = None,
-        wait: bool = False,
     ) -> None:
         self.path = target(path)
         self._resume, self._keep = resume, keep or resume
@@ -85,87 +78,79 @@ class ResumableOutput:
         before = read_note(self.path) if resume else None
         self.complete = before is not None and before.done and not self.part.exists()
         self._file: IO[bytes] | None = None
-        if not wait:
-            self.open()
 
-    def open(self) -> None:
+    def open(self) -> IO[bytes]:
         """Open the output if it is not; ArcspanError where it cannot be continued, or another run writes to it."""
         if self._file is None:
-            self._file = open(self.path, "rb") if self.complete else _open_part(self.part)  # noqa: SIM115
+            file = open(self.path, "rb") if self.complete else _open_part(self.part)  # noqa: SIM115
             try:
-                self._begin(self._resume)
+                self._begin(file)
             except BaseException:
-                self._file.close()
+                file.close()
                 raise
-
-    @property
-    def file(self) -> IO[bytes]:
-        """The open output."""
-        self.open()
-        assert self._file is not None
+            self._file = file
         return self._file
 
-    @property
-    def _place(self) -> Path:
-        return self.path if self.complete else self.part
-
-    def _begin(self, resume: bool) -> None:
+    def _begin(self, file: IO[bytes]) -> None:
         """Lock the output, take over what an earlier run has left, and cut off what no note covers."""
-        if not self.complete and not self._is_locked():
+        if not self.complete and not self._is_locked(file):
             raise ArcspanError(f"{self.path}: another run is writing to it")
         before = read_note(self.path)
-        if before is not None and resume:
+        if before is not None and self._resume:
             _compare(before.settings, self._note.settings, self.path)
-            self._read_output(before.progress)
-            self._note = self._note._replace(progress=before.progress, starts=before.starts)
-        elif before is not None and not before.done and before.progress.items:
-            raise ArcspanError(
-                f"{self.path}: an interrupted run has left {before.progress.items} sentences: "
-                f"continue it with --resume, or delete {self.part}"
-            )
-        elif resume and self.path.is_file():
+            self._note = before._replace(source=self._note.source, done=False)
+            self._read_output(file)
+        elif before is not None and not before.done:
+            if before.items:
+                raise ArcspanError(
+                    f"{self.path}: an interrupted run has left {before.items} sentences: "
+                    f"continue it with --resume, or delete {self.part}"
+                )
+            self._note = self._note._replace(starts=before.starts)
+        elif self._resume and self.path.is_file():
             self._remove()
-            raise ArcspanError(
-                f"{self.path}: exists, but no note in {FOLDER} says what it was made of: "
-                "delete it, or choose another output"
-            )
+            raise _unknown(self.path, "output")
         if not self.complete:
-            self.file.truncate(self._note.progress.length)
-            self.file.seek(self._note.progress.length)
+            file.truncate(self._note.length)
+            file.seek(self._note.length)
+
+    def _read_output(self, file: IO[bytes]) -> None:
+        left = self._note.length
+        while left and (block := file.read(min(left, 1 << 20))):
+            self._output.update(block)
+            left -= len(block)
+        changed = self._note.length and self._output.hexdigest() != self._note.output
+        if changed or (self.complete and file.read(1)):
+            raise ArcspanError(f"{self._place}: changed since it was written: delete it and start again")
 
     def count_start(self) -> None:
         """Note that a run has begun; ArcspanError where `STARTS` of them were killed without getting any further."""
+        self.open()
         if self._note.starts >= STARTS:
             raise ArcspanError(
                 f"{self.path}: {STARTS} runs were killed at the same place; given up: delete {self._notes} to try again"
             )
         self._save(starts=self._note.starts + 1)
 
-    def _is_locked(self) -> bool:
+    def _is_locked(self, file: IO[bytes]) -> bool:
         """Whether this run has the file now; one that has just ended moves the file that it locked."""
         try:
-            return lock(self.file) and os.path.samestat(os.fstat(self.file.fileno()), os.stat(self.part))
+            return lock(file) and os.path.samestat(os.fstat(file.fileno()), os.stat(self.part))
         except FileNotFoundError:
             return False
 
     @property
     def items(self) -> int:
         """How many items are in the output."""
-        return self._note.progress.items
+        return self._note.items
 
-    def _read_output(self, progress: Progress) -> None:
-        left = progress.length
-        while left and (block := self.file.read(min(left, 1 << 20))):
-            self._output.update(block)
-            left -= len(block)
-        if (progress.length and self._output.hexdigest() != progress.output) or (
-            self.complete and self.file.read(1)
-        ):
-            raise ArcspanError(f"{self._place}: changed since it was written: delete it and start again")
+    @property
+    def _place(self) -> Path:
+        return self.path if self.complete else self.part
 
     def remaining(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items that are still to be written; ArcspanError where the others are not what they were."""
-        seen, number, before = hashlib.sha256(), 0, self._note.progress
+        seen, number, before = hashlib.sha256(), 0, self._note
         for number, item in enumerate(items, 1):
             seen.update(repr(item).encode("utf-8", "surrogatepass"))
             if number == before.items and seen.hexdigest() != before.input:
@@ -184,23 +169,20 @@ class ResumableOutput:
     def write(self, text: str) -> None:
         """Add what was made of the next item."""
         data = text.encode("utf-8", "replace")
-        self.file.write(data)
+        self.open().write(data)
         self._output.update(data)
-        before = self._note.progress
-        done = before._replace(
-            items=before.items + 1, length=before.length + len(data), input=self._ahead.popleft()
-        )
-        self._note = self._note._replace(progress=done, starts=0)
+        items, length = self.items + 1, self._note.length + len(data)
+        self._note = self._note._replace(items=items, length=length, input=self._ahead.popleft(), starts=0)
         if time.monotonic() - self._saved > _SECONDS:
             self._save()
 
     def _save(self, **changes: Any) -> None:
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        progress = self._note.progress._replace(output=self._output.hexdigest())
-        self._note = self._note._replace(progress=progress, **changes)
-        with atomic_write(self._notes) as file:
-            json.dump({**self._note._asdict(), "progress": progress._asdict()}, cast(IO[str], file))
+        file = self.open()
+        file.flush()
+        os.fsync(file.fileno())
+        self._note = self._note._replace(output=self._output.hexdigest(), **changes)
+        with atomic_write(self._notes) as notes:
+            json.dump(self._note._asdict(), cast(IO[str], notes))
         self._saved = time.monotonic()
 
     def close(self) -> None:
@@ -222,12 +204,12 @@ class ResumableOutput:
 
     def finish(self) -> None:
         """Put the output into its place."""
-        with self.file:
+        with self.open() as file:
             if self.complete:
                 return
             self._save(done=True)
             if os.name == "nt":  # where an open file cannot be moved
-                self.file.close()
+                file.close()
             os.replace(self.part, self.path)
         if not self._keep:
             self._notes.unlink(missing_ok=True)
@@ -240,13 +222,15 @@ def is_done(path: str, settings: dict[str, Any], source: str) -> bool:
     note = read_note(target(path))
     if note is None:
         if os.path.lexists(path):
-            raise ArcspanError(
-                f"{path}: exists, but no note in {FOLDER} says what it was made of: "
-                "delete it, or choose another folder"
-            )
+            raise _unknown(path, "folder")
         return False
     _compare(note.settings, settings, path)
     return note.done and os.path.isfile(path) and note.source == _stamp(source)
+
+
+def _unknown(path: str | os.PathLike[str], what: str) -> ArcspanError:
+    reason = f"exists, but no note in {FOLDER} says what it was made of"
+    return ArcspanError(f"{path}: {reason}: delete it, or choose another {what}")
 
 
 def target(path: str | os.PathLike[str]) -> Path:
@@ -265,11 +249,10 @@ def read_note(path: Path) -> Note | None:
     """What is known of an output; None where nothing is."""
     place = _places(path)[1]
     try:
-        noted = json.loads(place.read_text(encoding="utf-8"))
-        return Note(**{**noted, "progress": Progress(**noted["progress"])})
+        return Note(**json.loads(place.read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError) as error:
         raise ArcspanError(f"{place}: damaged ({error}): delete it and start again") from None
 
 

@@ -29,7 +29,6 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--punctuation",
             type=click.Choice(["auto", "ptb", "ctb", "unicode", "upos", "none"]),
             default="auto",
-            show_default=True,
             help="Which words do not count for UAS and LAS: those with a Penn or Chinese Treebank punctuation tag, of "
             "Unicode punctuation only, with the universal tag PUNCT, or none. auto: upos where gold trees have "
             "universal tags, otherwise ptb.",
@@ -44,7 +43,6 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--tags",
             type=click.Choice(["predicted", "gold"]),
             default="predicted",
-            show_default=True,
             help="Whose tags tell which words EVALB deletes from predicted trees. With predicted ones, as in "
             "EVALB, a sentence whose words then differ is left out.",
         ),

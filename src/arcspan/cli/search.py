@@ -73,9 +73,7 @@ class Tally:
 )
 @click.option("--tsv", "layout", flag_value="tsv", help="A concordance as a table with tabs.")
 @click.option("--csv", "layout", flag_value="csv", help="A concordance as a table with commas.")
-@click.option(
-    "--context", type=click.IntRange(0), default=8, show_default=True, help="Words on each side of a match."
-)
+@click.option("--context", type=click.IntRange(0), default=8, help="Words on each side of a match.")
 @click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
 def command(query: str, files: tuple[str, ...], layout: str | None, context: int, output: str) -> None:
     """Find constituents or words in files of trees."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from arcspan.cli.options import MODEL, THREADS
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.serving.settings import Settings, limits
@@ -27,27 +28,17 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
     for limit in reversed(limits()):
         name = f"--{limit.name.replace('_', '-')}"
         help_text = limit.metadata["doc"]
-        command = click.option(name, default=limit.default, show_default=True, help=help_text)(command)
+        command = click.option(name, default=limit.default, help=help_text)(command)
     return command
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option(
-    "--port",
-    default=8000,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="The port to listen on; 0 takes a free one.",
+    "--port", default=8000, type=click.IntRange(0, 65535), help="The port to listen on; 0 takes a free one."
 )
-@click.option(
-    "--model",
-    metavar="PATH",
-    help="A model: its name, or a bundle's folder. Default: en, inside the package.",
-)
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads that parse; one per processor if not given."
-)
+@MODEL
+@THREADS
 @click.option(
     "--token-file",
     metavar="FILE",

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.progress import note, progress
+from arcspan.errors import FileError, TreeError
 from arcspan.files import refuse_to_overwrite
+from arcspan.treebanks import ReadingReport, load_rules, read_brackets, read_pairs, write_conllu
+from arcspan.treebanks import check as find_problems
+from arcspan.treebanks import stats as count_sentences
+from arcspan.treebanks.checks import KINDS
+from arcspan.treebanks.files import kind_of, named_kind
+from arcspan.treebanks.filtering import DocumentFilter, filter_pairs, read_values
+from arcspan.treebanks.pairs import Files
+from arcspan.treebanks.rewriting import read_rules, rewrite_files
+from arcspan.treebanks.statistics import CAUSES, Statistics
+from arcspan.treebanks.streams import peek_input
+from arcspan.trees import DependencyTree
+from arcspan.trees import convert as convert_tree
 
 if TYPE_CHECKING:
-    from collections import Counter
-
-    from arcspan.treebanks import ReadingReport
     from arcspan.treebanks.importers import ImportReport
-    from arcspan.treebanks.statistics import Statistics
 
 Item = TypeVar("Item")
 
@@ -26,7 +37,6 @@ _MISMATCH = click.option(
     "--mismatch",
     type=click.Choice(["strict", "skip"]),
     default="strict",
-    show_default=True,
     help="What to do where the two files differ: stop, or leave the sentence out and count it.",
 )
 _IN_AND_OUT = "BRACKETS CONLL BRACKETS_OUT CONLL_OUT | FILE OUT"
@@ -49,79 +59,48 @@ def command() -> None:
 @_MISMATCH
 @_STRIP
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-@click.option(
-    "--top", default=5, show_default=True, help="How many causes and places of incompatibility to show."
-)
-def stats(files: tuple[str, ...], mismatch: Any, strip: bool, as_json: bool, top: int) -> None:
+def stats(files: tuple[str, ...], mismatch: Any, strip: bool, as_json: bool) -> None:
     """Sizes, projectivity, compatibility and its causes, and label inventories of pairs or single files.
 
     A bracket file with a CoNLL file after it is a pair. A FOLDER stands for train, dev and test in it, as .ptb,
     .conllu or both.
     """
-    from arcspan.treebanks import ReadingReport, read_pairs
-    from arcspan.treebanks.statistics import stats as count
-
     rows: list[tuple[str, Statistics, ReadingReport]] = []
     for name, brackets, conll in _files_of(files):
         report = ReadingReport()
         pairs = read_pairs(brackets, conll, mismatch=mismatch, report=report, **_options(strip))
-        rows.append((name, count(_watched(pairs, name)), report))
+        rows.append((name, count_sentences(_watched(pairs, name)), report))
     if as_json:
-        found = {
-            name: {**statistics.to_dict(), "skipped": report.skipped} for name, statistics, report in rows
-        }
+        found = {name: {**own.to_dict(), "skipped": report.skipped} for name, own, report in rows}
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return
     _print_table([(name, statistics) for name, statistics, _ in rows])
     for name, statistics, report in rows:
-        _print_details(name, statistics, top)
+        _print_details(name, statistics)
         _tell_skipped(report)
 
 
-@command.command(short_help="Lint a pair or a file: every problem with its place.")
+_KINDS = "\n".join(f"    {kind:13} {what}" for kind, what in KINDS.items())
+_CHECK = f"""Lint a pair or a file: print each problem as `file:line: what`; exit code 2 if there is any. Kinds:
+
+    \b
+{_KINDS}
+"""
+
+
+@command.command(help=_CHECK, short_help="Lint a pair or a file: every problem with its place.")
 @click.argument("files", nargs=-1, required=True, metavar="[BRACKETS CONLL | FILE]")
 @_STRIP
-@click.option(
-    "--ignore", multiple=True, metavar="KIND", help="Leave out a kind of problem; repeat for several."
-)
-@click.option(
-    "--kinds",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=lambda *a: _show_kinds(*a),
-    help="List the kinds of problems and exit.",
-)
+@click.option("--ignore", multiple=True, type=click.Choice(list(KINDS)), help="Leave out a kind. Repeatable.")
 def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
-    """Lint a pair or a file: print each problem as `file:line: what`; exit code 2 if there is any.
-
-    `--kinds` lists what is looked for.
-    """
-    from collections import Counter
-
-    from arcspan.treebanks.checks import KINDS
-    from arcspan.treebanks.checks import check as find
-
-    unknown = [kind for kind in ignore if kind not in KINDS]
-    if unknown:
-        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(KINDS)}", param_hint="--ignore")
+    """Print each problem as `file:line: what`; exit code 2 if there is any."""
     kinds: Counter[str] = Counter()
-    brackets, conll = _one_treebank(files)
-    for finding in find(brackets, conll, ignore=ignore, watch=_watched, **_options(strip)):
+    for finding in find_problems(*_one_treebank(files), ignore=ignore, watch=_watched, **_options(strip)):
         kinds[finding.kind] += 1
         click.echo(str(finding))
     if kinds:
         note("problems: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
     return 2 if kinds else 0
-
-
-def _show_kinds(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    from arcspan.treebanks.checks import KINDS
-
-    if asked:
-        for kind, what in KINDS.items():
-            click.echo(f"{kind:13} {what}")
-        context.exit()
 
 
 @command.command("filter", short_help="Write the sentences that pass.")
@@ -151,8 +130,6 @@ def filter_(
 
     Of a single file, every sentence is written that the other options do not leave out.
     """
-    from arcspan.treebanks.filtering import DocumentFilter, filter_pairs, read_values
-
     inputs, outputs = _in_and_out(files)
     keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
     if (without or only) and inputs[1] is None:
@@ -177,8 +154,6 @@ def filter_(
 @click.argument("files", nargs=-1, required=True, metavar=_IN_AND_OUT)
 def rewrite(rules: str, files: tuple[str, ...]) -> None:
     """Rewrite a pair or a file by a file of RULES (TOML), so that its conventions are those of another treebank."""
-    from arcspan.treebanks.rewriting import read_rules, rewrite_files
-
     inputs, outputs = _in_and_out(files)
     changes = rewrite_files(read_rules(rules), inputs, outputs, watch=_watched)
     for change, count in changes.most_common():
@@ -189,23 +164,15 @@ def rewrite(rules: str, files: tuple[str, ...]) -> None:
 @click.argument("file")
 @click.argument("brackets_out")
 @click.argument("conll_out")
-@click.option(
-    "-m",
-    "--model",
-    type=click.Path(),
-    help="A model: its name, or a bundle's folder. Default: en, inside the package.",
-)
-@click.option(
-    "--style", metavar="NAME", help="Whose conventions to follow, for a model of several treebanks."
-)
+@MODEL
+@STYLE
 @click.option(
     "--least",
     type=click.FloatRange(0, 1),
     default=0.0,
-    show_default=True,
     help="Leave out sentences whose new tree is less probable, given the other one.",
 )
-@click.option("--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor.")
+@THREADS
 def complete(
     file: str,
     brackets_out: str,
@@ -239,11 +206,6 @@ def convert(brackets: str, conll_out: str, rules: str) -> None:
     Function tags, where there are any, decide on relations; empty elements are left out. CONLL_OUT is standard
     output by default.
     """
-    from arcspan.errors import FileError, TreeError
-    from arcspan.treebanks import load_rules, read_brackets, write_conllu
-    from arcspan.trees import DependencyTree
-    from arcspan.trees import convert as convert_tree
-
     _refuse_other_kind(None, conll_out)
     refuse_to_overwrite(conll_out, brackets)
     loaded = load_rules(rules)
@@ -272,7 +234,7 @@ def _import_penn(name: str, default: str, help_text: str) -> None:
     @import_.command(name, help=help_text)
     @click.argument("source")
     @click.argument("target")
-    @click.option("--rules", metavar="ptb|ctb|FILE", default=default, show_default=True, help="Head rules.")
+    @click.option("--rules", metavar="ptb|ctb|FILE", default=default, help="Head rules.")
     @click.option(
         "--dependencies",
         metavar="FOLDER",
@@ -293,9 +255,7 @@ _import_penn("ctb", "ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split
 @click.argument("source")
 @click.argument("target")
 @click.option("--language", help="Which one, where SOURCE holds several.")
-@click.option(
-    "--size", type=click.Choice(["full", "5k"]), default="full", show_default=True, help="Of train."
-)
+@click.option("--size", type=click.Choice(["full", "5k"]), default="full", help="Of train.")
 def spmrl(source: str, target: str, language: str | None, size: Any) -> None:
     """SPMRL 2013/2014: one language's gold .ptb and .conll files below SOURCE."""
     from arcspan.treebanks.importers import import_spmrl
@@ -326,19 +286,16 @@ def _files_of(files: tuple[str, ...]) -> Iterator[tuple[str, str | None, str | N
 
 def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
     """The bracket file and the CoNLL file, one of which may be missing."""
-    if len(files) == 2:
-        if _is_conll(files[0]) and not _is_conll(files[1]):
-            raise click.UsageError(f"The bracket file comes first: {files[0]} has columns.")
-        return files[0], files[1]
     if len(files) > 2:
         raise click.UsageError("One file is needed, or two: BRACKETS CONLL.")
-    return (None, files[0]) if _is_conll(files[0]) else (files[0], None)
+    if len(files) == 1:
+        return (None, files[0]) if _is_conll(files[0]) else (files[0], None)
+    if _is_conll(files[0]) and not _is_conll(files[1]):
+        raise click.UsageError(f"The bracket file comes first: {files[0]} has columns.")
+    return files[0], files[1]
 
 
-_Files = tuple[str | None, str | None]
-
-
-def _in_and_out(files: tuple[str, ...]) -> tuple[_Files, _Files]:
+def _in_and_out(files: tuple[str, ...]) -> tuple[Files, Files]:
     """The bracket file and the CoNLL file to read, and those to write; None for a layer that is not there."""
     if len(files) not in (2, 4):
         raise click.UsageError(f"Two files are needed, or four: {_IN_AND_OUT}.")
@@ -353,8 +310,6 @@ def _in_and_out(files: tuple[str, ...]) -> tuple[_Files, _Files]:
 
 def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
     """UsageError, after the usage, for an output that is named as a file of the other kind: it may be an input."""
-    from arcspan.treebanks.files import named_kind
-
     if brackets_out and named_kind(brackets_out) == "conll":
         raise click.UsageError(f"{brackets_out}: the name says columns, but brackets would be written to it.")
     if conll_out and named_kind(conll_out) == "brackets":
@@ -363,9 +318,6 @@ def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
 
 def _is_conll(file: str) -> bool:
     """Whether a file holds columns; a stream other than standard input is taken for brackets."""
-    from arcspan.treebanks.files import kind_of
-    from arcspan.treebanks.streams import peek_input
-
     if file == "-":
         return peek_input().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"#", b"1\t", b"1-"))
     is_stream = os.path.exists(file) and not os.path.isfile(file)
@@ -417,51 +369,42 @@ def _tell_skipped(report: ReadingReport) -> None:
             note(f"  {problem}")
 
 
-_COLUMNS = (
-    "sentences",
-    "words",
-    "mean",
-    "longest",
-    "projective %",
-    "compatible %",
-    "labels",
-    "relations",
-    "tags",
-)
-
-
 def _print_table(rows: list[tuple[str, Statistics]]) -> None:
     from arcspan.evaluation.tables import columns
 
-    table = [["treebank", *(f"{column:>9}" for column in _COLUMNS)]]
+    heads = [
+        "sentences",
+        "words",
+        "mean",
+        "longest",
+        "projective %",
+        "compatible %",
+        "labels",
+        "relations",
+        "tags",
+    ]
+    table = [["treebank", *(f"{head:>9}" for head in heads)]]
     for name, s in rows:
-        cells = [
-            f"{s.sentences:,}",
-            f"{s.words:,}",
-            f"{s.mean_length:.1f}",
-            str(s.longest),
-            f"{s.projective_percent:.1f}" if s.relations else "-",
-            f"{s.compatible_percent:.1f}" if s.relations and s.labels else "-",
-            *(str(len(inventory)) for inventory in (s.labels, s.relations, s.tags)),
-        ]
-        table.append([name, *cells])
+        projective = f"{s.projective_percent:.1f}" if s.relations else "-"
+        compatible = f"{s.compatible_percent:.1f}" if s.relations and s.labels else "-"
+        sizes = [f"{s.sentences:,}", f"{s.words:,}", f"{s.mean_length:.1f}", str(s.longest)]
+        inventories = [str(len(inventory)) for inventory in (s.labels, s.relations, s.tags)]
+        table.append([name, *sizes, projective, compatible, *inventories])
     head, lines = columns(table).split("\n", 1)
     click.echo(click.style(head, bold=True) + "\n" + lines)
 
 
-def _print_details(name: str, statistics: Statistics, top: int) -> None:
-    from arcspan.treebanks.statistics import CAUSES
-
-    click.echo()
-    click.echo(click.style(name, bold=True))
+def _print_details(name: str, statistics: Statistics, top: int = 5) -> None:
+    """Inventories, and the most frequent causes and places of incompatibility."""
+    click.echo("\n" + click.style(name, bold=True))
     if statistics.labels and statistics.relations:
         incompatible = statistics.sentences - statistics.compatible
         click.echo(f"  incompatible: {incompatible:,} of {statistics.sentences:,} sentences")
     for kind, count in statistics.causes.most_common(top):
         click.echo(f"    {count:7,}  {CAUSES.get(kind, kind)}")
-        places = [(label, n) for (cause, label), n in statistics.places.most_common() if cause == kind][:top]
+        places = [(label, n) for (cause, label), n in statistics.places.most_common() if cause == kind]
         if places:
-            click.echo("             in " + ", ".join(f"{label} {n:,}" for label, n in places))
+            click.echo("             in " + ", ".join(f"{label} {n:,}" for label, n in places[:top]))
     for title in ("labels", "relations", "tags"):
         inventory = getattr(statistics, title)
         shown = " ".join(f"{item or '(none)'}:{count}" for item, count in inventory.most_common())

@@ -10,9 +10,10 @@ import json
 import re
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import as_they_come
@@ -26,24 +27,61 @@ if TYPE_CHECKING:
     from arcspan.cli.resuming import ResumableOutput
     from arcspan.parser import Parse, Parser
 
-PICTURES = ("svg", "tikz", "png", "pdf")  # one file per sentence
+
+class Format(NamedTuple):
+    """What can be written: the endings of its files, the usual one first, and the options that it takes."""
+
+    suffixes: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    streamed: bool = False  # sentence by sentence, so that a run can be resumed
+    picture: bool = False  # one file per sentence
+
+
+FORMATS = {
+    "pretty": Format((".txt",), ("confidence",), streamed=True),
+    "brackets": Format((".ptb", ".mrg", ".brackets"), streamed=True),
+    "conllu": Format((".conllu", ".conll"), ("constituency", "offsets"), streamed=True),
+    "json": Format((".jsonl", ".json"), ("confidence", "syntax"), streamed=True),
+    "csv": Format((".csv",), ("table",), streamed=True),
+    "tsv": Format((".tsv",), ("table",), streamed=True),
+    "svg": Format((".svg",), ("confidence",), picture=True),
+    "tikz": Format((".tex", ".tikz"), picture=True),
+    "png": Format((".png",), ("confidence",), picture=True),
+    "pdf": Format((".pdf",), ("confidence",), picture=True),
+    "html": Format((".html", ".htm"), ("confidence",)),
+    "parquet": Format((".parquet",)),
+}
 READ_AHEAD = 256  # sentences
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 # Comments of an earlier parse.
 _OF_A_PARSE = re.compile(r"#\s*(rank|score|approximate|error|constituency)\s*=")
 
 
+@dataclass(eq=False)
 class Run:
     """The sentences of one input on their way to one output; `error` says why there are no more."""
 
-    def __init__(
-        self,
-        items: Iterator[Item],
-        output: ResumableOutput | None,
-        source: str = "",
-        error: Exception | None = None,
-    ) -> None:
-        self.items, self.output, self.source, self.error = items, output, source, error
-        self.failures = 0
+    items: Iterator[Item]
+    output: ResumableOutput | None
+    source: str = ""
+    error: Exception | None = None
+    failures: int = 0
+
+    def outcome(self) -> dict[str, Any]:
+        """How it went, in plain values; "error" says why the output is not there."""
+        message = "" if self.error is None else str(self.error)
+        if isinstance(self.error, OSError):
+            message = f"{self.error.filename or self.source}: {self.error.strerror}"
+        return {"source": self.source, "failures": self.failures, "error": message}
+
+    def opened(self) -> ResumableOutput | None:
+        """The output, open; None, and an error of the run, where it cannot be written to."""
+        try:
+            if self.output is not None:
+                self.output.open()
+        except ArcspanError as error:
+            self.error, self.output = error, None
+        return self.output
 
 
 class Writing:
@@ -86,7 +124,7 @@ class Writing:
         """Parse everything into a file, whole or not at all; "-" is standard output."""
         if self.form == "html":
             self._put(self.page(items, bar=output != "-"), output)
-        elif self.form in PICTURES:
+        elif FORMATS[self.form].picture:
             self._write_pictures(items, output)
         else:
             with open_output(output) as file:
@@ -108,11 +146,9 @@ class Writing:
                 run = owners.popleft()
                 while opened[0] is not run:
                     yield self._end(opened.popleft())
-                if _is_open(run):
-                    assert run.output is not None
+                if output := run.opened():
                     run.failures += parses[0].error is not None
-                    head = "" if run.output.items else self._header()
-                    run.output.write(head + self._text(item, parses))
+                    output.write(("" if output.items else self._header()) + self._text(item, parses))
             while opened:
                 yield self._end(opened.popleft())
         finally:
@@ -123,11 +159,10 @@ class Writing:
     def _end(self, run: Run) -> Run:
         if run.output is not None and run.error is not None:
             run.output.close()
-        elif _is_open(run):
-            assert run.output is not None
-            if not run.output.items:
-                run.output.file.write(self._header().encode())
-            run.output.finish()
+        elif output := run.opened():
+            if not output.items:
+                output.open().write(self._header().encode())
+            output.finish()
         return run
 
     def page(self, items: Iterator[Item], bar: bool = False) -> str:
@@ -200,22 +235,18 @@ class Writing:
                     f"--require, --forbid and --prefer are about one sentence, but here are {len(single)}"
                 )
             items = iter(single)
-        if self.slow:
-            for arrived in as_they_come(items, READ_AHEAD):
-                found = self.parser.stream([item.content for item in arrived], READ_AHEAD, **self._options)
-                yield from zip(arrived, found, strict=True)
-            return
         under_way: deque[Item] = deque()
 
-        def contents() -> Iterator[Any]:
-            for item in items:
+        def contents(of: Iterable[Item]) -> Iterator[Any]:
+            for item in of:
                 under_way.append(item)
                 yield item.content
 
-        for parses in self.parser.stream(contents(), READ_AHEAD, **self._options):
-            if self.query.constrained and parses[0].error is not None:
-                raise ArcspanError(parses[0].error)
-            yield under_way.popleft(), parses
+        for arrived in as_they_come(items, READ_AHEAD) if self.slow else (items,):
+            for parses in self.parser.stream(contents(arrived), READ_AHEAD, **self._options):
+                if self.query.constrained and parses[0].error is not None:
+                    raise ArcspanError(parses[0].error)
+                yield under_way.popleft(), parses
 
     def _title(self, parse: Parse) -> str:
         """The rank and the probability of a parse, where they were asked for."""
@@ -230,20 +261,20 @@ class Writing:
         if self.form not in _DELIMITERS:
             return ""
         rank = ("rank",) if self.query.k else ()
-        return self._csv([("document", "sentence", *rank, *rows_of(self.table)[0])])
+        return self._line(("document", "sentence", *rank, *rows_of(self.table)[0]))
 
     def _text(self, item: Item, parses: list[Parse]) -> str:
         """What is to be written for a sentence."""
-        if self.form == "brackets":
-            return "".join(parse.brackets() + "\n" for parse in parses) + "\n" * bool(self.query.k)
-        if self.form in _DELIMITERS:
-            return self._csv(self._rows(item, parses))
-        write = {"conllu": self._conllu, "json": self._json}.get(self.form, self._drawn)
-        return "".join(write(item, parse) for parse in parses)
+        write: Callable[[Item, Parse], str] = getattr(self, f"_{self.form}", self._rows)
+        end = "\n" if self.form == "brackets" and self.query.k else ""
+        return "".join(write(item, parse) for parse in parses) + end
 
-    def _drawn(self, item: Item, parse: Parse) -> str:
+    def _pretty(self, item: Item, parse: Parse) -> str:
         title = self._title(parse)
         return (title and f"{title}\n") + parse.draw(colour=self.colour, **self.trees) + "\n\n"
+
+    def _brackets(self, item: Item, parse: Parse) -> str:
+        return parse.brackets() + "\n"
 
     def _conllu(self, item: Item, parse: Parse) -> str:
         text = parse.conllu(**self.columns)
@@ -264,40 +295,24 @@ class Writing:
             found["document"] = item.document
         return json.dumps(found, ensure_ascii=False) + "\n"
 
-    def _rows(self, item: Item, parses: list[Parse]) -> Iterator[tuple[Any, ...]]:
-        for parse in parses:
-            rank = () if parse.rank is None else (parse.rank,)
-            for row in rows_of(self.table)[1](parse):
-                yield item.document or "", item.number, *rank, *row
+    def _rows(self, item: Item, parse: Parse) -> str:
+        begin = (item.document or "", item.number, *(() if parse.rank is None else (parse.rank,)))
+        return "".join(self._line((*begin, *row)) for row in rows_of(self.table)[1](parse))
 
-    def _csv(self, rows: Iterable[tuple[Any, ...]]) -> str:
+    def _line(self, cells: tuple[Any, ...]) -> str:
         file = io.StringIO()
-        csv.writer(file, delimiter=_DELIMITERS[self.form], lineterminator="\n").writerows(rows)
+        csv.writer(file, delimiter=_DELIMITERS[self.form], lineterminator="\n").writerow(cells)
         return file.getvalue()
 
     def _put(self, content: str | bytes, output: str) -> None:
-        if isinstance(content, bytes):
-            if output == "-":
-                sys.stdout.buffer.write(content)
-            else:
-                with atomic_write(output, "wb") as file:
-                    file.write(content)
-            return
-        with open_output(output) as text:
-            text.write(content + "\n" * (output == "-"))
-
-
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
-
-
-def _is_open(run: Run) -> bool:
-    """Whether the output of a run can be written to; otherwise the run has an error."""
-    try:
-        if run.output is not None:
-            run.output.open()
-    except ArcspanError as error:
-        run.error, run.output = error, None
-    return run.output is not None
+        if isinstance(content, str):
+            with open_output(output) as text:
+                text.write(content + "\n" * (output == "-"))
+        elif output == "-":
+            sys.stdout.buffer.write(content)
+        else:
+            with atomic_write(output, "wb") as file:
+                file.write(content)
 
 
 def _items_of(runs: Iterable[Run], opened: deque[Run], owners: deque[Run]) -> Iterator[Item]:

@@ -8,20 +8,24 @@ it. "dámelo" teaches that -ámelo is -a me lo, and so what "tómamelo" is; the 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from arcspan.settings import described
 
 Words = tuple[str, ...]
 
 
+@dataclass(frozen=True)
 class Expansions:
     """What tokens stand for: a table, and rules for the beginnings and endings of others; all in small letters."""
 
-    def __init__(
-        self, table: Mapping[str, Words], prefixes: Mapping[str, Words], suffixes: Mapping[str, Words]
-    ):
-        self.table, self.prefixes, self.suffixes = table, prefixes, suffixes
-        self._longest = max(map(len, (*prefixes, *suffixes)), default=0)
+    table: dict[str, list[str]] = described(shortest=1)
+    prefixes: dict[str, list[str]] = described(shortest=1)
+    suffixes: dict[str, list[str]] = described(shortest=1)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_longest", max(map(len, (*self.prefixes, *self.suffixes)), default=0))
 
     @classmethod
     def learn(cls, examples: Iterable[tuple[str, Words]]) -> Expansions:
@@ -43,47 +47,34 @@ class Expansions:
             if stem := _shared(form[::-1], words[-1][::-1]):
                 rest = (*words[:-1], words[-1][:-stem])
                 seen[1][form[:-stem]][rest] += 1
-        table, prefixes, suffixes = (
+        table, *affixes = (
             {key: counts.most_common(1)[0] for key, counts in sorted(found.items())} for found in seen
         )
-        return cls(
-            {form: words for form, (words, _) in table.items()},
-            {affix: words for affix, (words, count) in prefixes.items() if affix and count > 1},
-            {affix: words for affix, (words, count) in suffixes.items() if affix and count > 1},
+        rules = (
+            {affix: list(words) for affix, (words, count) in found.items() if affix and count > 1}
+            for found in affixes
         )
+        return cls({form: list(words) for form, (words, _) in table.items()}, *rules)
 
     def __call__(self, form: str) -> Words | None:
         """The words of a token, with its capital letters; None where nothing is known."""
         lower = form.lower()
-        words = self.table.get(lower) or self._by_rule(lower)
-        if words is None or form == lower:
-            return words
+        known = self.table.get(lower) or self._by_rule(lower)
+        if known is None or form == lower:
+            return known and tuple(known)
+        words = tuple(known)
         if form.isupper() and len(form) > 1:
             return tuple(word.upper() for word in words)
         return (words[0][:1].upper() + words[0][1:], *words[1:]) if form[0].isupper() else words
 
     def _by_rule(self, form: str) -> Words | None:
-        for cut in range(max(1, len(form) - self._longest), len(form)):
+        longest: int = self._longest  # type: ignore[attr-defined]
+        for cut in range(max(1, len(form) - longest), len(form)):
             if found := self.suffixes.get(form[cut:]):
                 return form[:cut] + found[0], *found[1:]
             if found := self.prefixes.get(form[:-cut]):
                 return *found[:-1], found[-1] + form[-cut:]
         return None
-
-    def __bool__(self) -> bool:
-        return bool(self.table)
-
-    def to_dict(self) -> dict[str, dict[str, list[str]]]:
-        """Plain data for a file; `Expansions.of` reads it."""
-        return {name: {key: list(words) for key, words in getattr(self, name).items()} for name in _TABLES}
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Expansions:
-        """What `to_dict` gave."""
-        return cls(*({key: tuple(words) for key, words in data[name].items()} for name in _TABLES))
-
-
-_TABLES = ("table", "prefixes", "suffixes")
 
 
 def _shared(one: str, other: str) -> int:

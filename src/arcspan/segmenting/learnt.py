@@ -23,11 +23,10 @@ import numpy as np
 
 from arcspan.errors import BundleError, ConfigError
 from arcspan.onnx import import_onnxruntime, native, refuse_external_weights
-from arcspan.segmenting.base import BaseSegmenter
+from arcspan.segmenting.base import INSIDE, SENTENCE, TOKEN, BaseSegmenter, read_marks
 from arcspan.segmenting.characters import shadow_of
 from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.inputs import BLANK, Alphabet
-from arcspan.segmenting.marks import INSIDE, SENTENCE, TOKEN, read_marks
 from arcspan.segmenting.rules import RuleSegmenter
 from arcspan.segmenting.sentence import Token
 from arcspan.segmenting.whole import whole_spans
@@ -42,6 +41,18 @@ _ROW = re.compile(r"\s{2,}")
 EXPAND = SENTENCE + 1  # the last row of the network's answer; those before it have the marks' numbers
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What `segmenter.json` must have; more may stand in it for people."""
+
+    format: int = described(least=FORMAT, most=FORMAT)
+    language: str = described()
+    letters: str = described()
+    context: int = described(least=0, most=MOST_CONTEXT)
+    threshold: float = described()
+    expansions: Expansions = described()
+
+
 class Segmenter(BaseSegmenter):
     """Sentences, words and multiword tokens as a treebank has them."""
 
@@ -50,13 +61,10 @@ class Segmenter(BaseSegmenter):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-        self.language = settings["language"]
-        self.settings = settings
-        self._alphabet = Alphabet(settings["letters"])
-        self._context = int(settings["context"])
-        self.threshold = float(settings["threshold"])
+        found = read(Settings, settings, others=True)
+        self.language, self._context, self.threshold = found.language, found.context, found.threshold
+        self._alphabet, self._expansions = Alphabet(found.letters), found.expansions
         self._rules = RuleSegmenter(self.language)
-        self._expansions = Expansions.of(settings["expansions"])
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Segmenter:
@@ -67,13 +75,11 @@ class Segmenter(BaseSegmenter):
             graph = (folder / GRAPH).read_bytes()
         except (OSError, ValueError, RecursionError) as error:
             raise BundleError(f"{folder}: no segmenter that can be read: {error}") from None
-        try:
-            read(Settings, settings, others=True)
-        except ConfigError as error:
-            raise BundleError(f"{folder / SETTINGS}: damaged: {error}") from None
         refuse_external_weights(graph, folder / GRAPH)
         try:
             return cls(graph, settings)
+        except ConfigError as error:
+            raise BundleError(f"{folder / SETTINGS}: damaged: {error}") from None
         except Exception as error:
             reason = str(error).strip().splitlines()[-1]
             raise BundleError(f"{folder / GRAPH}: onnxruntime cannot load this graph: {reason}") from None
@@ -126,27 +132,6 @@ class Segmenter(BaseSegmenter):
         marks[(marks == TOKEN) & (scores[SENTENCE] > self.threshold)] = SENTENCE
         marks[space] = INSIDE
         return marks
-
-
-@dataclass(frozen=True)
-class Affixes:
-    """`Expansions` as JSON has them."""
-
-    table: dict[str, list[str]] = described(shortest=1)
-    prefixes: dict[str, list[str]] = described(shortest=1)
-    suffixes: dict[str, list[str]] = described(shortest=1)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What `segmenter.json` must have; more may stand in it for people."""
-
-    format: int = described(least=FORMAT, most=FORMAT)
-    language: str = described()
-    letters: str = described()
-    context: int = described(least=0, most=MOST_CONTEXT)
-    threshold: float = described()
-    expansions: Affixes = described()
 
 
 def features(block: str, alphabet: Alphabet, rules: RuleSegmenter) -> np.ndarray:

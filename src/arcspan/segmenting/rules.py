@@ -5,18 +5,151 @@ model agree on (UD / OntoNotes style): clitics are words (did|n't, can|not, gon|
 between words are words (well|-|known) unless a prefix is written with a hyphen (non-profit, e-mail), an
 abbreviation keeps its full stop. `studies/segmenter/run.py` measures them. Any other language gets
 rules that only look at Unicode properties.
+
+Patterns have bounded look-ahead, so time is linear in the text whatever it holds, and the scanner's last alternative
+takes any character, so nothing but white space is ever lost.
 """
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
-from arcspan.segmenting.base import BaseSegmenter
-from arcspan.segmenting.characters import shadow_of
-from arcspan.segmenting.ends import sentence_ends
-from arcspan.segmenting.marks import SENTENCE, TOKEN, WORD, read_marks, spaces
-from arcspan.segmenting.sentence import Token
-from arcspan.segmenting.words import is_clitic, scan
+from arcspan.segmenting import characters as kind
+from arcspan.segmenting.base import SENTENCE, TOKEN, WORD, BaseSegmenter, read_marks, spaces
+from arcspan.segmenting.sentence import Offsets, Token
+from arcspan.segmenting.stops import keeps_stop, sentence_ends
+from arcspan.segmenting.whole import ADDRESS, PICTURES, THIN, WHOLE, address_end
+
+# A letter, digit or mark of a script that writes spaces; hidden characters may stand inside a word.
+_LETTER = f"[^\\W{kind.HAN}{kind.HIRAGANA}{kind.KATAKANA}]"
+_RUN = f"{_LETTER}+(?:[{kind.HIDDEN}{kind.JOINER}]+{_LETTER}+)*"
+# Prefixes and suffixes that stay with their word (LDC's addendum to the treebank guidelines, kept by both
+# treebanks of the English model).
+_PREFIXES = "|".join(
+    f"[{prefix[0].upper()}{prefix[0]}]{prefix[1:]}"
+    for prefix in """
+    agro ante anti arch auto bi co contra counter cross cyber de di electro extra hetero homo hyper
+    infra inter intra macro mal mega meta micro mid mini mono multi neo non over paleo pan para peri
+    poly post(?!-hoc) pre pro proto pseudo quasi re semi sub super supra tri ultra un uni vice uh mm
+    e(?=-(?:mail|book|commerce|learning|reader|zine)) x(?=-ray) o(?=-kay)
+    """.split()  # noqa: SIM905
+)
+_SUFFIXES = "esque|ette|fest|fold|gate|itis|less|most|rama|wise"
+
+
+def _scanner(english: bool) -> re.Pattern[str]:
+    # "end.Next": a space is missing after the full stop, the two are not one word
+    inside = r"(?<=\w)(?:['&]|(?<![a-z]{3})\.|\.(?![A-Z][a-z]))(?=\w)"
+    if english:
+        # "pre- and post-": the hyphen is a word; "th- they": a word that was broken off keeps it.
+        broken = r"-(?=\ (?!and\b|or\b|to\b|but\b|versus\b|vs\b))"
+        prefixes = f"(?:(?:{_PREFIXES})-(?=\\w)){{0,2}}"
+        word = f"{prefixes}{_RUN}(?:{inside}{_RUN})*(?:-(?i:{_SUFFIXES})(?!\\w)|{broken})?"
+        number = r"(?<![\w/.-])(?:[1-9]/[2-9]|9/11|24/7)(?![\w/]|,\d)"
+    else:
+        word = f"{_RUN}(?:(?:{inside}|(?<=\\w)[-‐‑](?=\\w)){_RUN})*"
+        number = r"\d+(?:[.,:/]\d+)+(?!\w)"
+    return re.compile(
+        f"""
+        (?P<plain> [A-Za-z]+ )(?=[ ,]|$)
+      | {THIN}*
+        (?:
+          (?P<address> {ADDRESS} )
+        | {WHOLE}
+        | {number}
+        | (?<=\\.)'s(?!\\w) | '\\d0'?s(?!\\w) | '\\d\\d(?!\\w)
+        | (?i:'(?:em|cause|til|till|bout|round|cuz|nuff)(?!\\w) | 't(?=(?:is|was|were|will)(?!\\w)))
+        | (?:US|AU|NZ|HK|CA|[AC])\\$ | °[CFK](?!\\w) | \\.\\d+(?!\\w)
+        | [:;=]['-]?[)(DPp](?=\\ |$) | <3(?!\\w)
+        | (?P<word> {word} )
+        | {kind.HAN} | {kind.HIRAGANA}+ | {kind.KATAKANA}+
+        | {PICTURES}
+        | !{{2,}} | \\.{{2,}} | …+ | -{{2,}} | _{{2,}} | ={{2,}} | \\*{{2,}} | ~{{2,}} | [–—]{{2,}} | \'\' | ``
+        | [^ ]
+        )
+        {THIN}*
+      | [^ ]
+        """,
+        re.VERBOSE,
+    )
+
+
+_SCANNERS = {True: _scanner(True), False: _scanner(False)}
+
+
+def _scan(shadow: str, begin: int, end: int, english: bool) -> list[Offsets]:
+    """The words of shadow[begin:end], in order."""
+    tokens: list[Offsets] = []
+    scanner = _SCANNERS[english].match
+    spaces = _SPACES.match
+    while begin < end:
+        begin = spaces(shadow, begin, end).end()  # type: ignore[union-attr]
+        found = scanner(shadow, begin, end)
+        if found is None:
+            break
+        group, last = found.lastgroup, found.end()
+        if group in ("plain", "word"):
+            if shadow[last : last + 1] == "." and keeps_stop(shadow, tokens, begin, last, end, english):
+                last += 1
+            if english:
+                tokens.extend(_clitics(shadow, begin, last))
+            else:
+                tokens.append((begin, last))
+        else:
+            if group == "address":
+                last = address_end(shadow, begin, last)
+            tokens.append((begin, last))
+        begin = last
+    return tokens
+
+
+_SPACES = re.compile(" *")
+_NOT = re.compile(r"(?i:n't)$")
+_CLITIC = re.compile(r"(?i:'(?:s|re|ve|ll|d|m))$")
+_TWO_WORDS = {
+    **dict.fromkeys(("gonna", "wanna", "gotta", "cannot", "gimme", "lemme"), 3),
+    "lotta": 3,
+    "y'all": 2,
+    "d'you": 2,
+    "d'ye": 2,
+    "t'is": 2,
+    "t'was": 2,
+    "more'n": 4,
+}
+_LONGEST_CLITIC_HOST = 64  # a longer "word" is data, not English
+
+
+def _clitics(shadow: str, begin: int, end: int) -> list[Offsets]:
+    """An English word with its clitics apart: did|n't, she|'d|'ve, can|not."""
+    if end - begin > _LONGEST_CLITIC_HOST:
+        return [(begin, end)]
+    word = shadow[begin:end]  # as it is: "İ" is longer in lower case
+    if word.lower() in _TWO_WORDS:
+        middle = begin + _TWO_WORDS[word.lower()]
+        return [(begin, middle), (middle, end)]
+    parts: list[Offsets] = []
+    while "'" in word:
+        found = _NOT.search(word) or _CLITIC.search(word)
+        # 1930's, O's: a plural that is written with an apostrophe after a number is one word
+        if found is None or found.start() == 0 or (word[found.start() - 1].isdigit() and word.endswith("'s")):
+            break
+        parts.append((begin + found.start(), end))
+        end = begin + found.start()
+        word = word[: found.start()]
+    parts.append((begin, end))
+    return parts[::-1]
+
+
+def _is_clitic(shadow: str, start: int, middle: int, end: int) -> bool:
+    """Whether shadow[middle:end] is a word of the same token as shadow[start:middle]: it|'s, can|not."""
+    word = shadow[middle:end].lower()
+    return word in _CLITICS or (word in _SECONDS and shadow[start:end].lower() in _TWO_WORDS)
+
+
+_CLITICS = frozenset(("n't", "'s", "'re", "'ve", "'ll", "'d", "'m"))
+_SECONDS = frozenset(word[middle:] for word, middle in _TWO_WORDS.items())
 
 
 class RuleSegmenter(BaseSegmenter):
@@ -40,14 +173,14 @@ class RuleSegmenter(BaseSegmenter):
     def marks(self, block: str) -> np.ndarray:
         """For each character of a block what ends after it: nothing, a WORD inside a token, a TOKEN, a SENTENCE."""
         english = self.language == "en"
-        shadow = shadow_of(block)
-        words = scan(shadow, 0, len(block), english)
+        shadow = kind.shadow_of(block)
+        words = _scan(shadow, 0, len(block), english)
         marks = np.zeros(len(block), np.int64)
         if words:
             starts, ends = np.array(words).T
             marks[ends - 1] = TOKEN
             for i in np.flatnonzero(starts[1:] == ends[:-1]).tolist() if english else ():
-                if is_clitic(shadow, starts[i], ends[i], ends[i + 1]):
+                if _is_clitic(shadow, starts[i], ends[i], ends[i + 1]):
                     marks[ends[i] - 1] = WORD
             marks[ends[np.array(list(sentence_ends(shadow, words, english))) - 1] - 1] = SENTENCE
         return marks

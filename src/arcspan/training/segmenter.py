@@ -29,10 +29,10 @@ from arcspan._version import __version__
 from arcspan.errors import ConfigError
 from arcspan.files import atomic_write
 from arcspan.segmenting import BaseSegmenter, RuleSegmenter, Segmenter, Sentence
+from arcspan.segmenting.base import SENTENCE, TOKEN, read_marks, spaces
 from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.inputs import KINDS, Alphabet, letter_of
 from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
-from arcspan.segmenting.marks import SENTENCE, TOKEN, read_marks, spaces
 from arcspan.training.average import Average
 from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text
 from arcspan.training.segmenting_data import EXPANDED, GoldText, Paragraph, documents, varied, wrapped
@@ -121,7 +121,7 @@ def train_segmenter(
         "context": CONTEXT,
         "threshold": 0.0,
         "letters": alphabet.letters,
-        "expansions": expansions.to_dict(),
+        "expansions": asdict(expansions),
         "arcspan": __version__,
         "training": _training(settings, seed),
     }
@@ -140,11 +140,16 @@ def train_segmenter(
         )
     by_rules = [score(RuleSegmenter(language), file) for file in dev]
     if _mean(by_rules) > _mean(scores):
-        say(
-            f"rules are better on dev: {_mean(by_rules):.2f} against {_mean(scores):.2f}: no segmenter is kept"
-        )
-        for name in (GRAPH, SETTINGS):
-            (folder / name).unlink(missing_ok=True)
+        said = f"rules are better on dev: {_mean(by_rules):.2f} against {_mean(scores):.2f}"
+        before = Segmenter.load(folder) if (folder / SETTINGS).is_file() else None  # a base's, for one
+        of_before = [score(before, file) for file in dev] if before else []
+        if before and _mean(of_before) >= _mean(by_rules):
+            say(f"{said}; the segmenter that was there is kept: {_mean(of_before):.2f}")
+            by_rules = of_before
+        else:
+            say(f"{said}: no segmenter is kept")
+            for name in (GRAPH, SETTINGS):
+                (folder / name).unlink(missing_ok=True)
         results = dict(zip(_named(settings.dev), by_rules, strict=True))
         with atomic_write(folder / RULES) as file:
             file.write(json.dumps({"training": kept["training"], "scores": results}) + "\n")

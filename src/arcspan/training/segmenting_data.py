@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from arcspan.segmenting.base import SENTENCE, TOKEN, WORD
 from arcspan.segmenting.learnt import EXPAND
-from arcspan.segmenting.marks import SENTENCE, TOKEN, WORD
 from arcspan.treebanks.conll import ConlluSentence, read_conllu
 from arcspan.trees.words import unescape
 

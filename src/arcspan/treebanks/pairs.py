@@ -28,18 +28,11 @@ from arcspan.trees.words import escape, unescape, unescape_brackets
 # What treebanks write for one character. The Penn Treebank turns " into `` and '', and some of its heirs turn
 # typographic quotes into these or into plain ones.
 _SAME = {
-    "``": '"',
-    "''": '"',
-    "“": '"',
-    "”": '"',
-    "‘": "'",
-    "’": "'",
-    "`": "'",
-    "--": "—",
-    "–": "—",
+    **dict.fromkeys(("``", "''", "“", "”"), '"'),
+    **dict.fromkeys("‘’`", "'"),
+    **dict.fromkeys(("--", "–"), "—"),
+    **dict.fromkeys((" ", "\N{NO-BREAK SPACE}"), "_"),
     "...": "…",
-    " ": "_",
-    "\N{NO-BREAK SPACE}": "_",
 }
 _VARIANT = re.compile("|".join(re.escape(written) for written in sorted(_SAME, key=len, reverse=True)))
 
