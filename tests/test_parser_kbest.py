@@ -206,7 +206,7 @@ def test_the_command_writes_k_parses_a_sentence(toy_bundle: Path, capsys: pytest
     assert run(call) == 0
     assert "3. score" in capsys.readouterr().out
     assert run([*call, "-f", "conllu", "--confidence"]) == 2
-    assert "--format json" in capsys.readouterr().err
+    assert "--confidence needs --format pretty or json" in capsys.readouterr().err
 
 
 def test_a_sentence_too_long_for_k_best_gets_its_best_parse(toy_bundle: Path) -> None:

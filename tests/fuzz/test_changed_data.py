@@ -1,0 +1,84 @@
+"""Training data that change before a run is resumed: it goes on only where they are read as before."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from arcspan.errors import ConfigError, FileError
+from arcspan.treebanks import read_pairs
+from tests.toy import toy_pairs
+
+
+def change(path: Path, rng: random.Random) -> str:
+    """Change a file in place; returns how."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    place = rng.randrange(len(lines))
+    kind = rng.choice(("double", "delete", "swap", "letter", "comment", "nothing"))
+    if kind == "double":
+        lines.insert(place, lines[place])
+    elif kind == "delete":
+        del lines[place]
+    elif kind == "swap":
+        other = rng.randrange(len(lines))
+        lines[place], lines[other] = lines[other], lines[place]
+    elif kind == "letter" and lines[place]:
+        at = rng.randrange(len(lines[place]))
+        lines[place] = lines[place][:at] + rng.choice("abcNV()_012\t") + lines[place][at + 1 :]
+    elif kind == "comment" and path.suffix == ".conllu":
+        lines.insert(0, "# note = this is not data")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return f"{kind} {path.name}:{place + 1}"
+
+
+def read(folder: Path) -> list[Any] | None:
+    """The pairs as they are read; None where they cannot be."""
+    try:
+        return list(read_pairs(folder / "toy.ptb", folder / "toy.conllu"))
+    except FileError:
+        return None
+
+
+def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
+    from arcspan.training import read_config, train
+    from tests.training.test_training import configure
+
+    rng, counts = random.Random(seed), Counter[str]()
+    options: dict[str, Any] = {"say": lambda line: None, "bars": False}
+    with tempfile.TemporaryDirectory() as name:
+        folder, before = Path(name) / "run", Path(name) / "before"
+        folder.mkdir()
+        config = configure(folder, toy_pairs(6, seed=seed), training__epochs=1)
+        train(read_config(config), **options)
+        (folder / "run" / "result.json").unlink()  # as if it had been killed just before its end
+        shutil.copytree(folder, before)
+        known = read(folder)
+        for _ in rounds:
+            shutil.rmtree(folder)
+            shutil.copytree(before, folder)
+            done = [
+                change(folder / rng.choice(("toy.ptb", "toy.conllu")), rng)
+                for _ in range(rng.choice((1, 1, 3)))
+            ]
+            now = read(folder)
+            try:
+                train(read_config(config), resume=True, **options)
+            except (ConfigError, FileError) as error:
+                assert now != known, (
+                    f"refused, though the data are read as before: {error} ({done}, seed {seed})"
+                )
+                assert "toy." in str(error), f"the file is not named: {error} ({done})"
+                counts["changed data that were refused"] += 1
+            else:
+                assert now == known, f"resumed on other data ({done}, seed {seed})"
+                counts["data that are read as before"] += 1
+    return counts
+
+
+def test_a_run_is_resumed_on_the_same_data_only() -> None:
+    assert run(seed=1, rounds=range(12)).total() == 12
