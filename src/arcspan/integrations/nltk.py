@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from arcspan.errors import ArcspanError, TreeError
+from arcspan.errors import MissingExtraError, TreeError
 from arcspan.parser import Parse, Parser
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.nltk_tree import to_nltk as tree_to_nltk
@@ -22,7 +22,7 @@ try:
     from nltk import Tree
     from nltk.parse import DependencyGraph, ParserI
 except ImportError:
-    raise ArcspanError("arcspan.integrations.nltk needs nltk: pip install nltk") from None
+    raise MissingExtraError("arcspan.integrations.nltk", "nltk") from None
 
 
 def to_nltk(tree: ConstituencyTree | Parse) -> Tree:

@@ -1,10 +1,10 @@
-"""The one way from a constituency tree to NLTK's, for whoever has nltk."""
+"""Constituency trees as NLTK's."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from arcspan.errors import ArcspanError, TreeError
+from arcspan.errors import MissingExtraError, TreeError
 from arcspan.trees.constituency import ConstituencyTree
 
 
@@ -16,7 +16,7 @@ def to_nltk(tree: ConstituencyTree) -> Any:
     try:
         from nltk import Tree
     except ImportError:
-        raise ArcspanError("to_nltk needs nltk: pip install nltk") from None
+        raise MissingExtraError("to_nltk", "nltk") from None
     if not tree.words:
         raise TreeError("a tree without words has no NLTK tree")
     above = Tree("", [])
