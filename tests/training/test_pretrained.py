@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import torch
@@ -76,6 +77,8 @@ def test_an_encoder_from_a_folder_is_trained_kept_and_exported(tmp_path: Path, p
     assert not torch.equal(before, after)
     bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32")
     assert str(tmp_path) not in (bundle / "config.json").read_text(encoding="utf-8")
+    kinds = [node.op_type for node in onnx.load(bundle / "score.onnx").graph.node]
+    assert kinds.count("MultiHeadAttention") == 2 and "Softmax" not in kinds  # one node per layer
     session = onnxruntime.InferenceSession(str(bundle / "score.onnx"))
     graph = ScoreGraph(model).eval()
     # The last sentence has more pieces than the encoder reads at once; one word has none of its own.

@@ -29,10 +29,12 @@ from torch import Tensor, nn
 
 from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
+from arcspan.neural.encoder import PretrainedEncoder
 from arcspan.neural.model import Model
 from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs
 from arcspan.prediction.outputs import OUTPUTS, Inventories
 from arcspan.runtime.bundle import FORMAT, write_bundle
+from arcspan.training.attention import fuse_attention
 from arcspan.training.batches import as_tensors
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Source
@@ -312,6 +314,8 @@ def _to_onnx(
         )
     proto = program.model_proto
     found = _find_weights(graph.model, proto.graph)
+    if isinstance(graph.model.encoder, PretrainedEncoder):
+        fuse_attention(proto, graph.model.encoder.pretrained.config.num_attention_heads)
     renamed = narrow(proto)
     del proto.metadata_props[:]
     for node in proto.graph.node:

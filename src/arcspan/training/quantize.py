@@ -126,7 +126,7 @@ def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, RowStatistics]:
     session = onnxruntime.InferenceSession(
         watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    for arrays in batches:
+    for arrays in batches if names else ():
         for name, values in zip(names, session.run(names, arrays), strict=True):
             seen[name].add(values)
     if not all(one.rows for one in seen.values()):
@@ -162,8 +162,7 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
             instead[node.output[0]] = [*new, product]
             new = []
             renamed |= {node.input[1]: names[0], **({bias: own} if bias else {})}
-    _replace(graph, {**instead, **_narrow_tables(graph, constants, readers)})
-    proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    replace(proto, {**instead, **_narrow_tables(graph, constants, readers)})
     return renamed
 
 
@@ -313,16 +312,23 @@ def readers_of(graph: Any) -> dict[str, list[Any]]:
     return readers
 
 
-def _replace(graph: Any, instead: Mapping[str, list[Any]]) -> None:
-    """Put other nodes in the place of some, named by their first output, and drop constants that nothing reads.
+def replace(proto: Any, instead: Mapping[str, list[Any]]) -> None:
+    """Put other nodes in the place of some, named by their first output, and drop what nothing reads.
 
     Of constants of one name, the last one counts.
     """
+    graph = proto.graph
     nodes = [new for node in graph.node for new in instead.get(node.output[0], [node])]
+    used, kept = {output.name for output in graph.output}, []
+    for node in reversed(nodes):
+        if used.intersection(node.output):
+            used.update(node.input)
+            kept.append(node)
     del graph.node[:]
-    graph.node.extend(nodes)
-    used = {name for node in nodes for name in node.input}
-    kept = list({tensor.name: tensor for tensor in graph.initializer if tensor.name in used}.values())
+    graph.node.extend(reversed(kept))
+    constants = list({tensor.name: tensor for tensor in graph.initializer if tensor.name in used}.values())
     del graph.initializer[:]
-    graph.initializer.extend(kept)
+    graph.initializer.extend(constants)
     del graph.value_info[:]
+    if all(opset.domain != "com.microsoft" for opset in proto.opset_import):
+        proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))
