@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import math
 import random
+import select
 import socket
 import time
 from collections import Counter
@@ -42,12 +44,14 @@ FIELDS = (
     "style",
     "one_sentence",
     "width",
+    "find",
     "",
     "__proto__",
 )
 ATOMS = [
     *(None, True, False, 0, 1, 2, -1, 10**30, 1e308, -0.0, math.nan, math.inf, "", " ", "a", "wide", "tall", "arc"),
     *("span", "root", "head", "NP", "\x00", "\u202e", "\ud800", "\U0010ffff", "<svg onload=x>", "Ada sees", "x" * 900),
+    *("NP < (", "__=a .. (__=b .. __=c)", "/(a|aa)*b/", "{upos:NOUN} >det {}", "!" * 300),
 ]  # fmt: skip
 HEADERS = [
     *(b"Content-Length: -1", b"Content-Length: 99999999999", b"Content-Length: 5, 6", b"Content-Length: x"),
@@ -95,11 +99,13 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
             _check_texts(rng, server, parser, counts)
             _check_bodies(rng, server, counts)
             _check_bytes(rng, server, counts)
+            slow = _Slow(rng, server)
             honest = server.parse(text=HONEST)
             assert honest.status_code == 200, (honest.status_code, honest.text)
             assert [one["brackets"] for one in honest.json()["sentences"]] == expected
             assert server.client.get("/health").status_code == 200
             counts["honest requests"] += 2
+            counts.update(slow.finish())
         assert server.metric('arcspan_requests_total{path="/parse",status="500"}') == 0, failures
     finally:
         server.stop()
@@ -193,6 +199,44 @@ def _check_bytes(rng: random.Random, server: Running, counts: Counter[str]) -> N
         assert status == "no answer" or (status[0] in "1234" or status == "503"), (data, answer)
         assert answer == b"" or status != "no answer", (data, answer)
         counts[f"raw: {status}"] += 1
+
+
+class _Slow:
+    """Clients that send a byte now and then, or never read: they are closed in time, and nobody waits for them."""
+
+    def __init__(self, rng: random.Random, server: Running) -> None:
+        body = json.dumps({"text": HONEST, "svg": ["wide", "tall", "indented"]}).encode()
+        head = (
+            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        )
+        whole = head % len(body) + body
+        self.left: dict[socket.socket, bytes] = {}
+        for _ in range(6):
+            sent = rng.randrange(1, len(whole))
+            client = socket.create_connection(("127.0.0.1", server.port), timeout=600)
+            client.sendall(whole[:sent])
+            self.left[client] = whole[sent:-1]  # the last byte never comes
+
+    def finish(self) -> Counter[str]:
+        """Send on, byte by byte, until the server closes; what came of it."""
+        counts = Counter[str]()
+        while self.left:
+            for client, rest in list(self.left.items()):
+                try:
+                    client.sendall(rest[:1])
+                    closed = bool(select.select([client], [], [], 0.01)[0])
+                except OSError:
+                    closed = True
+                self.left[client] = rest[1:]
+                if closed:
+                    answer = b""
+                    with contextlib.suppress(OSError):
+                        answer = client.recv(65_536)
+                    assert answer[9:12] in (b"408", b""), answer
+                    counts["slow clients closed"] += 1
+                    client.close()
+                    del self.left[client]
+        return counts
 
 
 def test_hostile_requests_do_not_disturb_honest_ones() -> None:
