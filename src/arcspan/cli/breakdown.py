@@ -31,8 +31,7 @@ def command(
     files: tuple[str, ...], output: str, names: tuple[str, ...], kind: str, no_plots: bool, **how: Any
 ) -> None:
     """Scores by length, width and label."""
-    from arcspan.evaluation.breakdown import csv_tables
-    from arcspan.evaluation.files import breakdown_files
+    from arcspan.evaluation.breakdown import breakdown_files, csv_tables
     from arcspan.files import atomic_write
 
     scoring = make_scoring(**how)

@@ -41,7 +41,7 @@ def command(
     **how: Any,
 ) -> None:
     """Is system A better than system B?"""
-    from arcspan.evaluation.files import evaluate_files
+    from arcspan.evaluation.report import evaluate_files
     from arcspan.evaluation.significance import compare
 
     scoring = make_scoring(**how)

@@ -56,7 +56,7 @@ def command(
         _evaluate_raw(context, files, as_json)
         return
     from arcspan.evaluation.brackets import evaluate_brackets
-    from arcspan.evaluation.files import evaluate_files
+    from arcspan.evaluation.report import evaluate_files
     from arcspan.evaluation.runs import Runs
     from arcspan.evaluation.tables import tally_table
 

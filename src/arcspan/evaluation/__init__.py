@@ -3,10 +3,9 @@
 from arcspan.evaluation.attachment import PUNCTUATION_RULES
 from arcspan.evaluation.brackets import BracketReport, BracketScores, evaluate_brackets
 from arcspan.evaluation.breakdown import Breakdown, breakdown
-from arcspan.evaluation.files import evaluate_files
 from arcspan.evaluation.metrics import METRICS, Tally
 from arcspan.evaluation.raw_text import RawReport, RawScore, evaluate_raw
-from arcspan.evaluation.report import Report, evaluate
+from arcspan.evaluation.report import Report, evaluate, evaluate_files
 from arcspan.evaluation.rules import COLLINS, BracketRules, read_prm
 from arcspan.evaluation.runs import Runs
 from arcspan.evaluation.scoring import Scoring

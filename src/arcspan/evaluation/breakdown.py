@@ -21,8 +21,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from arcspan.evaluation.metrics import Confusion, Tally, tallies
-from arcspan.evaluation.report import Report, make_report
+from arcspan.evaluation.report import Report, make_report, name_prediction, read_files
 from arcspan.evaluation.scoring import AnyPair, Scoring, SentenceScore
+from arcspan.treebanks.files import TreeFiles
 from arcspan.trees.bracketed_text import LabelledSpan
 
 #: Upper ends of the bins; the last bin is open.
@@ -114,6 +115,12 @@ def breakdown(
     orders = (length_names, width_names, length_names, [ROOT, *distance_names])
     found = zip(confusions.items(), orders, strict=True)
     return Breakdown(report, {curve: tallies(confusion, order) for (curve, confusion), order in found})
+
+
+def breakdown_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Breakdown:
+    """The breakdown of files; see `evaluate_files`."""
+    with name_prediction(predicted):
+        return breakdown(read_files(gold), read_files(predicted), scoring)
 
 
 def csv_tables(systems: Mapping[str, Breakdown]) -> dict[str, str]:

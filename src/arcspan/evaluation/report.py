@@ -6,6 +6,7 @@ scoring anything again.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arcspan._version import __version__
-from arcspan.errors import ArcspanError
+from arcspan.errors import ArcspanError, FileError
 from arcspan.evaluation.attachment import Punctuation, is_punctuation, main_relation
 from arcspan.evaluation.brackets import OK
 from arcspan.evaluation.metrics import METRICS, AllFigures, Confusion, Tally, tallies
@@ -33,6 +34,8 @@ from arcspan.evaluation.scoring import (
     score_all,
 )
 from arcspan.evaluation.tables import Printable, report_table
+from arcspan.treebanks import Pair, read_pairs
+from arcspan.treebanks.files import TreeFiles
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -249,6 +252,32 @@ def _notes(facts: Collection[str], rule: str) -> Iterator[str]:
             f"the punctuation rule {rule!r} fits no word of the gold trees, though they have punctuation, so every "
             "word counts; choose another rule"
         )
+
+
+def evaluate_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Report:
+    """Score files of any parser; a difference between them is a FileError that names the prediction and the place.
+
+    Heads with several roots or a cycle do not form a tree, but they are scored: some treebanks have them, and some
+    parsers write them. Empty elements (-NONE-) are left out.
+    """
+    with name_prediction(predicted):
+        return make_report(read_files(gold), read_files(predicted), scoring or Scoring())
+
+
+def read_files(files: TreeFiles) -> Iterator[Pair]:
+    """The trees of files, streamed."""
+    return read_pairs(*files, heads="any", empties="strip")
+
+
+@contextlib.contextmanager
+def name_prediction(predicted: TreeFiles) -> Iterator[None]:
+    """Errors name the prediction that they are about."""
+    try:
+        yield
+    except FileError:
+        raise
+    except ArcspanError as error:
+        raise FileError(str(error), path=str(predicted)) from None
 
 
 def check_comparable(reports: Mapping[str, Report]) -> list[str]:

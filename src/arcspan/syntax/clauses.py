@@ -100,10 +100,6 @@ class VerbGroup(Phrase):
         progressive = (s.tags[last] == "VBG" or s.words[last].lower().endswith("ing")) and bool(before)
         return " ".join(["perfect"] * perfect + ["progressive"] * progressive) or "simple"
 
-    def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return super().to_dict(probabilities=probabilities) | {"words": list(self.words)}
-
 
 class Clause(Phrase):
     """A verb with what belongs to it.

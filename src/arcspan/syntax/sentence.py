@@ -260,7 +260,7 @@ class Phrase:
                 value = value.to_dict(probabilities=probabilities)
             elif isinstance(value, list):
                 value = [phrase.to_dict(probabilities=probabilities) for phrase in value]
-            found[name] = value
+            found[name] = list(value) if isinstance(value, tuple) else value
         return found
 
     def __eq__(self, other: object) -> bool:

@@ -119,14 +119,13 @@ def _crossing(c: ConstituencyTree, d: DependencyTree) -> Incompatibility:
     left, right, size = extents(d.heads)
     broken = [m for m in range(1, len(d) + 1) if right[m] - left[m] != size[m]]
     h = min(broken, key=lambda m: right[m] - left[m])
-    depends = {0: False, h: True}  # whether a word is in the yield of h
-    for start in range(left[h] + 1, right[h] + 1):
-        path = [start]
-        while path[-1] not in depends:
-            path.append(d.heads[path[-1] - 1])
-        for m in path:
-            depends[m] = depends[path[-1]]
-    outside = next(m for m in range(left[h] + 1, right[h] + 1) if not depends[m])
+
+    def depends(m: int) -> bool:
+        while m and m != h:
+            m = d.heads[m - 1]
+        return m == h
+
+    outside = next(m for m in range(left[h] + 1, right[h] + 1) if not depends(m))
     what = (
         f"the dependency tree is not projective: {_named(c, outside)} stands among the words that depend "
         f"on {_named(c, h)} but does not depend on it"

@@ -39,23 +39,12 @@ def format_conllu(
     """
     lines = list(comments)
     ranges = {token.first: token for token in multiword}
-    rows = zip(
-        tree.words,
-        tree.lemmas,
-        tree.upos,
-        tree.tags,
-        tree.features,
-        tree.heads,
-        tree.relations,
-        misc or nothing(len(tree)),
-        strict=True,
-    )
-    for m, (word, lemma, upos, tag, features, head, relation, rest) in enumerate(rows, 1):
+    columns = tree.words, tree.lemmas, tree.upos, tree.tags, tree.features
+    rows = zip(*columns, tree.heads, tree.relations, misc or nothing(len(tree)), strict=True)
+    for m, (*first, head, relation, rest) in enumerate(rows, 1):
         if token := ranges.get(m):
             lines.append(_row(f"{m}-{token.last}", token.form, *nothing(7), token.misc))
-        lines.append(
-            _row(str(m), word, lemma, upos, tag, features, str(head) if head >= 0 else "", relation, "", rest)
-        )
+        lines.append(_row(str(m), *first, str(head) if head >= 0 else "", relation, "", rest))
     return "\n".join(lines) + "\n\n"
 
 

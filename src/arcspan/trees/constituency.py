@@ -160,10 +160,7 @@ class ConstituencyTree(Immutable):
 
     def chains(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """The labels of each span, outermost first."""
-        found: dict[tuple[int, int], tuple[str, ...]] = {}
-        for i, j, label in self.spans:
-            found[i, j] = (*found.get((i, j), ()), label)
-        return found
+        return {(i, j): chain for i, j, chain in collapse(self)}
 
     def without_wrapper(self) -> ConstituencyTree:
         """The tree without the wrappers around it, unless words would be left without a common constituent.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arcspan.errors import MissingExtraError, TreeError
-from arcspan.trees.constituency import ConstituencyTree
+from arcspan.trees.constituency import ConstituencyTree, units
 
 
 def to_nltk(tree: ConstituencyTree) -> Any:
@@ -19,15 +19,13 @@ def to_nltk(tree: ConstituencyTree) -> Any:
         raise MissingExtraError("to_nltk", "nltk") from None
     if not tree.words:
         raise TreeError("a tree without words has no NLTK tree")
-    above = Tree("", [])
-    opened: list[tuple[int, Any]] = [(len(tree), above)]  # (end, tree) of what is around here
-    constituents = [(i, j, Tree(label, [])) for i, j, label in tree.spans]
-    tagged = zip(tree.words, tree.tags, strict=True)
-    leaves = [(k, k + 1, Tree(tag, [word]) if tag else word) for k, (word, tag) in enumerate(tagged)]
-    for i, j, below in sorted([*constituents, *leaves], key=lambda part: (part[0], -part[1])):
-        while opened[-1][0] <= i:
-            opened.pop()
-        opened[-1][1].append(below)
-        opened.append((j, below))
-    root = above[0]
-    return root if isinstance(root, Tree) else above
+    nodes, _, children = units(tree)
+    built: list[Any] = [None] * len(nodes)
+    for node in range(len(nodes) - 1, -1, -1):
+        i, _, chain = nodes[node]
+        leaf = Tree(tree.tags[i], [tree.words[i]]) if tree.tags[i] else tree.words[i]
+        below = [built[child] for child in children[node]] or [leaf]
+        for label in reversed(chain):
+            below = [Tree(label, below)]
+        built[node] = below[0]
+    return built[0] if isinstance(built[0], Tree) else Tree("", [built[0]])

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import re
 
-_BRACKETS = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-}
+_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 _BREAKS = re.compile(r"\s+", re.ASCII)
 _ESCAPED = re.compile(r"(-[LR][RSC]B-)|\\([/*])")
