@@ -23,7 +23,7 @@ HELP = f"""Scores by length, width and label, for any number of systems.
 @click.command("breakdown", help=HELP)
 @scoring_options
 @click.option("-o", "--output", type=click.Path(file_okay=False), default="breakdown",
-              help="Folder to write to; it is made where there is none.")  # fmt: skip
+              help="Folder to write to, created if it does not exist.")  # fmt: skip
 @click.option("-n", "--name", "names", multiple=True, help="Name of a system, once for each, in order.")
 @click.option("--format", "kind", type=click.Choice(["png", "svg", "pdf"]), default="png")
 @click.option("--no-plots", is_flag=True, help="Write the numbers only; needs no matplotlib.")

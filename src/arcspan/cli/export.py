@@ -30,7 +30,7 @@ from arcspan.errors import MissingExtraError
 @click.option(
     "--style", help="Style in which the treebanks of --calibrate are parsed; default: the model's own."
 )
-@click.option("--replace", is_flag=True, help="Put the bundle in the place of one that is there.")
+@click.option("--replace", is_flag=True, help="Replace an existing bundle.")
 def command(
     checkpoint: str,
     bundle: str,

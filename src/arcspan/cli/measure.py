@@ -52,7 +52,7 @@ class Row(NamedTuple):
     type=click.Choice(["table", "csv", "json"]),
     help="A table for reading, CSV with a row for each text, or JSON. [default: by the output's name, or table]",
 )
-@click.option("--only", default="", help="Only these measures: names with commas between them.")
+@click.option("--only", default="", help="Only these measures (names separated by commas).")
 @MODEL
 @click.option("-k", type=click.IntRange(1, 100), default=1, help="Measure the K best parses of texts.")
 @click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")

@@ -14,5 +14,5 @@ THREADS = click.option(
     "--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor."
 )
 STYLE = click.option(
-    "--style", metavar="NAME", help="Of a model of several treebanks: the one whose conventions are followed."
+    "--style", metavar="NAME", help="Treebank conventions to follow, for a model trained on several."
 )

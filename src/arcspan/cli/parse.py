@@ -95,7 +95,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--input",
     "kind",
     type=click.Choice(INPUTS),
-    help="What the input is. text: split into sentences and words; lines: one sentence per line, split into words; "
+    help="Kind of input. text: split into sentences and words; lines: one sentence per line, split into words; "
     "words: one sentence per line, its words separated by blanks; conllu and brackets: the words of the sentences "
     "of such a file. Default: conllu or brackets for a file that is named or looks like it, otherwise text.",
 )
@@ -104,8 +104,8 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--clean",
     callback=_kinds,
     metavar="KINDS",
-    help="Take out of running text, by commas: html (tags, entities), hyphens (of words divided at the end of a line), "
-    "subtitles (numbers and times), chat (times and names). Offsets stay those of the original.",
+    help="Remove from running text (separated by commas): html (tags, entities), hyphens (of words divided at the end "
+    "of a line), subtitles (numbers and times), chat (times and names). Offsets remain those of the original.",
 )
 @click.option(
     "--text", "is_text", is_flag=True, help="Take the argument as text, even if a file has that name."
@@ -121,7 +121,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--table",
     type=click.Choice(("words", "constituents", "clauses")),
     default="words",
-    help="What the rows of csv and tsv are.",
+    help="Rows of csv and tsv.",
 )
 @click.option("--syntax", is_flag=True, help="json: also clauses, coordinations and phrases.")
 @click.option("--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment.")
@@ -175,7 +175,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--colours",
     type=click.Choice(("auto", "light", "black")),
     default="auto",
-    help="Of pictures: auto follows the dark mode of a page, light does not, black is black and white.",
+    help="Colours of pictures: auto follows the dark mode of a page, light does not, black is black and white.",
 )
 @click.option(
     "-o",
@@ -183,8 +183,8 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     type=click.Path(),
     metavar="OUT",
     help="Write to this file, which appears when it is complete. Pictures (svg, tikz, png, pdf) of several sentences "
-    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... Of several files or a folder: one output for each, if OUT "
-    "is a folder (out/), otherwise all in one.",
+    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... With several files or a folder: one output per file if "
+    "OUT is a folder (out/), otherwise all in one.",
 )
 @click.option(
     "--resume",

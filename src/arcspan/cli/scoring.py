@@ -43,7 +43,7 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--tags",
             type=click.Choice(["predicted", "gold"]),
             default="predicted",
-            help="Whose tags tell which words EVALB deletes from predicted trees. With predicted ones, as in "
+            help="Tags that decide which words EVALB deletes from predicted trees. With predicted ones, as in "
             "EVALB, a sentence whose words then differ is left out.",
         ),
     ]

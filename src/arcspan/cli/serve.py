@@ -66,7 +66,7 @@ def command(
     """Serve the HTTP API and the web page.
 
     Listens on this machine only unless --host says otherwise. SIGTERM and Ctrl-C stop it after it has answered
-    what it has taken.
+    the requests it has accepted.
     """
     if not all(find_spec(name) for name in ("starlette", "pydantic", "uvicorn", "prometheus_client")):
         raise MissingExtraError("serving", "serve")

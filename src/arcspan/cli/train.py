@@ -22,7 +22,9 @@ from arcspan.errors import ArcspanError, MissingExtraError
     help="Override a field, e.g. training.epochs=3. Repeatable.",
 )
 @click.option(
-    "--segmenter", is_flag=True, help="Train only what splits raw text, from the configuration's [segmenter]."
+    "--segmenter",
+    is_flag=True,
+    help="Train only the segmenter of raw text, from the configuration's [segmenter].",
 )
 @click.option("--check", is_flag=True, help="Read and check configuration and data, then stop.")
 @click.option("--recipes", is_flag=True, help="List the recipes that come with arcspan, then stop.")
@@ -38,7 +40,7 @@ def command(
     recipes: bool,
     fields: bool,
 ) -> None:
-    """Train a parser as CONFIG says: a TOML file, or the name of an included recipe.
+    """Train a parser as CONFIG describes: a TOML file, or the name of an included recipe.
 
     The run's folder (`output`) gets checkpoints, log.jsonl and result.json. A run that was stopped or killed
     continues with --resume. Several processes: accelerate launch --num_processes 2 -m arcspan train CONFIG.

@@ -50,7 +50,7 @@ def command() -> None:
     """Statistics, checks, conversion and import of treebanks.
 
     Files may be plain, .gz or .xz, and "-" is standard input or output. A pair is a bracket file and a CoNLL
-    file with the same sentences in the same order. Where one layer is enough, one file is.
+    file with the same sentences in the same order. Where one layer is enough, one file will do.
     """
 
 
@@ -254,8 +254,8 @@ _import_penn("ctb", "ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split
 @import_.command()
 @click.argument("source")
 @click.argument("target")
-@click.option("--language", help="Which one, where SOURCE holds several.")
-@click.option("--size", type=click.Choice(["full", "5k"]), default="full", help="Of train.")
+@click.option("--language", help="Language to import, if SOURCE holds several.")
+@click.option("--size", type=click.Choice(["full", "5k"]), default="full", help="Size of the training part.")
 def spmrl(source: str, target: str, language: str | None, size: Any) -> None:
     """SPMRL 2013/2014: one language's gold .ptb and .conll files below SOURCE."""
     from arcspan.treebanks.importers import import_spmrl

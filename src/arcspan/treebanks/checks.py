@@ -15,16 +15,16 @@ from arcspan.trees.constituency import EMPTY_TAG
 
 #: What is looked for, by name, so that a kind can be left out.
 KINDS = {
-    "brackets": "what is not a tree in the bracket file",
-    "columns": "what is not a tree in the CoNLL file",
+    "brackets": "entries of the bracket file that are not trees",
+    "columns": "sentences of the CoNLL file that are not trees",
     "words": "words that differ between the two files",
-    "missing": "a tree or sentence that the other file has not",
+    "missing": "a tree or sentence that only one file has",
     "incompatible": "trees that do not fit each other, with the constituent and the words to blame",
     "tags": "a tag in the bracket file that differs from XPOS",
     "labels": "a constituent without label, an empty element, a wrapper inside a tree",
     "relations": "an arc without relation",
-    "text": "a comment `# text` that is not the words' text, spaces aside",
-    "ids": "a `# sent_id` that an earlier sentence has",
+    "text": "a comment `# text` that differs from the words, spaces aside",
+    "ids": "a repeated `# sent_id`",
 }
 
 
