@@ -97,15 +97,7 @@ INLINED number joined(number a, number b) {
 #endif
 }
 
-/* One tree or another: the greater, or the sum; and in lanes, a value or the parts a and b together. */
-INLINED number either(number a, number b) {
-#if ALGEBRA == SUMS
-    return a + b;
-#else
-    return a > b ? a : b;
-#endif
-}
-
+/* One tree or another, the greater or the sum: of a value and the parts a and b together, and of two values. */
 INLINED lanes combine(lanes value, lanes a, lanes b) {
     for (int p = 0; p < PARTS; p++) {
 #if ALGEBRA == SUMS

@@ -60,6 +60,9 @@ INLINED const number *seconds_of(const chart *c, int i, int j) {
     return memcpy(c->tail + (j & 3) * c->stride, row, (size_t)(c->n + 1) * sizeof(number));
 }
 
+/* The four spans of a tile end at `first` to `last`: of fewer, the last one is done again. */
+INLINED int end_of(int first, int last, int t) { return smaller_int(first + t, last); }
+
 /* Headed span (i, j), all heads, from what was pushed and the splits within the tile; then hook its end's block. */
 INLINED void finish(const chart *c, int i, int first, int j, const bool second) {
     const int own = j / LANES;
@@ -105,51 +108,39 @@ INLINED void store_hooked(const chart *c, int i, int j, int block, lanes value, 
 INLINED void hook(const chart *c, int i, int first, int last, const bool second) {
     const place stride = c->stride;
     const int own = first / LANES;
-    /* A tile of fewer than four spans does the last one again. */
-    const int one = smaller_int(first + 1, last), two = smaller_int(first + 2, last);
-    const number *p_inner = c->inner, *q_inner = p_inner + (one - first) * stride;
-    const number *r_inner = p_inner + (two - first) * stride, *s_inner = p_inner + (last - first) * stride;
-    const number *p_scores = second ? seconds_of(c, i, first) : NULL, *q_scores = second ? seconds_of(c, i, one) : NULL;
-    const number *r_scores = second ? seconds_of(c, i, two) : NULL, *s_scores = second ? seconds_of(c, i, last) : NULL;
+    const number *inner[4], *scores[4];
+    lanes value[4];
+    for (int t = 0; t < 4; t++) {
+        inner[t] = c->inner + (end_of(first, last, t) - first) * stride;
+        scores[t] = second ? seconds_of(c, i, end_of(first, last, t)) : NULL;
+    }
     /* Blocks with a word at or before i, then blocks with a word after the tile. */
     const int before = i > 0 ? smaller_int(i / LANES + 1, own) : 0;
     for (int block = before ? 0 : own + 1; block < c->blocks; block = block + 1 == before ? own + 1 : block + 1) {
         const number *arcs = c->attach + LANES * block;
-        lanes p = splat(NOTHING), q = p, r = p, s = p;
+        for (int t = 0; t < 4; t++) value[t] = splat(NOTHING);
         for (int m = i + 1; m <= last; m++) {
             const lanes arc = load(arcs + m * stride);
-            p = combine(p, arc, splat(p_inner[m]));
-            q = combine(q, arc, splat(q_inner[m]));
-            r = combine(r, arc, splat(r_inner[m]));
-            s = combine(s, arc, splat(s_inner[m]));
+            for (int t = 0; t < 4; t++) value[t] = combine(value[t], arc, splat(inner[t][m]));
         }
-        store_hooked(c, i, first, block, p, p_scores);
-        store_hooked(c, i, one, block, q, q_scores);
-        store_hooked(c, i, two, block, r, r_scores);
-        store_hooked(c, i, last, block, s, s_scores);
+        for (int t = 0; t < 4; t++) store_hooked(c, i, end_of(first, last, t), block, value[t], scores[t]);
     }
 }
 
 /* Combine x[i, j] with x[i, k] and x[k, j] for the spans (i, k) of a finished tile and every j after it. */
 INLINED void push(const chart *c, int i, int first, int last) {
-    const int one = smaller_int(first + 1, last), two = smaller_int(first + 2, last);
-    const place row = row_of(c, i), p_row = row_of(c, first), q_row = row_of(c, one), r_row = row_of(c, two),
-                s_row = row_of(c, last);
-    const lanes nothing = splat(NOTHING);
+    const place row = row_of(c, i);
+    place rows[4];
+    lanes left[4];
+    for (int t = 0; t < 4; t++) rows[t] = row_of(c, end_of(first, last, t));
     for (int block = (i + 1) / LANES; block < c->blocks; block++) {
-        number *base = c->x + block * c->plane, *left = base + row;
+        number *base = c->x + block * c->plane;
         /* What a tile of fewer than four spans lacks is the last one again, without its trees. */
-        const lanes p = load(left + LANES * first);
-        const lanes q = last > first + 1 ? load(left + LANES * one) : nothing;
-        const lanes r = last > first + 2 ? load(left + LANES * two) : nothing;
-        const lanes s = last > first ? load(left + LANES * last) : nothing;
+        for (int t = 0; t < 4; t++) left[t] = first + t <= last ? load(base + row + LANES * (first + t)) : splat(NOTHING);
         for (int j = larger_int(last + 1, LANES * block); j <= c->n; j++) {
             number *at = base + (place)LANES * j;
-            lanes value = first > i + 1 ? load(at + row) : nothing;
-            value = combine(value, p, load(at + p_row));
-            value = combine(value, q, load(at + q_row));
-            value = combine(value, r, load(at + r_row));
-            value = combine(value, s, load(at + s_row));
+            lanes value = first > i + 1 ? load(at + row) : splat(NOTHING);
+            for (int t = 0; t < 4; t++) value = combine(value, left[t], load(at + rows[t]));
             store(at + row, value);
         }
     }

@@ -35,25 +35,18 @@ static outside_chart new_outside(room *room, const chart *c) {
 /* The outside values of the spans of a tile, from the spans (i, j) beyond it and from what was pushed. */
 static void gather(const outside_chart *o, int i, int first, int last) {
     const chart c = o->c;
-    const place row = row_of(&c, i);
-    /* A tile of fewer than four spans does the last one again. */
-    const int one = smaller_int(first + 1, last), two = smaller_int(first + 2, last);
-    const place p_row = row_of(&c, first), q_row = row_of(&c, one), r_row = row_of(&c, two), s_row = row_of(&c, last);
+    place rows[4];
+    lanes value[4];
+    for (int t = 0; t < 4; t++) rows[t] = row_of(&c, end_of(first, last, t));
     for (int block = 0; block < c.blocks; block++) {
-        const double *g = o->g + block * c.plane + row, *x = c.x + block * c.plane;
-        double *to = o->outs + LANES * block;
-        lanes p = load(g + LANES * first), q = load(g + LANES * one), r = load(g + LANES * two), s = load(g + LANES * last);
+        const double *g = o->g + block * c.plane + row_of(&c, i), *x = c.x + block * c.plane;
+        for (int t = 0; t < 4; t++) value[t] = load(g + LANES * end_of(first, last, t));
         for (int j = larger_int(last + 1, LANES * block); j <= c.n && block >= (i + 1) / LANES; j++) {
             const lanes whole = load(g + LANES * j);
-            p = combine(p, whole, load(x + LANES * j + p_row));
-            q = combine(q, whole, load(x + LANES * j + q_row));
-            r = combine(r, whole, load(x + LANES * j + r_row));
-            s = combine(s, whole, load(x + LANES * j + s_row));
+            for (int t = 0; t < 4; t++) value[t] = combine(value[t], whole, load(x + LANES * j + rows[t]));
         }
-        store(to, p);
-        store(to + (one - first) * c.stride, q);
-        store(to + (two - first) * c.stride, r);
-        store(to + (last - first) * c.stride, s);
+        for (int t = 0; t < 4; t++)
+            store(o->outs + (end_of(first, last, t) - first) * c.stride + LANES * block, value[t]);
     }
 }
 
@@ -83,26 +76,20 @@ static void unhook(const outside_chart *o, int i, int first, int last) {
         for (int block = 0; block < c.blocks; block++)
             if (block != own) keep_hooked(o, i, first, j, block, second);
     }
-    const int one = smaller_int(first + 1, last), two = smaller_int(first + 2, last);
-    const double *a = o->hooked + first * stride, *b = o->hooked + one * stride;
-    const double *d = o->hooked + two * stride, *e = o->hooked + last * stride;
+    const double *hooked[4];
+    lanes value[4];
+    for (int t = 0; t < 4; t++) hooked[t] = o->hooked + end_of(first, last, t) * stride;
     for (int block = (i + 1) / LANES; block <= own; block++) {
         const double *arcs = o->turned + LANES * block;
-        lanes p = splat(0.0), q = p, r = p, s = p;
+        for (int t = 0; t < 4; t++) value[t] = splat(0.0);
         for (int part = 0; part < 2; part++) {
             const int begin = part ? LANES * (own + 1) : 1, end = part ? c.n + 1 : smaller_int(i + 1, LANES * own);
             for (int h = begin; h < end; h++) {
                 const lanes arc = load(arcs + h * stride);
-                p = combine(p, arc, splat(a[h]));
-                q = combine(q, arc, splat(b[h]));
-                r = combine(r, arc, splat(d[h]));
-                s = combine(s, arc, splat(e[h]));
+                for (int t = 0; t < 4; t++) value[t] = combine(value[t], arc, splat(hooked[t][h]));
             }
         }
-        add_inside(o, i, first, last, block, s);
-        if (last > first + 2) add_inside(o, i, first, two, block, r);
-        if (last > first + 1) add_inside(o, i, first, one, block, q);
-        if (last > first) add_inside(o, i, first, first, block, p);
+        for (int t = 0; t <= last - first; t++) add_inside(o, i, first, first + t, block, value[t]);
     }
 }
 
@@ -171,20 +158,15 @@ static void add_arcs(const outside_chart *o, int i) {
             const bool before = LANES * block <= i;
             if (!before && block < m / LANES) continue;
             double *to = o->sums + m * stride + LANES * block;
-            lanes p = load(to), q = load(to + stride), r = load(to + 2 * stride), s = load(to + 3 * stride);
+            lanes value[4];
+            for (int t = 0; t < 4; t++) value[t] = load(to + t * stride);
             const int end = before ? c.n : smaller_int(c.n, LANES * block + LANES - 1);
             for (int j = larger_int(m, i + 1); j <= end; j++) {
                 const lanes out = load(o->hooked + j * stride + LANES * block);
                 const double *inner = o->inner + j * stride + m;
-                p = combine(p, out, splat(inner[0]));
-                q = combine(q, out, splat(inner[1]));
-                r = combine(r, out, splat(inner[2]));
-                s = combine(s, out, splat(inner[3]));
+                for (int t = 0; t < 4; t++) value[t] = combine(value[t], out, splat(inner[t]));
             }
-            store(to, p);
-            store(to + stride, q);
-            store(to + 2 * stride, r);
-            store(to + 3 * stride, s);
+            for (int t = 0; t < 4; t++) store(to + t * stride, value[t]);
         }
     }
 }
@@ -204,21 +186,20 @@ static void push_right(const outside_chart *o, int i) {
         }
     }
     if (i != four + 3) return;
-    const place p_row = row_of(&c, four), q_row = row_of(&c, four + 1), r_row = row_of(&c, four + 2),
-                s_row = row_of(&c, four + 3);
     for (int block = (four + 1) / LANES; block < c.blocks; block++) {
         double *g = o->g + block * c.plane;
-        const double *x = c.x + block * c.plane;
         for (int k = four + 4; k < n; k++) {
-            const lanes p = load(x + p_row + LANES * k), q = load(x + q_row + LANES * k);
-            const lanes r = load(x + r_row + LANES * k), s = load(x + s_row + LANES * k);
             double *into = g + row_of(&c, k);
+            place rows[4];
+            lanes left[4];
+            for (int t = 0; t < 4; t++) {
+                rows[t] = row_of(&c, four + t);
+                left[t] = load(c.x + block * c.plane + rows[t] + LANES * k);
+            }
             for (int j = larger_int(k + 1, LANES * block); j <= n; j++) {
-                const double *from = g + LANES * j;
-                lanes value = combine(load(into + LANES * j), p, load(from + p_row));
-                value = combine(value, q, load(from + q_row));
-                value = combine(value, r, load(from + r_row));
-                store(into + LANES * j, combine(value, s, load(from + s_row)));
+                lanes value = load(into + LANES * j);
+                for (int t = 0; t < 4; t++) value = combine(value, left[t], load(g + LANES * j + rows[t]));
+                store(into + LANES * j, value);
             }
         }
     }
