@@ -64,7 +64,7 @@ def test_the_masks_leave_exactly_the_trees_that_meet_the_constraints(require, fo
         (
             [Arc(1, 2), Arc(2, 3), Arc(3, 1)],
             [],
-            "required arc (2, 3) and required arc (3, 1) contradict each other: "
+            "required arc (2, 3) and required arc (3, 1) cannot both hold: "
             "arc (3, 1) would pass over word 2, which is above it",
         ),
         ([Arc(1, 3), Arc(2, 4)], [], "required arc (1, 3) and required arc (2, 4) cross each other"),
@@ -73,17 +73,20 @@ def test_the_masks_leave_exactly_the_trees_that_meet_the_constraints(require, fo
             [Span(1, 3), Arc(1, 2), Arc(4, 3)],
             [],
             "required span (1, 3), required arc (1, 2) and required arc (4, 3) cannot all hold: "
-            "two words of span (1, 3) would have their heads outside, and only its head may",
+            "span (1, 3) would have two heads, words 2 and 3, since only its head attaches to a word outside",
         ),
         (
             [Span(1, 3), Arc(2, 1), Arc(3, 4)],
             [],
             "required span (1, 3), required arc (2, 1) and required arc (3, 4) cannot all hold: "
-            "words outside span (1, 3) would attach to two of its words, and may attach to its head only",
+            "span (1, 3) would have two heads, words 2 and 3",
         ),
-        ([HeadOf(0, 2, 1), HeadOf(0, 2, 2)], [], "give one span two heads"),
+        ([HeadOf(0, 2, 1), HeadOf(0, 2, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
+        ([HeadOf(0, 3, 2), HeadOf(0, 2, 1)], [], "word 2 heads the larger span, so the smaller one too"),
+        ([HeadOf(0, 3, 2), Arc(1, 3)], [], "the arc would pass over the head of span (0, 3)"),
         ([HeadOf(0, 2, 1), Arc(2, 1)], [], "the head of span (0, 2) has its own head outside"),
-        ([HeadOf(0, 2, 1), Arc(3, 2)], [], "only the head of span (0, 2) has its own head outside"),
+        ([HeadOf(0, 2, 1), Arc(3, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
+        ([HeadOf(0, 2, 1), Arc(2, 3)], [], "words outside attach only to its head"),
         ([Span(0, 2)], [Span(0, 2)], "Span (0, 2) is both required and forbidden"),
         ([], [Span(0, 5)], "forbidden span (0, 5) leaves a sentence of 5 words without a tree"),
         (

@@ -18,9 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from arcspan.decoding.native import kernel, pointer
 from arcspan.errors import ScoreError
 
-# What a kernel says of a sentence, as in native/common.h; of NaN a search says HUGE: telling them apart is left to
-# `complain`.
-DONE, NAN, FORBIDDEN, HUGE, _, NO_MEMORY = range(6)
+# What a kernel says of a sentence, as in native/common.h. It says HUGE of NaN as well: `diagnose` tells them apart.
+DONE, FORBIDDEN, HUGE, NO_MEMORY, NAN = range(5)
 
 # The searches, numbered as in native/kernels.c. Of each: the columns of its spans, none without them; the power of n
 # that its time grows with.
@@ -207,14 +206,13 @@ def _span_rows(sizes: NDArray[np.int64], columns: int) -> tuple[NDArray[np.int64
 
 def _search_again(algorithm: int, scores: Scores, found: Decoded, b: int, n: int) -> int:
     """Search a sentence whose scores float32 cannot add up in float64, into its place; or say what is wrong."""
-    parts = _used_cells(scores, b, n)
-    given = [part for part in parts if part is not None]
-    if any(np.isnan(part).any() for part in given):
-        return NAN
-    if any(np.isposinf(part).any() for part in given):
-        return HUGE
+    parts, code = diagnose(scores, b, n)
+    if code != DONE:
+        return code
     largest = max(
-        float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max()) for part in given
+        float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max())
+        for part in parts
+        if part is not None
     )
     if largest < 1e30:
         return FORBIDDEN
@@ -232,8 +230,10 @@ def _search_again(algorithm: int, scores: Scores, found: Decoded, b: int, n: int
     return DONE
 
 
-def _used_cells(scores: Scores, b: int, n: int) -> list[NDArray[np.float64] | None]:
-    """The scores of one sentence as float64, as large as it is, headed ones packed, 0 in cells that no tree uses."""
+def diagnose(scores: Scores, b: int, n: int) -> tuple[list[NDArray[np.float64] | None], int]:
+    """The scores of one sentence as float64, as large as it is, headed ones packed, 0 in cells that no tree uses; and
+    NAN or HUGE if one is.
+    """
     arcs = ~np.eye(n + 1, dtype=bool)
     arcs[0] = False
     used = np.triu(np.ones((n + 1, n + 1), bool), 1), arcs, np.arange(n + 1) > 0
@@ -244,7 +244,10 @@ def _used_cells(scores: Scores, b: int, n: int) -> list[NDArray[np.float64] | No
             continue
         own = pack_headed(part[b], n, np.float64) if place == 2 else part[b, : n + 1, : n + 1]
         found.append(np.where(used[place], own, 0.0).astype(np.float64, copy=False))
-    return found
+    given = [part for part in found if part is not None]
+    if any(np.isnan(part).any() for part in given):
+        return found, NAN
+    return found, HUGE if any(np.isposinf(part).any() for part in given) else DONE
 
 
 def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = None) -> None:

@@ -235,26 +235,43 @@ def _quick_explain(
 def _explain(conflict: list[_Demand], n: int) -> str:
     """A sentence that names the constraints and, where it is one of the usual reasons, why they cannot all hold."""
     shown = [str(demand) for demand in conflict[:NAMED]]
-    names = _listed([*shown, f"{len(conflict) - NAMED} more"] if len(conflict) > NAMED else shown)
+    shown += [f"{len(conflict) - NAMED} more"] if len(conflict) > NAMED else []
+    names = shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
     if len(conflict) == 1:
         return f"{names} leaves a sentence of {n} words without a tree"
     whats = [demand.what for demand in conflict]
-    if len(conflict) == 2:
-        a, b = conflict
-        if a.what == b.what:
-            return f"{str(a.what)[0].upper()}{str(a.what)[1:]} is both required and forbidden"
-        if a.required and b.required:
-            reason = _clash(whats[0], whats[1]) or _clash(whats[1], whats[0])
-            if reason:
-                return f"{names} {reason}"
+    if len(conflict) == 2 and whats[0] == whats[1]:
+        return f"{str(whats[0])[0].upper()}{str(whats[0])[1:]} is both required and forbidden"
+    reason = ""
     if all(demand.required for demand in conflict):
-        arcs = [what for what in whats if isinstance(what, Arc)]
-        spans = [what for what in whats if not isinstance(what, Arc)]
-        if len(arcs) == 2 and len(spans) == 1:
-            reason = _two_arcs(arcs[0], arcs[1], spans[0].i, spans[0].j)
-            if reason:
-                return f"{names} cannot all hold: {reason}"
-    return f"{names} cannot {'both' if len(conflict) == 2 else 'all'} hold: no tree of {n} words meets them"
+        reason = _two_heads(whats)
+        if not reason and len(conflict) == 2:
+            reason = _clash(whats[0], whats[1]) or _clash(whats[1], whats[0])
+    if reason.startswith(":") or not reason:
+        both = "both" if len(conflict) == 2 else "all"
+        return f"{names} cannot {both} hold{reason or f': no tree of {n} words meets them'}"
+    return f"{names} {reason}"
+
+
+def _two_heads(whats: list[Constraint]) -> str:
+    """Why a span would have two heads: a word of it that attaches outside is one, or to which words outside attach."""
+    for what in whats:
+        if isinstance(what, Arc):
+            continue
+        i, j = what.i, what.j
+        heads = set()
+        for other in whats:
+            if isinstance(other, Arc) and (i < other.head <= j) != (i < other.modifier <= j):
+                heads.add(other.head if i < other.head <= j else other.modifier)
+            elif isinstance(other, HeadOf) and (other.i, other.j) == (i, j):
+                heads.add(other.head)
+        if len(heads) > 1:
+            first, second, *_ = sorted(heads)
+            return (
+                f": span ({i}, {j}) would have two heads, words {first} and {second}, since only its head "
+                "attaches to a word outside, and words outside attach only to its head"
+            )
+    return ""
 
 
 def _clash(a: Constraint, b: Constraint) -> str:
@@ -269,49 +286,22 @@ def _clash(a: Constraint, b: Constraint) -> str:
         (left, right), (p, q) = sorted((a.head, a.modifier)), sorted((b.head, b.modifier))
         if left < p < right < q or p < left < q < right or (a.head == 0 and p < a.modifier < q):
             return "cross each other"
-        if a.head == b.modifier and min(a.head, a.modifier) < b.head < max(a.head, a.modifier):
-            return f"contradict each other: {a} would pass over word {b.head}, which is above it"
-        return ""
-    if isinstance(a, Span | HeadOf) and isinstance(b, Span | HeadOf):
+        if a.head == b.modifier and left < b.head < right:
+            return f"cannot both hold: {a} would pass over word {b.head}, which is above it"
+    elif not isinstance(a, Arc) and not isinstance(b, Arc):
         if a.i < b.i < a.j < b.j or b.i < a.i < b.j < a.j:
             return "cross each other"
-        if isinstance(a, HeadOf) and isinstance(b, HeadOf):
-            if (a.i, a.j) == (b.i, b.j):
-                return "give one span two heads"
-            if b.i <= a.i and a.j <= b.j and a.i < b.head <= a.j:
-                return f"contradict each other: word {b.head} heads the larger span, so the smaller one too"
-        return ""
-    if isinstance(a, HeadOf) and isinstance(b, Arc):
-        out = not a.i < b.head <= a.j
-        if a.i < b.modifier <= a.j and out and b.modifier != a.head:
-            return f"contradict each other: only the head of span ({a.i}, {a.j}) has its own head outside"
-        if b.modifier == a.head and not out:
-            return f"contradict each other: the head of span ({a.i}, {a.j}) has its own head outside"
-        if not a.i < b.modifier <= a.j and not out and b.head != a.head:
-            return f"contradict each other: words outside span ({a.i}, {a.j}) attach to its head only"
+        if (
+            isinstance(a, HeadOf)
+            and isinstance(b, HeadOf)
+            and b.i <= a.i
+            and a.j <= b.j
+            and a.i < b.head <= a.j
+        ):
+            return f"cannot both hold: word {b.head} heads the larger span, so the smaller one too"
+    elif isinstance(a, HeadOf) and isinstance(b, Arc):
+        if b.modifier == a.head and a.i < b.head <= a.j:
+            return f"cannot both hold: the head of span ({a.i}, {a.j}) has its own head outside"
         if min(b.head, b.modifier) < a.head < max(b.head, b.modifier):
-            return f"contradict each other: the arc would pass over the head of span ({a.i}, {a.j})"
+            return f"cannot both hold: the arc would pass over the head of span ({a.i}, {a.j})"
     return ""
-
-
-def _two_arcs(a: Arc, b: Arc, i: int, j: int) -> str:
-    """Why two arcs cannot both be there beside a span."""
-
-    def inside(word: int) -> bool:
-        return i < word <= j
-
-    leaving = [inside(arc.modifier) and not inside(arc.head) for arc in (a, b)]
-    entering = [inside(arc.head) and not inside(arc.modifier) for arc in (a, b)]
-    if all(leaving):
-        return f"two words of span ({i}, {j}) would have their heads outside, and only its head may"
-    if all(entering) and a.head != b.head:
-        return (
-            f"words outside span ({i}, {j}) would attach to two of its words, and may attach to its head only"
-        )
-    if any(leaving) and any(entering):
-        return f"words outside span ({i}, {j}) attach to its head only, the one word whose head is outside"
-    return ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]

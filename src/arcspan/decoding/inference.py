@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from arcspan.decoding.batch import Decoded, Scores, as_array, best, check, check_count, complain, plan
+from arcspan.decoding.batch import (
+    Decoded,
+    Scores,
+    as_array,
+    best,
+    check,
+    check_count,
+    complain,
+    diagnose,
+    plan,
+)
 from arcspan.decoding.native import kernel, pointer
 from arcspan.errors import ScoreError
 
@@ -326,5 +336,5 @@ def _run(
         **pointers,
     )
     if kernel("sums")(ctypes.byref(work)):
-        complain(status)
+        complain(status, lambda b: diagnose(scores, b, int(sizes[b]))[1] or int(status[b]))
     return partition

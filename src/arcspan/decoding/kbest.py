@@ -32,7 +32,7 @@ from arcspan.decoding.native import kernel, pointer
 from arcspan.errors import ScoreError
 
 # What `kbest_next` says, as in native/kbest.c.
-_FOUND, _EXHAUSTED = -2, -1
+_, _EXHAUSTED, _NO_ROOM = range(3)
 
 
 class ScoredTree(NamedTuple):
@@ -168,7 +168,7 @@ class _Search(Iterator[ScoredTree]):
         code = self._next(ctypes.c_void_p(self._handle), pointer(heads), pointer(spans), pointer(score))
         if code == _EXHAUSTED:
             raise StopIteration
-        if code != _FOUND:
+        if code == _NO_ROOM:
             raise MemoryError("no memory for another tree")
         return ScoredTree(float(score[0]), heads, spans)
 

@@ -46,8 +46,8 @@ A sentence is computed whole by one thread: no result depends on the number of t
 /* Places in arrays: ints would overflow in the charts of long sentences. */
 typedef ptrdiff_t place;
 
-/* What is said of a sentence: decoding/batch.py has the same list. A search says TOO_LARGE of NaN as well. */
-enum { DONE, NOT_A_NUMBER, FORBIDDEN, TOO_LARGE, UNSAFE, NO_MEMORY };
+/* What is said of a sentence: decoding/batch.py has the same list. TOO_LARGE is said of NaN as well. */
+enum { DONE, FORBIDDEN, TOO_LARGE, NO_MEMORY, UNSAFE };
 
 static inline int smaller_int(int a, int b) { return a < b ? a : b; }
 static inline int larger_int(int a, int b) { return a > b ? a : b; }

@@ -18,8 +18,8 @@ derivation shows is known by a sum of 64-bit hashes: two are equal by chance onc
 enum { GOAL = 0, LEFT = 0, RIGHT = 1 };
 /* Special values of places in the pool. */
 enum { NONE = -1, FIRST = -2, LAST = -3, UNKNOWN = -4 };
-/* What a step says, beside the number of an item that needs its next derivation first. */
-enum { EXHAUSTED = -1, FOUND = -2, NO_ROOM = -3 };
+/* What kbest_next says: decoding/kbest.py has the same list. */
+enum { FOUND, EXHAUSTED, NO_ROOM };
 
 typedef struct {
     double score;
@@ -29,7 +29,6 @@ typedef struct {
     int64_t next;      /* the item's next derivation, UNKNOWN, or LAST if there is none */
     int64_t child, sibling;
     int choice;        /* the split, or the modifier */
-    int pushed;        /* how many sides have had their neighbours pushed */
 } derivation;
 
 typedef struct {
@@ -45,6 +44,7 @@ typedef struct {
     int32_t *touched;             /* [item]: its place in items, or NONE */
     int64_t *stack;
     int64_t used, room, items_used, items_room;
+    bool failed;                  /* for want of memory: the search is over */
     void *memory;
 } kbest;
 
@@ -116,21 +116,21 @@ static void propose(kbest *k, int64_t which, int choice, int64_t left, int64_t r
     mine->heap = meld(k->pool, mine->heap, row);
 }
 
-/* Room for the candidates of one more item. */
+/* Room for the candidates of one more item; false where there is none. */
 static bool make_room(kbest *k) {
     if (k->used + k->size > k->room) {
         const int64_t room = 2 * k->room + k->size;
         derivation *pool = realloc(k->pool, (size_t)room * sizeof *pool);
-        if (!pool) return false;
-        k->pool = pool, k->room = room;
+        k->failed |= !pool;
+        if (pool) k->pool = pool, k->room = room;
     }
     if (k->items_used == k->items_room) {
         const int64_t room = 2 * k->items_room + 8;
         item *items = realloc(k->items, (size_t)room * sizeof *items);
-        if (!items) return false;
-        k->items = items, k->items_room = room;
+        k->failed |= !items;
+        if (items) k->items = items, k->items_room = room;
     }
-    return true;
+    return !k->failed;
 }
 
 /* Give an item its heap, filled with every choice of the best parts. */
@@ -151,44 +151,49 @@ static void touch(kbest *k, int64_t which, int i, int j, int h) {
     }
 }
 
-/* Push the neighbours of what was taken last from an item: the next left part, then the next right part. The number of
-   an item that must find its next derivation first, or FOUND. */
-static int64_t push_neighbours(kbest *k, int64_t which, int i, int j, int h) {
-    const int64_t taken = k->items[k->touched[which]].taken;
-    for (; taken != NONE && k->pool[taken].pushed < 2; k->pool[taken].pushed++) {
-        const derivation old = k->pool[taken];
-        const int side = old.pushed;
-        int64_t part[2] = {old.part[LEFT], old.part[RIGHT]};
-        if (part[side] == NONE) continue;
-        if (side == LEFT && part[RIGHT] != NONE &&
-            k->items[k->touched[k->pool[part[RIGHT]].item]].oldest != part[RIGHT])
-            continue;
-        const int64_t following = k->pool[part[side]].next;
-        if (following == UNKNOWN) return k->pool[part[side]].item;
-        if (following == LAST) continue;
-        part[side] = following;
-        const double below = k->pool[part[LEFT]].score;
-        const double score = h > i && h <= j ? with_span(k, i, j, h, below + k->pool[part[RIGHT]].score)
-                                             : with_arc(k, i, j, old.choice, h, below);
-        propose(k, which, old.choice, part[LEFT], part[RIGHT], score);
-    }
-    return FOUND;
+/* Parts are smaller than the whole: find_next calls itself no deeper than the height of a tree. */
+static void find_next(kbest *k, int64_t which);
+
+/* The best derivation of an item that has one. */
+static int64_t first_of(kbest *k, int64_t which) {
+    if (k->touched[which] == NONE) find_next(k, which);
+    return k->failed ? NONE : k->items[k->touched[which]].oldest;
 }
 
-/* Name the parts of a candidate, each the best derivation of its item; what push_neighbours returns. */
-static int64_t name_parts(kbest *k, derivation *best, int i, int j, int h) {
-    const int choice = best->choice;
-    for (int side = LEFT; side <= RIGHT; side++) {
-        if (best->part[side] != FIRST) continue;
-        const bool inside_one = h > i && h <= j;
-        const int64_t below = !inside_one    ? item_number(k, i, j, choice)
-                              : side == LEFT ? item_number(k, i, choice, h)
-                                             : item_number(k, choice, j, h);
-        const int64_t place_of = k->touched[below];
-        if (place_of == NONE || k->items[place_of].oldest == NONE) return below;
-        best->part[side] = k->items[place_of].oldest;
+/* The derivation after another one of the same item, or LAST. */
+static int64_t following(kbest *k, int64_t derivation) {
+    if (k->pool[derivation].next == UNKNOWN) find_next(k, k->pool[derivation].item);
+    return k->pool[derivation].next;
+}
+
+/* Push the neighbours of what was taken last from an item: the next left part, then the next right part. */
+static void push_neighbours(kbest *k, int64_t which, int i, int j, int h) {
+    const int64_t taken = k->items[k->touched[which]].taken;
+    for (int side = LEFT; side <= RIGHT && taken != NONE; side++) {
+        const int choice = k->pool[taken].choice;
+        int64_t part[2] = {k->pool[taken].part[LEFT], k->pool[taken].part[RIGHT]};
+        if (part[side] == NONE) continue;
+        if (side == LEFT && part[RIGHT] != NONE && first_of(k, k->pool[part[RIGHT]].item) != part[RIGHT]) continue;
+        part[side] = following(k, part[side]);
+        if (part[side] == LAST || !make_room(k)) continue;
+        const double below = k->pool[part[LEFT]].score;
+        const double score = h > i && h <= j ? with_span(k, i, j, h, below + k->pool[part[RIGHT]].score)
+                                             : with_arc(k, i, j, choice, h, below);
+        propose(k, which, choice, part[LEFT], part[RIGHT], score);
     }
-    return FOUND;
+}
+
+/* Name the parts of a candidate, each the best derivation of its item. */
+static void name_parts(kbest *k, int64_t row, int i, int j, int h) {
+    const int choice = k->pool[row].choice;
+    const bool headed = h > i && h <= j;
+    const int64_t below[2] = {headed ? item_number(k, i, choice, h) : item_number(k, i, j, choice),
+                              item_number(k, choice, j, h)};
+    for (int side = LEFT; side <= RIGHT; side++) {
+        if (k->pool[row].part[side] != FIRST) continue;
+        const int64_t first = first_of(k, below[side]);
+        k->pool[row].part[side] = first;
+    }
 }
 
 /* Whether the caller has not yet seen all that can be seen of a derivation of the item. */
@@ -206,26 +211,22 @@ static bool is_new(const kbest *k, const item *mine, derivation *found, int i, i
     return true;
 }
 
-/* Find the next derivation of an item and append it to its list, or say which item needs its next one first. Nothing is
-   changed before it is known to go through: a step can be taken again. */
-static int64_t step(kbest *k, int64_t which) {
+/* Find the next derivation of an item and append it to its list, or mark the end of the list. */
+static void find_next(kbest *k, int64_t which) {
     const int size = k->size;
     const int i = which == GOAL ? 0 : (int)(which / size / size);
     const int j = which == GOAL ? size - 1 : (int)(which / size % size), h = (int)(which % size);
-    if (!make_room(k)) return NO_ROOM;
-    if (k->touched[which] == NONE) touch(k, which, i, j, h);
-    while (true) {
-        if (!make_room(k)) return NO_ROOM;
-        const int64_t first = push_neighbours(k, which, i, j, h);
-        if (first != FOUND) return first;
+    if (k->touched[which] == NONE && make_room(k)) touch(k, which, i, j, h);
+    while (!k->failed) {
+        push_neighbours(k, which, i, j, h);
+        const int64_t row = k->items[k->touched[which]].heap;
+        if (row != NONE) name_parts(k, row, i, j, h);
+        if (k->failed) return;
         item *mine = &k->items[k->touched[which]];
-        const int64_t row = mine->heap;
         if (row == NONE) {
-            if (mine->newest != NONE) k->pool[mine->newest].next = LAST;
-            return EXHAUSTED;
+            k->pool[mine->newest].next = LAST;
+            return;
         }
-        const int64_t needed = name_parts(k, &k->pool[row], i, j, h);
-        if (needed != FOUND) return needed;
         mine->heap = without_root(k->pool, row);
         mine->taken = row;
         if (!is_new(k, mine, &k->pool[row], i, j, h)) continue;
@@ -234,7 +235,7 @@ static int64_t step(kbest *k, int64_t which) {
         else
             k->pool[mine->newest].next = row;
         mine->newest = row;
-        return FOUND;
+        return;
     }
 }
 
@@ -281,19 +282,13 @@ EXPORTED kbest *KERNEL(kbest_open)(const double *span, const double *arc, const 
 
 /* The next tree: heads [n + 1], rows [2n - 1, 3] in pre-order, and its score. Returns FOUND, EXHAUSTED or NO_ROOM. */
 EXPORTED int KERNEL(kbest_next)(kbest *k, int64_t *heads, int64_t *rows, double *score) {
-    int64_t *stack = k->stack, code = FOUND;
-    int top = 1;
-    stack[0] = GOAL;
-    while (top > 0) {
-        code = step(k, stack[top - 1]);
-        if (code == NO_ROOM) return NO_ROOM;
-        if (code >= 0)
-            stack[top++] = code;
-        else
-            top--;
-    }
-    if (code == EXHAUSTED) return EXHAUSTED;
-    const derivation *goal = &k->pool[k->items[k->touched[GOAL]].newest];
+    int64_t *stack = k->stack;
+    int top;
+    const bool begun = k->touched[GOAL] != NONE;
+    const int64_t found = begun ? following(k, k->items[k->touched[GOAL]].newest) : first_of(k, GOAL);
+    if (k->failed) return NO_ROOM;
+    if (found == LAST) return EXHAUSTED;
+    const derivation *goal = &k->pool[found];
     *score = goal->score;
     heads[0] = heads[goal->choice] = 0;
     stack[0] = goal->part[LEFT];

@@ -110,7 +110,6 @@ static inline void look_at(const double *row, int begin, int end, marks *bad, ma
 /* DONE where every score that a tree may use is a number below LARGEST or -inf; sets `masked`. */
 static int look(scores *s, double *buffer) {
     marks bad = {0}, masks = {0};
-    bool nan = false;
     for (int i = 0; i <= s->n; i++) {
         if (s->span) look_at(s->span + i * s->size, i + 1, s->n + 1, &bad, &masks);
         if (s->arc && i > 0) {
@@ -121,15 +120,7 @@ static int look(scores *s, double *buffer) {
             look_at(headed_row(s, i, j, buffer), 1, s->n + 1, &bad, &masks);
     }
     s->masked = any_between(masks, 0, 0, LANES);
-    if (!any_between(bad, 0, 0, LANES)) return DONE;
-    for (int i = 0; i <= s->n; i++) {
-        for (int j = 0; j <= s->n; j++) {
-            nan |= s->span && i < j && isnan(s->span[i * s->size + j]);
-            nan |= s->arc && i > 0 && i != j && isnan(s->arc[i * s->size + j]);
-            for (int h = 1; h <= s->n && s->headed && i < j; h++) nan |= isnan(headed_row(s, i, j, buffer)[h]);
-        }
-    }
-    return nan ? NOT_A_NUMBER : TOO_LARGE;
+    return any_between(bad, 0, 0, LANES) ? TOO_LARGE : DONE;
 }
 
 static inline double greatest(const double *row, int begin, int end, double least) {
