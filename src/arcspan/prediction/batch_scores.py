@@ -6,7 +6,7 @@ from the scores of its sentence alone (`SentenceScores`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.outputs import Style
 from arcspan.prediction.prediction import Prediction, merge
 from arcspan.prediction.query import Query
-from arcspan.prediction.scores import Places, Scores, on_host
+from arcspan.prediction.scores import Scores, on_host
 
 if TYPE_CHECKING:
     from arcspan.prediction.predictor import Predictor
@@ -131,19 +131,24 @@ class BatchScores:
         search = self.predictor.search
         if not self.predictor.searches_labels:
             return search(self.with_preferences(scores), self.lengths)
-        lowered = LoweredScores(_copied(scores), labeller, self.lengths)
-        lowered.add(*labeller.named_places())
-        found = last = search(lowered.scores, self.lengths)
+        if any(item.query.constrained for item in self.items):
+            labeller.look_up_named()
+        scores = with_values(scores, labeller.values)
+        found = last = search(scores, self.lengths)
         active = np.arange(len(self.lengths))
         for _ in range(ROUNDS):
-            active = lowered.add(*labeller.places(last, active))
+            nodes, arcs = labeller.look_up(*labeller.places(last, active))
+            for values, own, places in (("label", scores.span, nodes), ("relation", scores.arc, arcs)):
+                if own is not None and len(places[0]):
+                    own[tuple(places)] += labeller.values[values][tuple(places)]
+            active = np.flatnonzero(np.bincount(np.concatenate([nodes[0], arcs[0]])))
             if not len(active):
                 break
             self.rounds[active] += 1
             if len(active) == len(self.lengths):
-                found = last = search(lowered.scores, self.lengths)
+                found = last = search(scores, self.lengths)
                 continue
-            last = search(_rows(lowered.scores, active), self.lengths[active])
+            last = search(_rows(scores, active), self.lengths[active])
             _put(found, active, last)
         return found
 
@@ -167,34 +172,13 @@ def _copied(scores: Scores) -> Scores:
     return scores._replace(span=span, arc=arc)
 
 
-class LoweredScores:
-    """Scores of a batch, with what the best names of some spans and arcs are worth added to them, once."""
-
-    def __init__(self, scores: Scores, labeller: Labeller, lengths: np.ndarray) -> None:
-        self.scores, self._labeller = scores, labeller
-        size = int(lengths.max()) + 1
-        self._nodes, self._arcs = np.zeros((2, len(lengths), size, size), np.bool_)
-
-    def add(self, nodes: Places, arcs: Places) -> np.ndarray:
-        """Add the values of spans (b, i, j) and arcs (b, m, h); the sentences where that was something new."""
-        nodes, arcs = _not_in(self._nodes, nodes), _not_in(self._arcs, arcs)
-        if not len(nodes[0]) + len(arcs[0]):
-            return nodes[0]
-        self._labeller.look_up(nodes, arcs)
-        label, relation = self._labeller.values(nodes, arcs)
-        if self.scores.span is not None and len(nodes[0]):
-            self.scores.span[tuple(nodes)] += label
-        if self.scores.arc is not None and len(arcs[0]):
-            self.scores.arc[tuple(arcs)] += relation
-        return np.flatnonzero(np.bincount(np.concatenate([nodes[0], arcs[0]])))
-
-
-def _not_in(known: np.ndarray, places: Places) -> Places:
-    """The places that are not known yet, and are from now on."""
-    new = np.flatnonzero(~known[tuple(places)])
-    found = tuple(place[new] for place in places) if len(new) < len(places[0]) else tuple(places)
-    known[found] = True
-    return found
+def with_values(scores: Scores, values: Mapping[str, np.ndarray]) -> Scores:
+    """Copies of the scores of spans and arcs with what their names are worth, as far as that is known."""
+    span, arc = (
+        None if part is None else on_host(part) + values[name]
+        for name, part in (("label", scores.span), ("relation", scores.arc))
+    )
+    return scores._replace(span=span, arc=arc)
 
 
 def _rows(scores: Scores, chosen: np.ndarray) -> Scores:

@@ -7,7 +7,7 @@ is first asked for; its value is what its best name adds to the score of a label
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.scores import Places, Scorer, Scores
 
 _ROWS = 1024  # rows that are scored in one run: a biaffine labeller takes memory for each
-_NOWHERE = (np.zeros(0, dtype=np.int64),) * 3
-_LAYER = {output.name: output.layer for output in OUTPUTS}
+_NOWHERE: Places = (np.zeros(0, dtype=np.int64),) * 3
+_LAYER = {output.name: LAYERS.index(output.layer) for output in OUTPUTS if output.layer in LAYERS}
 
 Bonuses = Mapping[str, Mapping[tuple[int, ...], np.ndarray]]
 
@@ -48,77 +48,40 @@ class Labeller:
         self._styles = np.asarray(styles, dtype=np.int64).reshape(-1, len(LAYERS))
         self._calibration, self._bonuses = calibration, bonuses
         self._worth: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
+        # Of what is known, by output: the number of each place's row, from 1; rows, as they came; the places' values.
         shape = (len(lengths), int(lengths.max()) + 1, int(lengths.max()) + 1)
-        self._known: dict[str, _Table] = {
-            name: _Table(shape) for name in ("label", "relation") if name in scorer.outputs
-        }
+        known = [name for name in ("label", "relation") if name in scorer.outputs]
+        self._number = {name: np.zeros(shape, np.int32) for name in known}
+        self._rows: dict[str, list[np.ndarray]] = {name: [] for name in known}
+        self.values = {name: np.zeros(shape, np.float32) for name in known}
 
-    def labels(self, b: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Scores [K, labels] at spans (i, j) of sentences b."""
-        self.look_up((b, i, j), _NOWHERE)
-        return self._known["label"].rows(b, i, j)
-
-    def relations(self, b: np.ndarray, m: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """Scores [K, relations] at arcs from heads h to modifiers m of sentences b."""
-        self.look_up(_NOWHERE, (b, m, h))
-        return self._known["relation"].rows(b, m, h)
-
-    def look_up(self, nodes: Places, arcs: Places) -> None:
-        """Score what is not known yet of spans (b, i, j) and arcs (b, m, h)."""
-        new_nodes, new_arcs = (
-            self._known[name].unknown(places) if name in self._known else _NOWHERE
-            for name, places in (("label", nodes), ("relation", arcs))
+    def scores(self, name: str, *places: np.ndarray) -> np.ndarray:
+        """Scores [K, names] of labels at spans (b, i, j), or of relations at arcs (b, m, h)."""
+        self.look_up(**{"nodes" if name == "label" else "arcs": places})
+        self._rows[name] = (
+            [np.concatenate(self._rows[name])] if len(self._rows[name]) > 1 else self._rows[name]
         )
-        for begin in range(0, max(len(new_nodes[0]), len(new_arcs[0])), _ROWS):
-            at = slice(begin, begin + _ROWS)
-            own = [place[at] for place in new_nodes], [place[at] for place in new_arcs]
-            labels, relations = self.scorer.label(self._hidden, *own)
-            for name, places, rows in (("label", own[0], labels), ("relation", own[1], relations)):
-                if rows is not None and len(places[0]):
-                    self._add(name, places, self._in_style(name, rows, places))
+        return self._rows[name][0][self._number[name][places] - 1]
 
-    def values(self, nodes: Places, arcs: Places) -> tuple[np.ndarray, np.ndarray]:
-        """What the best names of spans and arcs that were looked up add to the score of a tree."""
-        nothing = np.zeros(0, np.float32)
-        label, relation = (
-            self._known[name].values(*places) if len(places[0]) else nothing
-            for name, places in (("label", nodes), ("relation", arcs))
-        )
-        return label, relation
-
-    def all_places(self, b: int) -> tuple[Places, Places]:
-        """All spans (b, i, j) and all arcs (b, m, h) of a sentence."""
-        n = int(self.lengths[b])
-        i, j = np.triu_indices(n + 1, 1)
-        m, h = np.nonzero(~np.eye(n + 1, dtype=np.bool_)[1:])
-        return (np.full_like(i, b), i, j), (np.full_like(m, b), m + 1, h)
-
-    def named_places(self) -> tuple[Places, Places]:
-        """The spans and arcs whose names constraints are about."""
-        nodes, arcs = (
-            np.asarray(list(self._bonuses.get(name, ()) if name in self._known else ()), np.int64)
-            .reshape(-1, 3)
-            .T
-            for name in ("label", "relation")
-        )
-        return tuple(nodes), tuple(arcs)
-
-    def _in_style(self, name: str, scores: np.ndarray, places: Places) -> np.ndarray:
-        """Scores of an output without the names that the sentences' styles do not use."""
-        styles = self._styles[places[0], LAYERS.index(_LAYER[name])]
-        return self.inventories.forbid_unused(name, scores, styles)
-
-    def worth(self, b: int) -> dict[str, dict[tuple[int, int], float]]:
-        """At the spans and arcs of a sentence whose names constraints are about: log of the sum of p(name) e^bonus."""
-        self.look_up(*self.named_places())
-        return {
-            kind: {(x, y): worth for (s, x, y), worth in self._worth[name].items() if s == b}
-            for kind, name in (("span", "label"), ("arc", "relation"))
-        }
+    def look_up(self, nodes: Places = _NOWHERE, arcs: Places = _NOWHERE) -> tuple[Places, Places]:
+        """Score what is not known yet of spans (b, i, j) and arcs (b, m, h), and say what that was."""
+        asked = []
+        for name, places in (("label", nodes), ("relation", arcs)):
+            new = np.flatnonzero(self._number[name][tuple(places)] == 0) if name in self._number else []
+            asked.append(places if len(new) == len(places[0]) else tuple(place[new] for place in places))
+        for begin in range(0, max(len(asked[0][0]), len(asked[1][0])), _ROWS):
+            own = [tuple(place[begin : begin + _ROWS] for place in places) for places in asked]
+            for name, places, rows in zip(
+                ("label", "relation"), own, self.scorer.label(self._hidden, *own), strict=True
+            ):
+                if rows is not None and len(rows):
+                    self._add(name, places, rows)
+        return asked[0], asked[1]
 
     def _add(self, name: str, places: Places, rows: np.ndarray) -> None:
         b, x, y = places
         temperature = getattr(self._calibration, f"{name}_temperature")
+        rows = self.inventories.forbid_unused(name, rows, self._styles[b, _LAYER[name]])
         if name == "label":  # the whole is always a constituent
             rows[(x == 0) & (y == self.lengths[b]) & (y > 1), 0] = -np.inf
         top = rows.max(1, keepdims=True)
@@ -130,110 +93,93 @@ class Labeller:
                     best[row] = chances.max()
                     self._worth[name][place] = float(np.logaddexp.reduce(chances))
                     rows[row] += bonuses[place] * temperature
-        self._known[name].add(places, rows, self._calibration.structure_temperature * best)
+        count = sum(map(len, self._rows[name]))
+        self._number[name][tuple(places)] = np.arange(count + 1, count + len(rows) + 1)
+        self._rows[name].append(rows)
+        self.values[name][tuple(places)] = self._calibration.structure_temperature * best
+
+    def look_up_all(self, b: int) -> None:
+        """Score all spans and all arcs of a sentence."""
+        n = int(self.lengths[b])
+        i, j = np.triu_indices(n + 1, 1)
+        m, h = np.nonzero(~np.eye(n + 1, dtype=np.bool_)[1:])
+        self.look_up((np.full_like(i, b), i, j), (np.full_like(m, b), m + 1, h))
+
+    def look_up_named(self) -> None:
+        """Score the spans and arcs whose names constraints are about."""
+        label, relation = (
+            np.asarray(list(self._bonuses.get(name, ())), np.int64).reshape(-1, 3).T
+            for name in ("label", "relation")
+        )
+        self.look_up(tuple(label), tuple(relation))
+
+    def worth(self, b: int) -> dict[str, dict[tuple[int, int], float]]:
+        """At the spans and arcs of a sentence whose names constraints are about: log of the sum of p(name) e^bonus."""
+        self.look_up_named()
+        return {
+            kind: {(x, y): worth for (s, x, y), worth in self._worth[name].items() if s == b}
+            for kind, name in (("span", "label"), ("arc", "relation"))
+        }
 
     def visible(self, b: int) -> np.ndarray:
         """Which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
         size = int(self.lengths[b]) + 1
         found = np.zeros((size, size), np.bool_)
-        if "label" in self._known:
-            spans, _ = self.all_places(b)
-            found[tuple(spans[1:])] = self.labels(*spans).argmax(1) != 0
+        if "label" in self._number:
+            i, j = np.triu_indices(size, 1)
+            found[i, j] = self.scores("label", np.full_like(i, b), i, j).argmax(1) != 0
         return found
 
     def places(self, decoded: Decoded, sentences: np.ndarray) -> tuple[Places, Places]:
-        """The spans (b, i, j) and arcs (b, m, h) of structures; `sentences` says which sentence each is of."""
+        """The spans (b, i, j) and arcs (b, m, h) of structures; `sentences` says which sentence each is of.
+
+        Where there are no arcs, h is 0 for every word.
+        """
         lengths = self.lengths[sentences]
-        b, m = word_places(lengths)
-        nodes: Places = _NOWHERE
-        arcs: Places = _NOWHERE
-        if decoded.spans is not None:
-            spans = np.concatenate(decoded.spans)
-            nodes = np.repeat(sentences, 2 * lengths - 1), spans[:, 0], spans[:, 1]
-        if decoded.heads is not None:
-            arcs = sentences[b], m, decoded.heads[b, m]
-        return nodes, arcs
+        b = np.repeat(np.arange(len(lengths)), lengths)
+        m = np.arange(len(b)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+        arcs = sentences[b], m, np.zeros_like(m) if decoded.heads is None else decoded.heads[b, m]
+        if decoded.spans is None:
+            return _NOWHERE, arcs
+        spans = np.concatenate(decoded.spans)
+        return (np.repeat(sentences, 2 * lengths - 1), spans[:, 0], spans[:, 1]), arcs
 
     def predictions(
         self, decoded: Decoded, sentences: np.ndarray, guidelines: Guidelines | None
     ) -> list[Prediction]:
         """Structures with their labels; `sentences` says which sentence of the batch each is of."""
         lengths = self.lengths[sentences]
-        b, m = word_places(lengths)
-        of = sentences[b]
-        found = heads = relations = None
         nodes, arcs = self.places(decoded, sentences)
-        self.look_up(nodes, arcs)
-        words = {name: self._word_scores(name, of, m).argmax(1) for name in self._words}
+        self.look_up(nodes, arcs if decoded.heads is not None else _NOWHERE)
+        of, m, heads = arcs
+        words = {}
+        for name, scored in self._words.items():
+            found = self.inventories.forbid_unused(name, scored[of, m], self._styles[of, _LAYER[name]])
+            for (sentence, word), bonus in self._bonuses.get(name, {}).items():
+                found[(of == sentence) & (m == word)] += bonus
+            words[name] = found.argmax(1)
+        labels = relations = None
         if decoded.spans is not None:
-            spans = np.concatenate(decoded.spans)
-            if spans.shape[1] == 2:  # of a search without arcs
-                spans = np.column_stack([spans, np.zeros(len(spans), np.int64)])
-            found = np.column_stack([spans, self.labels(*nodes).argmax(1)])
+            labels = self.scores("label", *nodes).argmax(1)
         if decoded.heads is not None:
-            heads = arcs[2]
-            scores = self.relations(*arcs)
+            scores = self.scores("relation", *arcs)
             relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
-        return [
-            Prediction(
-                None if found is None else found[below],
-                None if heads is None else heads[own],
-                None if relations is None else relations[own],
-                {name: ids[own] for name, ids in words.items()},
-                score,
+        predictions = []
+        word = node = 0
+        for k, (n, score) in enumerate(zip(lengths.tolist(), decoded.scores.tolist(), strict=True)):
+            own, below = slice(word, word + n), slice(node, node + 2 * n - 1)
+            word, node = own.stop, below.stop
+            tree = None
+            if decoded.spans is not None and labels is not None:
+                heads_of = [] if decoded.heads is not None else [np.zeros(len(decoded.spans[k]), np.int64)]
+                tree = np.column_stack([decoded.spans[k], *heads_of, labels[below]])
+            predictions.append(
+                Prediction(
+                    tree,
+                    None if relations is None else heads[own],
+                    None if relations is None else relations[own],
+                    {name: ids[own] for name, ids in words.items()},
+                    score,
+                )
             )
-            for (own, below), score in zip(_bounds(lengths), decoded.scores.tolist(), strict=True)
-        ]
-
-    def _word_scores(self, name: str, b: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Scores [K, names] of what is said of words m of sentences b."""
-        found = self._in_style(name, self._words[name][b, m], (b,))
-        for (sentence, word), bonus in self._bonuses.get(name, {}).items():
-            found[(b == sentence) & (m == word)] += bonus
-        return found
-
-
-class _Table:
-    """Rows of scores, and a value for each, by place (b, x, y); numbered from 1 in the order of adding."""
-
-    def __init__(self, shape: tuple[int, int, int]) -> None:
-        self._number = np.zeros(shape, dtype=np.int32)  # 0 for unknown: pages never touched take no memory
-        self._added: list[np.ndarray] = []
-        self._values: list[np.ndarray] = []
-        self._count = 0
-
-    def unknown(self, places: Places) -> Places:
-        """The places without a row."""
-        new = self._number[tuple(places)] == 0
-        return places if new.all() else tuple(place[new] for place in places)
-
-    def add(self, places: Places, rows: np.ndarray, values: np.ndarray) -> None:
-        self._number[tuple(places)] = np.arange(self._count + 1, self._count + len(rows) + 1)
-        self._count += len(rows)
-        self._added.append(rows)
-        self._values.append(values)
-
-    def rows(self, *places: np.ndarray) -> np.ndarray:
-        if len(self._added) > 1:
-            self._added = [np.concatenate(self._added)]
-        return self._added[0][self._number[places] - 1]
-
-    def values(self, *places: np.ndarray) -> np.ndarray:
-        if len(self._values) > 1:
-            self._values = [np.concatenate(self._values)]
-        return self._values[0][self._number[places] - 1]
-
-
-def word_places(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For every word of a batch: its sentence and its position 1..n."""
-    b = np.repeat(np.arange(len(lengths)), lengths)
-    begins = np.cumsum(lengths) - lengths
-    return b, np.arange(len(b)) - begins[b] + 1
-
-
-def _bounds(lengths: np.ndarray) -> Iterator[tuple[slice, slice]]:
-    """Where the words and the nodes of each sentence stand."""
-    word = node = 0
-    for n in lengths.tolist():
-        yield slice(word, word + n), slice(node, node + 2 * n - 1)
-        word, node = word + n, node + 2 * n - 1
+        return predictions

@@ -224,9 +224,9 @@ def _label(
     for part in batch.parts:
         labeller = part.labeller
         if "label" in labeller.scorer.outputs and len(i):
-            labels = labeller.labels(np.zeros_like(i), i, j).argmax(1).tolist()
+            labels = labeller.scores("label", np.zeros_like(i), i, j).argmax(1).tolist()
         if "relation" in labeller.scorer.outputs and parts.heads is not None and parts.relations is not None:
-            relation = labeller.relations(np.zeros_like(roots), roots, parts.heads[roots - 1])
+            relation = labeller.scores("relation", np.zeros_like(roots), roots, parts.heads[roots - 1])
             parts.relations[roots - 1] = relation.argmax(1)
             if guidelines is not None:
                 fixed = np.arange(relation.shape[1]) == parts.relations[:, None]

@@ -25,7 +25,7 @@ from arcspan import decoding
 from arcspan.decoding.batch import pack_headed
 from arcspan.errors import ArcspanError
 from arcspan.prediction.alternatives import find_alternatives, head_entropies
-from arcspan.prediction.batch_scores import BatchScores, Part
+from arcspan.prediction.batch_scores import BatchScores, Part, with_values
 from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.prediction import Prediction
@@ -105,14 +105,8 @@ class SentenceScores:
         """The scores of the structure with what the best names add, or without them for a search in two stages."""
         if not self.predictor.labelled:
             return _sentence(self.batch.with_preferences(part.scores), self.b, self.n)
-        scores = _sentence(part.scores, self.b, self.n)
-        nodes, arcs = part.labeller.all_places(self.b)
-        part.labeller.look_up(nodes, arcs)
-        label, relation = part.labeller.values(nodes, arcs)
-        scores = scores._replace(span=scores.span.copy(), arc=scores.arc.copy())
-        scores.span[0][nodes[1:]] += label
-        scores.arc[0][arcs[1:]] += relation
-        return scores
+        part.labeller.look_up_all(self.b)
+        return _sentence(with_values(part.scores, part.labeller.values), self.b, self.n)
 
     def _labeller(self, output: str) -> Labeller:
         for part in self.batch.parts:
@@ -122,12 +116,12 @@ class SentenceScores:
 
     def labels(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Scores of labels [K, labels] at spans (i, j)."""
-        return self._labeller("label").labels(np.full_like(i, self.b), i, j)
+        return self._labeller("label").scores("label", np.full_like(i, self.b), i, j)
 
     def relations(self, heads: np.ndarray) -> np.ndarray:
         """Scores of relations [n, relations] at the arcs to these heads, one for each word."""
         m = np.arange(1, self.n + 1)
-        return self._labeller("relation").relations(np.full_like(m, self.b), m, heads)
+        return self._labeller("relation").scores("relation", np.full_like(m, self.b), m, heads)
 
     def probabilities(self, temperature: float) -> Probabilities:
         """Marginals at a temperature; kept, since several parses may be asked about."""
