@@ -202,7 +202,8 @@ class Parser:
         sentence = words if isinstance(words, Sentence) else Sentence(_checked(words))
         if text is not None:
             sentence = Sentence.in_text(sentence.words, text)
-        self._check_tags(sentence, query)
+        if query.tags is not None:
+            self._check_tags(sentence, query.tags)
         (predictions,) = self.predictor.submit([(sentence.words, query)], eager=False).result()
         found = self._parses(sentence, query, predictions)
         _raise_errors(found)
@@ -338,9 +339,13 @@ class Parser:
                     own = self.query(
                         **(vars(options) if isinstance(options, Query) else {**given, **options})
                     )
-                found = [(one, own, "") for one in self._sentences(item, one_sentence)]
-                for one, _, _ in found:
-                    self._check_tags(one, own)
+                if isinstance(item, str):
+                    found = [(one, own, "") for one in self.segmenter.split(item, one_sentence=one_sentence)]
+                else:
+                    found = [(item if isinstance(item, Sentence) else Sentence(_checked(item)), own, "")]
+                if own.tags is not None:
+                    for one, _, _ in found:
+                        self._check_tags(one, own.tags)
             except ArcspanError as error:
                 message = f"item {number}: {error}"
                 if errors == "raise":
@@ -348,24 +353,13 @@ class Parser:
                 found = [(Sentence(()), query, message)]
             yield found
 
-    def _check_tags(self, sentence: Sentence, query: Query) -> None:
-        if query.tags is None:
-            return
-        if len(query.tags) != len(sentence.words):
+    def _check_tags(self, sentence: Sentence, tags: Sequence[str]) -> None:
+        if len(tags) != len(sentence.words):
             raise ArcspanError(
-                f"{len(sentence.words)} words, but {len(query.tags)} tags: there must be one per word"
+                f"{len(sentence.words)} words, but {len(tags)} tags: there must be one per word"
             )
         if not any(scorer.reads_tags for scorer in self.predictor.scorers):
             raise ArcspanError("this model reads no part-of-speech tags: it was trained without them")
-
-    def _sentences(self, item: Any, one_sentence: bool) -> list[Sentence]:
-        if isinstance(item, Sentence):
-            return [item]
-        return (
-            self.split(item, one_sentence=one_sentence)
-            if isinstance(item, str)
-            else [Sentence(_checked(item))]
-        )
 
     def _finish(self, groups: list[_Group], submission: Submission) -> Iterator[list[Parse]]:
         results = iter(submission.result())

@@ -57,8 +57,8 @@ class BatchScores:
         self.rounds = np.ones(len(items), np.int64)
         """How many searches the best parse of each sentence took."""
         bonuses: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
-        constrained = [b for b, item in enumerate(items) if item.query.constrained]
-        for b in constrained:
+        self._constrained = [b for b, item in enumerate(items) if item.query.constrained]
+        for b in self._constrained:
             try:
                 for name, own in self._name_bonuses(items[b]).items():
                     bonuses.setdefault(name, {}).update({(b, *place): bonus for place, bonus in own.items()})
@@ -69,7 +69,7 @@ class BatchScores:
         for scorer in predictor.scorers:
             scores = scorer.score(predictor.arrays(scorer, items), headed=headed)
             self.parts.append(Part(scores, Labeller(scorer, scores, *given, bonuses)))
-        for b in constrained:
+        for b in self._constrained:
             self._constrain(b)
 
     def _name_bonuses(self, item: ModelInput) -> dict[str, dict[tuple[int, ...], np.ndarray]]:
@@ -115,7 +115,7 @@ class BatchScores:
             part.labeller.predictions(self._search(*part), everyone, self.predictor.guidelines)
             for part in self.parts
         ]
-        best = [merge(own) for own in zip(*found, strict=True)]
+        best = found[0] if len(found) == 1 else [merge(own) for own in zip(*found, strict=True)]
         return [
             replace(one, approximate=True) if rounds > ROUNDS else one
             for one, rounds in zip(best, self.rounds.tolist(), strict=True)
@@ -129,9 +129,9 @@ class BatchScores:
         are preferred may be worth more than nothing: they are looked up before the first search.
         """
         search = self.predictor.search
-        if not self.predictor.searches_labels:
+        if not self.predictor.labelled:
             return search(self.with_preferences(scores), self.lengths)
-        if any(item.query.constrained for item in self.items):
+        if self._constrained:
             labeller.look_up_named()
         scores = with_values(scores, labeller.values)
         found = last = search(scores, self.lengths)

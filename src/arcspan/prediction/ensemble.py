@@ -92,15 +92,11 @@ class EnsembleInputs:
 
     def cost(self, prepared: Any) -> int:
         """That of the member with the most to read."""
-        return max(self.costs(prepared))
+        return max(member.cost(own) for member, own in zip(self._members, prepared, strict=True))
 
-    def costs(self, prepared: Any) -> list[int]:
-        """What each member has to read."""
-        return [member.cost(own) for member, own in zip(self._members, prepared, strict=True)]
-
-    def summands(self, prepared: Any) -> tuple[int, ...]:
-        """Those of each member."""
-        return tuple(member.summands(own) for member, own in zip(self._members, prepared, strict=True))
+    def shape_class(self, prepared: Any) -> tuple[Any, ...]:
+        """Those of all members."""
+        return tuple(member.shape_class(own) for member, own in zip(self._members, prepared, strict=True))
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """The arrays of all members."""

@@ -58,6 +58,15 @@ def shape(word: str) -> int:
     return 4 if any(letter.isupper() for letter in word) else 7
 
 
+def columns(count: int) -> int:
+    """The class of a product's number of columns.
+
+    onnxruntime cuts a sum into parts by the number of columns: up to 16, 32, 64, or more. The products that score spans
+    and arcs have n+1 of them, and those of attention one for each piece.
+    """
+    return next((size for size in (16, 32, 64) if count <= size), 128)
+
+
 @contextlib.contextmanager
 def _failures(what: str) -> Iterator[None]:
     """Turn what the tokenizers library raises into our error; a panic in Rust is not even an Exception."""
@@ -118,16 +127,15 @@ class PieceInputs:
         # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
         # One at a time: `encode_batch` is no faster for sentences, starts threads, and then complains of forks.
         # No more of a word than the pieces that are read: a word of a million characters would stop all threads.
-        encode, most = self._tokenizer.encode, CHARACTERS_PER_PIECE * self.pieces_per_word
-        out = []
-        for words in sentences:
-            clean = [word[:most] if _encodable(word) else "" for word in words]
-            with _failures("the tokenizer fails"):
-                encoding = encode(clean, is_pretokenized=True, add_special_tokens=False)
-            out.append(self._prepare_one(words, encoding))
-        return out
+        most = CHARACTERS_PER_PIECE * self.pieces_per_word
+        with _failures("the tokenizer fails"):
+            return [self._prepare_one(words, most) for words in sentences]
 
-    def _prepare_one(self, words: Sequence[str], encoding: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _prepare_one(self, words: Sequence[str], most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        clean = [word[:most] for word in words]
+        if not _encodable("".join(clean)):
+            clean = [word if _encodable(word) else "" for word in clean]
+        encoding = self._tokenizer.encode(clean, is_pretokenized=True, add_special_tokens=False)
         n = len(words)
         ids = np.asarray(encoding.ids, dtype=np.int64)
         of_word = np.asarray([n if word is None else word for word in encoding.word_ids], dtype=np.int64)
@@ -145,18 +153,15 @@ class PieceInputs:
         """Pieces, the two special ones included."""
         return len(prepared[0]) + 2
 
-    def costs(self, prepared: Any) -> list[int]:
-        """Of each model that reads them: one."""
-        return [self.cost(prepared)]
+    def shape_class(self, prepared: Any) -> tuple[int, ...]:
+        """What sentences of one batch have in common, so that no sum depends on a neighbour's words.
 
-    def summands(self, prepared: Any) -> int:
-        """How many vectors a word is summed from: the pieces of the longest word, up to 4, 8, 16 and so on.
-
-        Sentences share a batch only where this is the same, so that no sum depends on a neighbour's words. Few
-        different numbers make full batches.
+        The columns of attention, and how many vectors a word is summed from: the pieces of the longest word, up to 4,
+        8, 16 and so on. Few different numbers make full batches.
         """
-        longest = int(prepared[1].max(initial=1))
-        return max(4, 1 << (longest - 1).bit_length()) if self.pooling == "mean" else 1
+        ids, counts, _ = prepared
+        longest = int(counts.max(initial=1))
+        return columns(len(ids) + 2), max(4, 1 << (longest - 1).bit_length()) if self.pooling == "mean" else 1
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`pieces`, `mask`, `shapes` [R, P] for R rows, and which pieces make a word: `index`, `weight` [B, n+2, M].
@@ -209,7 +214,7 @@ class PieceInputs:
         self, prepared: Sequence[Any], places: Sequence[np.ndarray], width: int
     ) -> tuple[np.ndarray, np.ndarray]:
         longest = max((len(counts) for _, counts, _ in prepared), default=0)
-        most = max(map(self.summands, prepared), default=1)
+        most = max((self.shape_class(one)[1] for one in prepared), default=1)
         index = np.zeros((len(prepared), longest + 2, most), dtype=np.int64)
         weight = np.zeros((len(prepared), longest + 2, most), dtype=np.float32)
         for b, ((_, counts, _), place) in enumerate(zip(prepared, places, strict=True)):
@@ -275,13 +280,9 @@ class WordInputs:
         """Words, begin and end included."""
         return len(prepared[0]) + 2
 
-    def costs(self, prepared: Any) -> list[int]:
-        """Of each model that reads them: one."""
-        return [self.cost(prepared)]
-
-    def summands(self, prepared: Any) -> int:
-        """A word has one vector."""
-        return 1
+    def shape_class(self, prepared: Any) -> tuple[int, ...]:
+        """The columns of products over words."""
+        return (columns(len(prepared[0]) + 2),)
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`words` [B, n+2], `characters` [B, n+2, C], and `reverse` [B, n+2], which turns a sentence round.

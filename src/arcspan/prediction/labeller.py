@@ -50,10 +50,10 @@ class Labeller:
         self._worth: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
         # Of what is known, by output: the number of each place's row, from 1; rows, as they came; the places' values.
         shape = (len(lengths), int(lengths.max()) + 1, int(lengths.max()) + 1)
-        known = [name for name in ("label", "relation") if name in scorer.outputs]
-        self._number = {name: np.zeros(shape, np.int32) for name in known}
+        known: list[str] = [name for name in ("label", "relation") if name in scorer.outputs]
+        self._number: dict[str, np.ndarray] = {name: np.zeros(shape, np.int32) for name in known}
         self._rows: dict[str, list[np.ndarray]] = {name: [] for name in known}
-        self.values = {name: np.zeros(shape, np.float32) for name in known}
+        self.values: dict[str, np.ndarray] = {name: np.zeros(shape, np.float32) for name in known}
 
     def scores(self, name: str, *places: np.ndarray) -> np.ndarray:
         """Scores [K, names] of labels at spans (b, i, j), or of relations at arcs (b, m, h)."""
@@ -67,8 +67,9 @@ class Labeller:
         """Score what is not known yet of spans (b, i, j) and arcs (b, m, h), and say what that was."""
         asked = []
         for name, places in (("label", nodes), ("relation", arcs)):
-            new = np.flatnonzero(self._number[name][tuple(places)] == 0) if name in self._number else []
-            asked.append(places if len(new) == len(places[0]) else tuple(place[new] for place in places))
+            known = self._number[name][tuple(places)] if name in self._number else np.ones_like(places[0])
+            new = known == 0
+            asked.append(places if new.all() else tuple(place[new] for place in places))
         for begin in range(0, max(len(asked[0][0]), len(asked[1][0])), _ROWS):
             own = [tuple(place[begin : begin + _ROWS] for place in places) for places in asked]
             for name, places, rows in zip(

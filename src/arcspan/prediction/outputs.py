@@ -128,17 +128,12 @@ class Inventories:
         if np.isnan(scores.sum()):  # all are finite, or one of them is not a number
             raise ScoreError(f"the model's scores of {name!r} are NaN: its weights are damaged")
         if name in self.unused and len(styles):
-            table = self._penalties(name, scores.shape[1])
+            known: dict[str, np.ndarray] = self.__dict__.setdefault("_known", {})
+            if name not in known:  # -inf for what a style does not use, 0 for the others: [styles, names]
+                table = np.zeros((len(self.unused[name]), scores.shape[1]), np.float32)
+                for number, unused in enumerate(self.unused[name]):
+                    table[number, list(unused)] = -np.inf
+                known[name] = table
             alike = (styles == styles[0]).all()
-            scores += table[styles[0]] if alike else table[styles]
+            scores += known[name][styles[0]] if alike else known[name][styles]
         return scores
-
-    def _penalties(self, name: str, size: int) -> np.ndarray:
-        """For each style -inf for the names of an output that it does not use, 0 for the others: [styles, names]."""
-        known: dict[str, np.ndarray] = self.__dict__.setdefault("_known", {})
-        if name not in known:
-            table = np.zeros((len(self.unused[name]), size), np.float32)
-            for number, unused in enumerate(self.unused[name]):
-                table[number, list(unused)] = -np.inf
-            known[name] = table
-        return known[name]

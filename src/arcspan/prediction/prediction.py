@@ -40,12 +40,10 @@ class Prediction:
 
 
 def merge(predictions: Sequence[Prediction]) -> Prediction:
-    """One prediction from those of a parser's models: one, or the two of SEP.
+    """One prediction from those of the two models of SEP.
 
     What both say of a word is taken from the model of the tree that it belongs to (`Output.layer`).
     """
-    if len(predictions) == 1:
-        return predictions[0]
     of = {
         "constituency": next((one for one in predictions if one.nodes is not None), predictions[0]),
         "dependency": next((one for one in predictions if one.heads is not None), predictions[-1]),

@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from string import whitespace
 from typing import Any
 
@@ -34,7 +35,7 @@ from arcspan.prediction.confidence import Calibration, Confidence
 from arcspan.prediction.constraints import Head
 from arcspan.prediction.ensemble import EnsembleInputs
 from arcspan.prediction.guidelines import Guidelines, are_universal
-from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs
+from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs, columns
 from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.query import PLAIN, Query
@@ -96,14 +97,15 @@ class Predictor:
         self.scorers, self.inputs, self.inventories = list(scorers), inputs, inventories
         self.budget = budget or Budget()
         self.threads = self.budget.threads or available_threads()
-        self.apart, self.decoder = apart, decoder
+        self.search: Callable[[Scores, np.ndarray], Decoded] = decoder or partial(search_scores, apart=apart)
         self.guidelines = (
             Guidelines(inventories) if guidelines and are_universal(inventories.relations) else None
         )
         self.styles = dict(styles or {})
         self.style = next(iter(self.styles.values()), Style())
         self.calibration = calibration or Calibration()
-        self.labelled = search != "two-stage"
+        self.labelled = search != "two-stage" and decoder is None
+        """Whether the search is for labelled trees; a decoder of one's own is asked once, for trees."""
         self.outputs = frozenset().union(*(scorer.outputs for scorer in self.scorers))
         self.joint = not apart and any({"span", "arc"} <= scorer.outputs for scorer in self.scorers)
         self._tag_ids = {tag: number for number, tag in enumerate(inventories.tags, 1)}
@@ -169,8 +171,8 @@ class Predictor:
             if not words:
                 error = "cannot constrain an empty sentence" if query.constrained else None
                 submission.done[place] = [self._empty() if error is None else Prediction(error=error)]
-            elif number := empty_word(words):
-                submission.done[place] = [Prediction(error=f"word {number} of the sentence is empty")]
+            elif empty := [number for number, word in enumerate(words, 1) if not word.strip(whitespace)]:
+                submission.done[place] = [Prediction(error=f"word {empty[0]} of the sentence is empty")]
             else:
                 places.append(place)
         ready = self.inputs.prepare([requests[place][0] for place in places])
@@ -222,18 +224,12 @@ class Predictor:
             yield batch
 
     def _shape_class(self, item: ModelInput) -> tuple[Any, ...]:
-        """Sentences of one class may share a batch.
-
-        The products that score spans and arcs have n+1 columns, and those of attention one for each piece;
-        onnxruntime cuts a sum into parts by the number of columns: up to 16, 32, 64, or more. Within a class
-        all sums are cut alike.
-        """
+        """Sentences of one class may share a batch: all their sums are cut alike (`inputs.columns`)."""
         windows = max(0, item.cost - 510)  # several windows: alone in its batch
         # A head that is forbidden or preferred makes the search a second-order one.
         named = *item.query.forbid, *(one for one, _ in item.query.prefer)
         order = "headed" not in self.outputs and any(isinstance(one, Head) for one in named)
-        read = tuple(map(_columns, self.inputs.costs(item.ready)))
-        return _columns(item.length + 1), read, self.inputs.summands(item.ready), windows, order
+        return columns(item.length + 1), self.inputs.shape_class(item.ready), windows, order
 
     def chart_bytes(self, n: int, *, sums: bool = False) -> int:
         """What the search of a sentence of n words takes: its scores and its chart; with `sums`, probabilities too."""
@@ -251,7 +247,10 @@ class Predictor:
             with self.memory.take(self.chart_bytes(longest) * len(items)):
                 batch = BatchScores(self, items)
                 best = batch.best()
-            return [self._answer(batch, b, prediction) for b, prediction in enumerate(best)]
+            return [
+                [one] if items[b].query.plain and b not in batch.errors else self._answer(batch, b, one)
+                for b, one in enumerate(best)
+            ]
         except Exception as error:
             if len(items) > 1:
                 return [found for item in items for found in self._predict_batch([item])]
@@ -262,13 +261,10 @@ class Predictor:
 
     def _answer(self, batch: BatchScores, b: int, best: Prediction) -> list[Prediction]:
         """All that is asked about a sentence, whose best parse is known."""
-        query = batch.items[b].query
         if b in batch.errors:
             return [Prediction(error=str(batch.errors[b]))]
-        found = [best]
-        if query.k is None and not query.confidence:
-            return found
-        scores = SentenceScores(batch, b)
+        query = batch.items[b].query
+        found, scores = [best], SentenceScores(batch, b)
         # Of a sentence that is too long for more, the best parse is better than none.
         with contextlib.suppress(LengthError):
             if query.k is not None:
@@ -307,35 +303,11 @@ class Predictor:
             arrays["gold_tags"] = given
         return arrays
 
-    def search(self, scores: Scores, lengths: np.ndarray) -> Decoded:
-        """The best structures of a batch."""
-        if self.decoder is not None:
-            return self.decoder(scores, lengths)
-        return search_scores(scores, lengths, apart=self.apart)
-
-    @property
-    def searches_labels(self) -> bool:
-        """Whether the search is for labelled trees; a decoder of one's own is asked once, for trees."""
-        return self.labelled and self.decoder is None
-
     def _pool(self) -> ThreadPoolExecutor:
         with self._lock:
             if self._workers is None:
                 self._workers = ThreadPoolExecutor(self.threads, thread_name_prefix="arcspan")
             return self._workers
-
-
-def empty_word(words: Sequence[str]) -> int:
-    """The number of the first word that is empty or ASCII's white space, which no file can hold; 0 for none.
-
-    >>> empty_word(["a", " ", ""]), empty_word(["a b", "\u00a0"])
-    (2, 0)
-    """
-    return next((number for number, word in enumerate(words, 1) if not word.strip(whitespace)), 0)
-
-
-def _columns(count: int) -> int:
-    return next((size for size in (16, 32, 64) if count <= size), 128)
 
 
 class Submission:

@@ -206,7 +206,7 @@ class SentenceScores:
 
     def _tree_log_probability(self, prediction: Prediction, calibration: Calibration) -> float:
         """That of the labelled tree that was found; by its score, where that is what was searched for."""
-        if calibration != self.predictor.calibration or not self.predictor.searches_labels:
+        if calibration != self.predictor.calibration or not self.predictor.labelled:
             return self.log_probability(prediction, calibration, binary=True)
         temperature = calibration.structure_temperature
         return min(0.0, prediction.score / temperature - self.partition(temperature))

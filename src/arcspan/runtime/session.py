@@ -110,7 +110,7 @@ class Session:
                         f"{file}: the graph scores {found} of {name!r}, the inventories have {size}"
                     )
 
-    def score(self, arrays: Arrays, *, headed: bool = True, room: int = 1 << 28) -> Scores:
+    def score(self, arrays: Arrays, *, headed: bool = True, room: int = 1 << 30) -> Scores:
         """Score a batch; `arrays` come from the bundle's inputs.
 
         Second-order scores are left out where `headed` is False. They are made in several runs where one
@@ -118,26 +118,33 @@ class Session:
         """
         graph, _ = self.load()
         names = [name for name in _ONCE if name in self.outputs]
-        if "headed" not in self.outputs:
-            found = dict(zip(names, self._run(graph, names, arrays), strict=True))
-            return _scores(found, None, arrays.get("styles"))
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
         size = positions - 1
-        i, j = np.triu_indices(size if headed else 0, 1)  # all pairs of fenceposts, row by row
+        second = "headed" in self.outputs
+        i, j = np.triu_indices(size if second and headed else 0, 1)  # all pairs of fenceposts, row by row
         # What a pair takes while it is scored: its vector in a few steps, its scores in two.
         each = 4 * sentences * (3 * 512 + 2 * size)
-        large = len(i) * each > _LARGE
         runs = max(1, min(len(i) // 2, -(-len(i) * each // room)))
-        found = {}
+        options = None
+        if len(i) * each > _LARGE:
+            options = import_onnxruntime().RunOptions()
+            options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+        found: Arrays = {}
         rows = []
         for begin, end in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
-            pairs = {"pair_i": _two_or_more(i[begin:end]), "pair_j": _two_or_more(j[begin:end])}
-            wanted = ["headed"] if begin else [*names, "headed"]
-            outputs = dict(zip(wanted, self._run(graph, wanted, {**arrays, **pairs}, large), strict=True))
-            rows.append(outputs.pop("headed")[:, : end - begin])
+            given, wanted = dict(arrays), [] if begin else [*names]
+            if second:
+                given |= {"pair_i": _two_or_more(i[begin:end]), "pair_j": _two_or_more(j[begin:end])}
+                wanted.append("headed")
+            outputs = dict(zip(wanted, graph.run(wanted, given, options), strict=True))
+            if second:
+                rows.append(outputs.pop("headed")[:, : end - begin])
             found = found or outputs
-        packed = (rows[0] if len(rows) == 1 else np.concatenate(rows, 1)) if headed else None
-        return _scores(found, packed, arrays.get("styles"))
+        structure = {name: found.pop(name, None) for name in ("span", "arc")}
+        if second and headed:
+            structure["headed"] = rows[0] if len(rows) == 1 else np.concatenate(rows, 1)
+        hidden = {name: array for name, array in arrays.items() if name == "styles"}
+        return Scores({"hidden": found.pop("hidden"), **hidden}, **structure, words=found)
 
     def label(
         self, hidden: Arrays, nodes: Places, words: Places
@@ -155,18 +162,9 @@ class Session:
                 letters = "bij" if kind == "label" else "bmh"
                 for letter, place in zip(letters, places, strict=True):
                     given[prefix + letter] = np.ascontiguousarray(_two_or_more(place), dtype=np.int64)
-        made = zip(counts, self._run(graph, list(counts), given), strict=True)
+        made = zip(counts, graph.run(list(counts), given), strict=True)
         found = {name: rows[: counts[name]] for name, rows in made}
         return found.get("label"), found.get("relation")
-
-    @staticmethod
-    def _run(graph: Any, names: list[str], given: Arrays, large: bool = False) -> list[np.ndarray]:
-        if not large:
-            return graph.run(names, given)
-        onnxruntime = import_onnxruntime()
-        options = onnxruntime.RunOptions()
-        options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
-        return graph.run(names, given, options)
 
 
 def _in_use(hidden: Arrays, nodes: Places, words: Places) -> tuple[Arrays, Places, Places]:
@@ -183,13 +181,6 @@ def _in_use(hidden: Arrays, nodes: Places, words: Places) -> tuple[Arrays, Place
 def _two_or_more(places: np.ndarray) -> np.ndarray:
     """One row alone would be multiplied by another routine, with other rounding: double it."""
     return np.resize(places, 2) if len(places) == 1 else places
-
-
-def _scores(found: Arrays, headed: np.ndarray | None, styles: np.ndarray | None) -> Scores:
-    """Scores by name; `hidden` is what the label graph reads."""
-    hidden = {"hidden": found.pop("hidden"), **({} if styles is None else {"styles": styles})}
-    structure = {name: found.pop(name, None) for name in ("span", "arc")}
-    return Scores(hidden, **structure, headed=headed, words=found)
 
 
 def _load(file: Path, providers: list[str], verify: bool) -> Any:

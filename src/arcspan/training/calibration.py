@@ -73,7 +73,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     words = np.arange(1, len(heads) + 1)
     named = relations.argmax(1) if relations is not None else words[:0]  # before guidelines
     structure = found.score
-    if predictor.searches_labels:
+    if predictor.labelled:
         structure -= own.structure_temperature * _log_chances(labels, chosen, own.label_temperature)
         if relations is not None:
             structure -= own.structure_temperature * _log_chances(relations, named, own.relation_temperature)
