@@ -26,7 +26,7 @@ GOLD = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (ADVP (RB loudly))) (. .)
 
 
 def score(gold: str, predicted: str, rules: BracketRules = COLLINS) -> SentenceBrackets:
-    return align(read_flat(gold), read_flat(predicted), rules).counts
+    return align(read_flat(gold), read_flat(predicted), rules)
 
 
 def brackets(one: SentenceBrackets) -> tuple[int, int, int]:

@@ -97,7 +97,7 @@ def attempt_treebank(rng: random.Random, folder: Path) -> str:
 def attempt_rules(rng: random.Random, folder: Path) -> str:
     """Damage a file of rules: it is refused by name, or rules come out that can be applied."""
     tree = ConstituencyTree.from_brackets(TREES.splitlines()[0])
-    table = files("arcspan.trees.conversion").joinpath("head_table_ptb.txt").read_text(encoding="utf-8")
+    table = files("arcspan.trees").joinpath("head_table_ptb.txt").read_text(encoding="utf-8")
     name, content, load = rng.choice(
         [
             ("table.txt", table.encode(), load_rules),

@@ -102,6 +102,7 @@ class SentenceBrackets(NamedTuple):
     matched_spans: int = 0  # whatever the label
     crossing: int = 0
     problem: str | None = None
+    pairs: Sequence[BracketPair] = ()  # none of a sentence that does not count
 
     @property
     def complete(self) -> bool:
@@ -235,33 +236,26 @@ def count_crossing(gold: Sequence[LabelledSpan], predicted: Sequence[LabelledSpa
     )
 
 
-class Alignment(NamedTuple):
-    """A sentence's counts and its brackets in pairs; no pairs for a sentence that does not count."""
-
-    counts: SentenceBrackets
-    pairs: Sequence[BracketPair] = ()
-
-
-def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> Alignment:
+def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> SentenceBrackets:
     """Delete, check, match and count one sentence.
 
     >>> from arcspan.evaluation.rules import COLLINS
     >>> a = read_flat("(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))")
     >>> b = read_flat("(TOP (S (NP (DT the)) (VP (NN dog) (VBZ barks)) (. .)))")
     >>> found = align(a, b, COLLINS)
-    >>> found.counts.matched, found.counts.gold, found.counts.crossing, found.pairs[0]
+    >>> found.matched, found.gold, found.crossing, found.pairs[0]
     (1, 3, 1, ((0, 3, 'S'), (0, 3, 'S'), True))
     """
     length = sum(tag not in rules.deleted_for_length for tag in gold.tags)
     gold, predicted = counted_brackets(gold, predicted, rules)
     if not predicted.words:
-        return Alignment(SentenceBrackets(SKIPPED, length, problem="the prediction has no words that count"))
+        return SentenceBrackets(SKIPPED, length, problem="the prediction has no words that count")
     problem = gold.problem or predicted.problem or _difference(gold.words, predicted.words, rules)
     if problem:
-        return Alignment(SentenceBrackets(ERROR, length, problem=problem))
+        return SentenceBrackets(ERROR, length, problem=problem)
     pairs = match_brackets(gold.spans, predicted.spans, rules)
     spans = [Counter((i, j) for i, j, _ in tree.spans) for tree in (gold, predicted)]
-    counts = SentenceBrackets(
+    return SentenceBrackets(
         OK,
         length,
         words=len(gold.words),
@@ -271,8 +265,8 @@ def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> Alignment
         matched=sum(matched for _, _, matched in pairs),
         matched_spans=(spans[0] & spans[1]).total(),
         crossing=count_crossing(gold.spans, predicted.spans),
+        pairs=pairs,
     )
-    return Alignment(counts, pairs)
 
 
 def _difference(gold: Sequence[str], predicted: Sequence[str], rules: BracketRules) -> str | None:
@@ -397,8 +391,8 @@ def evaluate_brackets(
     sentences: list[SentenceBrackets] = []
     for number, (a, b) in enumerate(zip_longest(read_lines(gold_path), read_lines(predicted_path)), 1):
         if a is not None and b is not None:
-            one = align(_flat(a, gold_path, number), _flat(b, predicted_path, number), rules).counts
-            sentences.append(one)
+            one = align(_flat(a, gold_path, number), _flat(b, predicted_path, number), rules)
+            sentences.append(one._replace(pairs=()))
         elif (a or b or "").strip():  # where one file ends first, the other may have blank lines only
             path, ended = (gold_path, predicted_path) if b is None else (predicted_path, gold_path)
             raise FileError(

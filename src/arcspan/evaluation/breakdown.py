@@ -99,7 +99,7 @@ def breakdown(
         return distance_names[bisect_left(distances, abs(head - m))] if head else ROOT
 
     def see(one: SentenceScore) -> None:
-        pairs = one.alignment.pairs if one.alignment is not None else ()
+        pairs = one.brackets.pairs if one.brackets is not None else ()
         if pairs:
             length = length_names[bisect_left(lengths, len(one.gold.constituency.words))]
             confusions["f1_by_length"].update((a and length, b and length, same) for a, b, same in pairs)

@@ -192,10 +192,10 @@ def make_report(
         see(one)
         rows.append(count(one))
         facts |= dict.fromkeys(_facts(one))
-        if one.alignment is not None:
-            labels.update((a and a[2], b and b[2], same) for a, b, same in one.alignment.pairs)
-            if one.alignment.counts.status != OK:
-                problems.append(f"sentence {number}: {one.alignment.counts.problem}")
+        if one.brackets is not None:
+            labels.update((a and a[2], b and b[2], same) for a, b, same in one.brackets.pairs)
+            if one.brackets.status != OK:
+                problems.append(f"sentence {number}: {one.brackets.problem}")
         relations.update(
             (arc.gold_relation, arc.predicted_relation, arc.right_head) for arc in one.arcs or ()
         )

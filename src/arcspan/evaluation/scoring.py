@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from arcspan.errors import ArcspanError
 from arcspan.evaluation.attachment import Punctuation, ScoredArc, score_attachment, words_that_count
-from arcspan.evaluation.brackets import Alignment, FlatTree, SentenceBrackets, align, bracket_counts
+from arcspan.evaluation.brackets import FlatTree, SentenceBrackets, align, bracket_counts
 from arcspan.evaluation.rules import BracketRules, as_rules
 from arcspan.treebanks.pairs import Pair, plain
 from arcspan.trees import ConstituencyTree, DependencyTree, compatible
@@ -49,7 +49,7 @@ class SentenceScore(NamedTuple):
 
     gold: Pair
     predicted: Pair
-    alignment: Alignment | None
+    brackets: SentenceBrackets | None
     arcs: list[ScoredArc] | None
     punctuation_known: bool
 
@@ -76,17 +76,17 @@ class Scoring:
     def score(self, gold: AnyPair, predicted: AnyPair, number: int) -> SentenceScore:
         """Score one sentence; `number` is for messages."""
         gold, predicted = as_pair(gold), as_pair(predicted)
-        alignment = arcs = None
+        brackets = arcs = None
         known = False
         if gold.constituency is not None and predicted.constituency is not None:
-            alignment = self._brackets(gold.constituency, predicted.constituency, number)
+            brackets = self._brackets(gold.constituency, predicted.constituency, number)
         if gold.dependencies is not None and predicted.dependencies is not None:
             same_words(gold.dependencies.words, predicted.dependencies.words, number)
             counts, known = words_that_count(self.punctuation, *_gold_columns(gold), gold.dependencies.upos)
             arcs = score_attachment(gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes)
-        return SentenceScore(gold, predicted, alignment, arcs, known)
+        return SentenceScore(gold, predicted, brackets, arcs, known)
 
-    def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> Alignment:
+    def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> SentenceBrackets:
         if gold.words != predicted.words:
             same_words(gold.without_empties().words, predicted.without_empties().words, number)
         # Words were compared above, where their escapes are known; only those that tags delete can differ
@@ -169,8 +169,8 @@ def score_all(
 def count(one: SentenceScore) -> dict[str, int]:
     """What is counted in a sentence, by the names that `metrics` uses."""
     arcs = one.arcs or []
-    brackets = SentenceBrackets(-1, 0) if one.alignment is None else one.alignment.counts
-    has_con, has_dep = one.alignment is not None, one.arcs is not None
+    brackets = one.brackets or SentenceBrackets(-1, 0)
+    has_con, has_dep = one.brackets is not None, one.arcs is not None
     complete_dep = has_dep and all(arc.right for arc in arcs)
     return {
         **bracket_counts(brackets),

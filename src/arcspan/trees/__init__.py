@@ -3,8 +3,8 @@
 from arcspan.trees.binarize import binarize, unbinarize
 from arcspan.trees.compatibility import Incompatibility, compatible, why_incompatible
 from arcspan.trees.constituency import WRAPPERS, ConstituencyTree
-from arcspan.trees.conversion import HeadRules, convert
 from arcspan.trees.dependency import DependencyTree
+from arcspan.trees.heads import HeadRules, convert
 from arcspan.trees.lexical import LexicalNode, LexicalTree
 
 __all__ = [

@@ -20,8 +20,7 @@ from arcspan.treebanks.conll import read_conll
 from arcspan.treebanks.pairs import Pair, plain, write_pairs
 from arcspan.treebanks.streams import read_lines
 from arcspan.trees import ConstituencyTree, DependencyTree, convert
-from arcspan.trees.conversion import HeadRules
-from arcspan.trees.conversion.head_tables import TABLES
+from arcspan.trees.heads import TABLES, HeadRules
 
 PathLike = str | os.PathLike[str]
 SPLITS = ("train", "dev", "test")

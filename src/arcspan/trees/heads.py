@@ -44,28 +44,20 @@ class HeadRule:
 
 @dataclass(frozen=True)
 class ArcRule:
-    """Give a relation where all conditions hold; an empty set of labels is not a condition."""
+    """Give a relation where all conditions hold, on labels of "parent", "head" and "child" and the child's "side"."""
 
     relation: str
-    parent: frozenset[str] = frozenset()
-    head: frozenset[str] = frozenset()
-    child: frozenset[str] = frozenset()
-    side: str = ""
+    conditions: tuple[tuple[str, frozenset[str]], ...] = ()
 
-    def holds(self, parent: str, head: str, child: str, side: str) -> bool:
+    def holds(self, **place: str) -> bool:
         """Whether the rule is about this child of this constituent. Labels may carry function tags."""
-        return (
-            (not self.side or self.side == side)
-            and _is_among(child, self.child)
-            and _is_among(parent, self.parent)
-            and _is_among(head, self.head)
-        )
+        return all(_is_among(place[key], labels) for key, labels in self.conditions)
 
 
 def _is_among(label: str, labels: frozenset[str]) -> bool:
-    if not labels or label in labels:
-        return True
-    return strip_function(label) in labels or any(f"-{tag}" in labels for tag in function_tags(label))
+    return label in labels or not labels.isdisjoint(
+        [strip_function(label), *(f"-{tag}" for tag in function_tags(label))]
+    )
 
 
 @dataclass(frozen=True)
@@ -145,7 +137,7 @@ class HeadRules:
     def relation(self, parent: str, head: str, child: str, side: Literal["left", "right"]) -> str:
         """The relation of a child to its head child; "dep" where the table has no line for it."""
         for rule in self.relations:
-            if rule.holds(parent, head, child, side):
+            if rule.holds(parent=parent, head=head, child=child, side=side):
                 return rule.relation
         return "dep"
 
@@ -192,13 +184,25 @@ def _relation_rule(words: Sequence[str]) -> ArcRule:
     if not words:
         raise ValueError("a relation needs a name")
     name, *conditions = words
-    values: dict[str, str] = {}
+    values: dict[str, frozenset[str]] = {}
     for condition in conditions:
-        key, equals, value = condition.partition("=")
-        if key not in ("parent", "head", "child", "side") or not equals or not value or key in values:
+        key, _, value = condition.partition("=")
+        if key not in ("parent", "head", "child", "side") or not value or key in values:
             raise ValueError(f"a condition is parent=, head=, child= or side=, each once, not {condition!r}")
-        values[key] = value
-    side = values.pop("side", "")
-    if side not in ("", "left", "right"):
-        raise ValueError(f"side is left or right, not {side!r}")
-    return ArcRule(name, side=side, **{key: frozenset(value.split("|")) for key, value in values.items()})
+        if key == "side" and value not in ("left", "right"):
+            raise ValueError(f"side is left or right, not {value!r}")
+        values[key] = frozenset(value.split("|"))
+    return ArcRule(name, tuple(values.items()))
+
+
+def convert(tree: ConstituencyTree, rules: str | HeadRules = "ptb") -> DependencyTree:
+    """The dependency tree that a head table makes of a constituency tree; always projective and compatible with it.
+
+    `rules` are the name of a table in the package ("ptb", "ctb"), or a table that `arcspan.treebanks.load_rules` read
+    from a file.
+
+    >>> tree = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays) (NP (DT a) (NN role))))")
+    >>> convert(tree, "ptb").heads
+    (2, 0, 4, 2)
+    """
+    return (HeadRules.load(rules) if isinstance(rules, str) else rules).convert(tree)
