@@ -1,13 +1,13 @@
 """The parts that every SVG of a sentence shares: font sizes, colours, groups with data attributes.
 
-A layout decides where things go (`across`, `constituent_parts`, ...). The groups with their titles and the order in
-which they are painted are the same for all layouts, and are here.
+A layout decides where things go. The groups with their titles and the order in which they are painted are the same for
+all layouts, and are here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import inf
@@ -97,7 +97,7 @@ class Look:
 
 
 class Drawing(ABC):
-    """A picture with coordinates; `svg` puts its parts together.
+    """A picture with coordinates, which a layout's `place` finds; `svg` puts its parts together.
 
     A point has a coordinate `along` the words and one `across`, away from them: x and y where words are side by
     side, y and x where they are below each other (`turned`).
@@ -108,15 +108,26 @@ class Drawing(ABC):
     height: float
     places: list[float]  # along: the middle of each word
     anchors: list[float]  # along: the middle of each constituent
+    # Across: where the edge to each constituent ends, where those from it begin and where they turn; edges to words
+    ends: list[float]
+    starts: list[float]
+    bends: list[float]
+    word_ends: list[float]
+    pressed: list[
+        float
+    ]  # the distance between the ends of two arcs at each word, compared with that of `Ports`
     arcs_edge: float  # across: where arcs begin and end
     arc_pitch: float
     has_arcs = True
     root: float | None = None  # the length of the root's arc, where that does not depend on its level
     drop = 0.0  # how far from a constituent's middle the edges to its children begin, along
+    row = 0.0
+    stripes: Sequence[
+        float
+    ] = ()  # the middles of lines, of which every other is shaded, for the eye to keep to
 
     def __init__(self, picture: Picture, look: Look) -> None:
-        self.picture = picture
-        self.look = look
+        self.picture, self.look = picture, look
         self.colours = BLACK if look.colours == "black" else LIGHT
         self.rtl = is_right_to_left(picture.words)
         self.ports = Ports(picture)
@@ -129,33 +140,27 @@ class Drawing(ABC):
         """Find the coordinates above."""
 
     @abstractmethod
-    def across(self, position: int) -> tuple[float, float, float]:
-        """Where the edge to a constituent ends, where those from it begin and where they turn."""
-
-    @abstractmethod
-    def word_edge(self, word: int) -> float:
-        """Where the edge to a word ends, across."""
-
-    @abstractmethod
-    def port(self, arc: Arc, word: int) -> float:
-        """Where an arc meets a word, along."""
-
-    @abstractmethod
-    def constituent_parts(self, position: int, one: Constituent) -> list[str]:
+    def constituent_texts(self, position: int, one: Constituent) -> list[str]:
         """The elements of a constituent."""
 
     @abstractmethod
-    def word_parts(self, position: int, word: str, tag: str) -> list[str]:
+    def word_texts(self, position: int, word: str, tag: str) -> list[str]:
         """The elements of a word."""
 
     @abstractmethod
     def relation(self, arc: Arc, at: float, level: float) -> str:
         """The relation of an arc that ends at `at`, along, and is at `level`, across."""
 
-    def background(self) -> Iterator[str]:
-        """What lies under everything else."""
-        size = f'width="{number(self.width)}" height="{number(self.height)}"'
-        yield f'<rect class="paper" {size} rx="8" fill="{self.colours["paper"]}"/>'
+    def port(self, arc: Arc, word: int) -> float:
+        """Where an arc meets a word, along."""
+        return self.places[word - 1] + self.ports.offsets[arc.modifier, word] * self.pressed[word - 1]
+
+    def _background(self) -> Iterator[str]:
+        width, colours = number(self.width), self.colours
+        yield f'<rect class="paper" width="{width}" height="{number(self.height)}" rx="8" fill="{colours["paper"]}"/>'
+        look = f'width="{width}" height="{number(self.row)}" fill="{colours["ink"]}" opacity=".04"'
+        for y in self.stripes[::2]:
+            yield f'<rect class="stripe" y="{number(y - self.row / 2)}" {look}/>'
 
     def svg(self) -> str:
         """The whole document."""
@@ -167,7 +172,7 @@ class Drawing(ABC):
                 f'width="{width}" height="{height}" role="img" fill="none" font-family="{FONTS}">',
                 f"<title>{escape(' '.join(self.picture.words))}</title>",
                 *([f"<style>{STYLE}</style>"] if self.look.colours == "auto" else []),
-                *self.background(),
+                *self._background(),
                 *self._edges(),
                 *self._constituents(),
                 *self._words(),
@@ -207,14 +212,13 @@ class Drawing(ABC):
             if parent < 0:
                 continue
             spine = spine and self.look.heads
-            _, start, bend = self.across(parent)
-            at = self.anchors[parent]
+            at, start, bend = self.anchors[parent], self.starts[parent], self.bends[parent]
             if word:
-                to, end = self.places[word - 1], self.word_edge(word)
+                to, end = self.places[word - 1], self.word_ends[word - 1]
                 data = self._data(word=word, head=word if spine else None)
             else:
                 one = self.picture.constituents[child]
-                to, (end, *_) = self.anchors[child], self.across(child)
+                to, end = self.anchors[child], self.ends[child]
                 data = self._data(span=f"{one.i},{one.j}", head=one.head if spine else None)
             look = (
                 f'class="spine" stroke="{self.colours["head"]}" stroke-width="2.6"'
@@ -251,7 +255,7 @@ class Drawing(ABC):
             italic = ' font-style="italic"' if _band(sure) == "unsure" else ""
             yield f'<g{_look("constituent", sure)} fill="{self._colour(sure, "ink")}"{italic}{data}>'
             yield _title([one.label, words, head, _percent(sure)])
-            yield from self.constituent_parts(position, one)
+            yield from self.constituent_texts(position, one)
             yield "</g>"
 
     def _words(self) -> Iterator[str]:
@@ -265,7 +269,7 @@ class Drawing(ABC):
                     f"{arc.relation} of {self.picture.words[arc.head - 1]}" if arc.head else arc.relation
                 )
             yield f'<g class="word" fill="{self.colours["ink"]}"{data}>{_title([f"{position} {word}", tag, relation])}'
-            yield from self.word_parts(position, word, tag)
+            yield from self.word_texts(position, word, tag)
             yield "</g>"
 
     def _arcs(self) -> Iterator[str]:

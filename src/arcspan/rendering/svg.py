@@ -78,57 +78,43 @@ class WideDrawing(Drawing):
         self.width = total + 2 * MARGIN
         self.places = [self.width - MARGIN - x if self.rtl else MARGIN + x for x in places]
         self.words_y = MARGIN + picture.levels * PITCH + WORD
+        self.ys = [self.words_y - WORD - one.level * PITCH + LABEL for one in picture.constituents]
+        self.ends = [y - LABEL for y in self.ys]
+        self.starts = [
+            y + (HEAD + 5 if self._shows_head(one) else 4)
+            for y, one in zip(self.ys, picture.constituents, strict=True)
+        ]
+        self.bends = [start + 4 for start in self.starts]
+        self.word_ends = [self.words_y - WORD] * len(picture.words)
+        self.pressed = [-1.0 if self.rtl else 1.0] * len(picture.words)
         self.arcs_edge = self.words_y + (TAG + 9 if any(picture.tags) else 5)
         self.height = self.arcs_edge + (picture.depth * self.arc_pitch + 14 if picture.arcs else 0) + MARGIN
 
     def _shows_head(self, one: Constituent) -> bool:
         return self.look.heads and one.head > 0 and one.j - one.i > 1
 
-    def _label_y(self, one: Constituent) -> float:
-        return self.words_y - WORD - one.level * PITCH + LABEL
-
-    def word_edge(self, word: int) -> float:
-        """Above the words."""
-        return self.words_y - WORD
-
-    def across(self, position: int) -> tuple[float, float, float]:
-        """Edges end above the label, and begin under it or its head word."""
-        one = self.picture.constituents[position]
-        y = self._label_y(one)
-        start = y + (HEAD + 5 if self._shows_head(one) else 4)
-        return y - LABEL, start, start + 4
-
-    def port(self, arc: Arc, word: int) -> float:
-        """Around the middle of the word."""
-        offset = self.ports.offsets[arc.modifier, word]
-        return self.places[word - 1] + (-offset if self.rtl else offset)
-
-    def constituent_parts(self, position: int, one: Constituent) -> list[str]:
+    def constituent_texts(self, position: int, one: Constituent) -> list[str]:
         """The label, and the head word under it unless that is the only word."""
-        x, y = self.anchors[position], self._label_y(one)
-        parts = [self.text("label", x, y, one.label or "∅")]
-        if self._shows_head(one):
-            head = self.picture.words[one.head - 1]
-            parts.append(self.text("head", x, y + HEAD + 1, head, rtl=self.rtl))
-        return parts
+        x, y = self.anchors[position], self.ys[position]
+        head = self.picture.words[one.head - 1]
+        below = [self.text("head", x, y + HEAD + 1, head, rtl=self.rtl)] if self._shows_head(one) else []
+        return [self.text("label", x, y, one.label or "∅"), *below]
 
-    def word_parts(self, position: int, word: str, tag: str) -> list[str]:
+    def word_texts(self, position: int, word: str, tag: str) -> list[str]:
         """The word, and its tag under it."""
-        x = self.places[position - 1]
-        parts = [self.text("form", x, self.words_y, word, rtl=self.rtl)]
-        if tag:
-            parts.append(self.text("tag", x, self.words_y + TAG + 4, tag))
-        return parts
+        x, y = self.places[position - 1], self.words_y
+        below = [self.text("tag", x, y + TAG + 4, tag)] if tag else []
+        return [self.text("form", x, y, word, rtl=self.rtl), *below]
 
     def relation(self, arc: Arc, at: float, level: float) -> str:
         """The middle of a short arc; on a long one near the modifier, so that one need not search for it."""
-        x, y = at, level + RELATION
-        if arc.head:
-            from_x, y = self.port(arc, arc.head), level + 3.5
-            x = (from_x + at) / 2
-            if abs(from_x - at) > LONG:
-                x = at + (1 if from_x > at else -1) * (40 + width_of(arc.relation, RELATION) / 2)
-        return self.text("relation", x, y, arc.relation)
+        if not arc.head:
+            return self.text("relation", at, level + RELATION, arc.relation)
+        start = self.port(arc, arc.head)
+        x = (start + at) / 2
+        if abs(start - at) > LONG:
+            x = at + (1 if start > at else -1) * (40 + width_of(arc.relation, RELATION) / 2)
+        return self.text("relation", x, level + 3.5, arc.relation)
 
 
 DRAWINGS: dict[str, type[Drawing]] = {"wide": WideDrawing, "tall": TallDrawing, "indented": IndentedDrawing}

@@ -8,9 +8,9 @@ indented, so that it fits a phone. Where there is no room for arcs, heads are gi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from arcspan.rendering.elements import LABEL, MARGIN, RELATION, TAG, WORD, Drawing, number, width
+from arcspan.rendering.elements import LABEL, MARGIN, RELATION, TAG, WORD, Drawing, width
 from arcspan.rendering.layout import Arc, Constituent
 
 GAP = 14.0  # between columns
@@ -42,10 +42,8 @@ class TallDrawing(Drawing):
             bends[level] = x + size + 6
             x += size + LEVEL_GAP
         self.label_xs = [middles[one.level] for one in picture.constituents]
-        self.starts = [
-            middle + width(one.label, LABEL) / 2 + 1
-            for middle, one in zip(self.label_xs, picture.constituents, strict=True)
-        ]
+        halves = [width(one.label, LABEL) / 2 for one in picture.constituents]
+        self.starts = [middle + half + 1 for middle, half in zip(self.label_xs, halves, strict=True)]
         self.bends = [bends[one.level] for one in picture.constituents]
         self.word_xs = [x] * len(picture.words)
         self.tag_xs = [x + _widest(picture.words, WORD) + GAP] * len(picture.words)
@@ -59,56 +57,38 @@ class TallDrawing(Drawing):
         return self.stripes
 
     def place_arcs(self) -> None:
-        """The relations right of all words and tags, and the arcs behind them."""
+        """What follows from the rest: the ends of edges, relations right of all words and tags, arcs behind them."""
         picture = self.picture
-        ends = [
-            max(x + width(word, WORD), tag_x + width(tag, TAG) if tag else 0.0) + GAP
-            for x, word, tag_x, tag in zip(
-                self.word_xs, picture.words, self.tag_xs, picture.tags, strict=True
-            )
-        ]
-        x = max(ends, default=self.margin)
+        labels = zip(self.label_xs, picture.constituents, strict=True)
+        self.ends = [x - width(one.label, LABEL) / 2 - 2 for x, one in labels]
+        self.word_ends = [x - 4 for x in self.word_xs]
+        self.pressed = [min(0.8, (self.row - 6) / (size or self.row)) for size in self.ports.widths[1:]]
+        words = zip(self.word_xs, picture.words, self.tag_xs, picture.tags, strict=True)
+        x = max(
+            (
+                max(at + width(word, WORD), tag_x + width(tag, TAG) if tag else 0.0) + GAP
+                for at, word, tag_x, tag in words
+            ),
+            default=self.margin,
+        )
         self.width = x - GAP + self.margin
         if picture.arcs:
             if not self.has_arcs:
                 x += width(str(len(picture.words)), TAG) + 6
             self.relations_x = x
             self.arcs_edge = x + _widest([self.beside(arc) for arc in picture.arcs], RELATION) + 6
-            self.width = (
-                self.arcs_edge + (picture.depth * self.arc_pitch + 8 if self.has_arcs else 0) + self.margin
-            )
+            self.width = self.arcs_edge + (picture.depth * self.arc_pitch + 8) * self.has_arcs + self.margin
 
     def beside(self, arc: Arc) -> str:
         """The relation as it is written beside its modifier, with the head's number where no arc is drawn."""
         return f"{arc.relation} {arc.head}" if arc.head and not self.has_arcs else arc.relation
 
-    def background(self) -> Iterator[str]:
-        """Every other line shaded, for the eye to keep to."""
-        yield from super().background()
-        look = f'width="{number(self.width)}" height="{number(self.row)}" fill="{self.colours["ink"]}" opacity=".04"'
-        for y in self.stripes[::2]:
-            yield f'<rect class="stripe" y="{number(y - self.row / 2)}" {look}/>'
-
-    def across(self, position: int) -> tuple[float, float, float]:
-        """Edges end left of the label, and begin right of it."""
-        middle, half = self.label_xs[position], width(self.picture.constituents[position].label, LABEL) / 2
-        return middle - half - 2, self.starts[position], self.bends[position]
-
-    def word_edge(self, word: int) -> float:
-        """Left of the word."""
-        return self.word_xs[word - 1] - 4
-
-    def port(self, arc: Arc, word: int) -> float:
-        """Around the middle of the line: the ports of a column, pressed into a line's height."""
-        press = min(0.8, (self.row - 6) / (self.ports.widths[word] or self.row))
-        return self.places[word - 1] + self.ports.offsets[arc.modifier, word] * press
-
-    def constituent_parts(self, position: int, one: Constituent) -> list[str]:
+    def constituent_texts(self, position: int, one: Constituent) -> list[str]:
         """The label; the thick line leads to the head word."""
         y = self.anchors[position] + LABEL * 0.36
         return [self.text("label", self.label_xs[position], y, one.label or "∅")]
 
-    def word_parts(self, position: int, word: str, tag: str) -> list[str]:
+    def word_texts(self, position: int, word: str, tag: str) -> list[str]:
         """The word, and its tag beside it."""
         x, y = self.word_xs[position - 1], self.places[position - 1]
         # the end of a text that runs from right to left is its left side
