@@ -40,44 +40,34 @@ def from_nltk(tree: Tree) -> ConstituencyTree:
 
     As in bracket files, where a leaf has no parent of its own there are no tags: `(NP a (NN role))`.
     """
-    tagged = not _has_bare_leaves(tree)
+    # Only in trees whose every leaf is an only child are the parents of leaves tags.
+    below = [tree]
+    for node in below:
+        below += [child for child in node if isinstance(child, Tree)]
+    tagged = not any(len(node) > 1 and not all(isinstance(child, Tree) for child in node) for node in below)
     words: list[str] = []
     tags: list[str] = []
-    spans: list[tuple[int, int, str] | None] = []
-    # What is still to visit, last first: a tree or leaf, or where to close the constituent at that place.
-    stack: list[Any] = [tree]
+    spans: list[tuple[int, int, str]] = []
+    stack: list[Any] = [tree]  # what is still to visit, last first: trees, leaves, and ends of constituents
     while stack:
         node = stack.pop()
-        if isinstance(node, tuple) and len(node) == 3 and node[0] is _CLOSE:
-            _, place, (start, label) = node
+        if isinstance(node, _End):
+            start, _, label = spans[node]
             if start == len(words):
                 raise TreeError(f"the constituent {label} has no words")
-            spans[place] = (start, len(words), label)
-        elif not isinstance(node, Tree):
-            words.append(str(node))
-            tags.append("")
-        elif tagged and len(node) == 1 and not isinstance(node[0], Tree):
-            words.append(str(node[0]))
-            tags.append(str(node.label()))
+            spans[node] = (start, len(words), label)
+        elif not isinstance(node, Tree) or (tagged and len(node) == 1 and not isinstance(node[0], Tree)):
+            word, tag = (node[0], node.label()) if isinstance(node, Tree) else (node, "")
+            words.append(str(word))
+            tags.append(str(tag))
         else:
-            stack.append((_CLOSE, len(spans), (len(words), str(node.label()))))
-            spans.append(None)
-            stack.extend(reversed(node))
-    return ConstituencyTree(words, tags, [span for span in spans if span is not None])
+            stack += [_End(len(spans)), *reversed(node)]
+            spans.append((len(words), 0, str(node.label())))
+    return ConstituencyTree(words, tags, spans)
 
 
-_CLOSE = object()
-
-
-def _has_bare_leaves(tree: Tree) -> bool:
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        below = [child for child in node if isinstance(child, Tree)]
-        if len(node) > 1 and len(below) < len(node):
-            return True
-        stack.extend(below)
-    return False
+class _End(int):
+    """The place of a constituent that ends here."""
 
 
 def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:

@@ -33,24 +33,15 @@ except ImportError:
 
 _PAIRS = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32())]))
 _SPANS = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32()), ("label", pa.string())]))
+_TEXTS = pa.list_(pa.string())
 SCHEMA = pa.schema(
     [
-        ("row", pa.int64()),
-        ("sentence", pa.int32()),
-        ("text", pa.string()),
-        ("words", pa.list_(pa.string())),
-        ("offsets", _PAIRS),
-        ("tags", pa.list_(pa.string())),
-        ("upos", pa.list_(pa.string())),
-        ("lemmas", pa.list_(pa.string())),
-        ("features", pa.list_(pa.string())),
-        ("heads", pa.list_(pa.int32())),
-        ("relations", pa.list_(pa.string())),
-        ("constituents", _SPANS),
-        ("brackets", pa.string()),
-        ("score", pa.float64()),
-        ("approximate", pa.bool_()),
-        ("error", pa.string()),
+        *(("row", pa.int64()), ("sentence", pa.int32()), ("text", pa.string())),
+        *(("words", _TEXTS), ("offsets", _PAIRS)),
+        *((name, _TEXTS) for name in ("tags", "upos", "lemmas", "features")),
+        *(("heads", pa.list_(pa.int32())), ("relations", _TEXTS)),
+        *(("constituents", _SPANS), ("brackets", pa.string())),
+        *(("score", pa.float64()), ("approximate", pa.bool_()), ("error", pa.string())),
     ]
 )
 Target = str | IO[bytes]
@@ -69,14 +60,11 @@ def to_table(parses: Iterable[Sequence[Parse]], first_row: int = 0) -> Any:
 
 
 def _record(parse: Parse) -> dict[str, Any]:
-    found = parse.to_dict()
-    offsets = found["offsets"]
-    found["offsets"] = None if offsets is None else [{"start": start, "end": end} for start, end in offsets]
-    if found["constituents"] is not None:
-        found["constituents"] = [
-            {"start": i, "end": j, "label": label} for i, j, label in parse.constituency.spans[1:]
-        ]
-    found.setdefault("error", None)
+    found = {"error": None, **parse.to_dict()}
+    for name, fields in (("offsets", ("start", "end")), ("constituents", ("start", "end", "label"))):
+        if found[name] is not None:  # constituents without the wrapper
+            rows = found[name][name == "constituents" :]
+            found[name] = [dict(zip(fields, row, strict=True)) for row in rows]
     return found
 
 

@@ -6,6 +6,10 @@ benepar: `_.labels`, `_.parent`, `_.children`. They read the Doc's user data, pl
 sentence with positions relative to it, which survive `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other
 processes.
 
+`doc._.clauses`, `doc._.coordinations`, `doc._.verb_groups`, `doc._.noun_phrases(kind)` are those of `arcspan.syntax`
+with spaCy's tokens. So are `doc.noun_chunks`: spaCy's rules look for the relations of its English models (dobj, pobj),
+and of "Mary gave the old man a red apple in the park" find one chunk of four.
+
 White space that spaCy keeps as tokens is not a word for the parser. Such a token is left out of the sentence and
 attached to the word before it.
 
@@ -24,15 +28,16 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from arcspan.errors import ArcspanError, MissingExtraError
-from arcspan.integrations import spacy_syntax
 from arcspan.parser import Parse, Parser
-from arcspan.trees import ConstituencyTree
+from arcspan.syntax import Syntax
+from arcspan.trees import ConstituencyTree, DependencyTree
 
 try:
     from spacy.language import Language
@@ -92,7 +97,7 @@ def make_component(
 ) -> ArcspanComponent:
     """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
     if dependencies:
-        nlp.vocab.get_noun_chunks = spacy_syntax.noun_chunks
+        nlp.vocab.get_noun_chunks = noun_chunks
     given = locals()
     return ArcspanComponent(name, **{setting: given[setting] for setting in DEFAULTS})
 
@@ -189,19 +194,48 @@ class ArcspanComponent(Pipe):
         return list(zip(starts, [*starts[1:], len(doc)], strict=True))
 
     def _write(self, doc: Doc, bounds: list[tuple[int, int]], parses: list[Parse]) -> None:
-        columns = _Columns(doc)
+        n, strings = len(doc), doc.vocab.strings
+        heads, starts = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)  # heads are relative
+        relations = [SPACE_RELATION] * n
+        names: dict[str, list[str]] = {"TAG": [SPACE_TAG] * n, "POS": ["SPACE"] * n, "MORPH": [""] * n}
+        names["LEMMA"] = [token.text for token in doc]
         for (start, end), parse in zip(bounds, parses, strict=True):
             if parse.error is not None:
                 warnings.warn(f"a sentence was not parsed: {parse.error}", stacklevel=2)
             places = [token.i for token in doc[start:end] if _is_word(token)]
-            columns.add(start, end, places, parse)
+            starts[start] = 1
+            said = {"TAG": parse.tags, "POS": parse.upos, "MORPH": parse.features, "LEMMA": parse.lemmas}
+            for name, values in said.items():
+                for place, value in zip(places, values, strict=True):
+                    names[name][place] = value
+            if not places:
+                relations[start] = ROOT
+            anchor = places[0] if places else start
+            for place in range(start, end):  # white space hangs on the word before it
+                anchor = place if place in places else anchor
+                heads[place] = anchor - place
+            if (tree := parse.trees[1]) is not None:
+                for place, head, relation in zip(places, tree.heads, tree.relations, strict=True):
+                    heads[place] = places[head - 1] - place if head else 0
+                    relations[place] = relation if head else ROOT
             if self.constituents and "constituency" in parse.layers:
                 # Lists that any serializer takes: words are tokens relative to `start`, spans are over words.
                 spans = [list(span) for span in parse.constituency.spans[1:]]  # all but the wrapper
                 words = [place - start for place in places]
                 doc[start]._.set(TREE, {"words": words, "tags": list(parse.tags), "spans": spans})
-        parsed = self.dependencies and any("dependency" in parse.layers for parse in parses)
-        columns.write(dependencies=parsed, tags=self.tags, sentences=self.sentences and not parsed)
+        ids: dict[str, Callable[[str], int]] = {
+            "POS": lambda tag: UPOS.get(tag, 0),
+            "MORPH": doc.vocab.morphology.add,
+        }
+        for name, own in names.items() if self.tags else ():
+            if any(value for value, token in zip(own, doc, strict=True) if _is_word(token)):
+                key = ids.get(name, lambda value: strings.add(value) if value else 0)
+                _set(doc, name, [key(value) for value in own])
+        if self.dependencies and any("dependency" in parse.layers for parse in parses):
+            columns = [heads.astype(np.uint64), np.array(list(map(strings.add, relations)), dtype=np.uint64)]
+            doc.from_array(["HEAD", "DEP"], np.stack(columns, axis=1))
+        elif self.sentences and n:
+            _set(doc, "SENT_START", starts.astype(np.uint64))
 
     def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
         """SpaCy's own measures of all that the component sets, and those of labelled constituents.
@@ -266,61 +300,8 @@ def _is_word(token: Token) -> bool:
     return not token.is_space
 
 
-class _Columns:
-    """The annotation of a Doc, token by token, until it is written at once."""
-
-    def __init__(self, doc: Doc) -> None:
-        n = len(doc)
-        self.doc = doc
-        self.heads = np.zeros(n, dtype=np.int64)  # relative, as spaCy has them
-        self.relations = [SPACE_RELATION] * n
-        self.tags = [SPACE_TAG] * n
-        self.upos = ["SPACE"] * n
-        self.lemmas = [token.text if token.is_space else "" for token in doc]
-        self.features = [""] * n
-        self.starts = np.full(n, -1, dtype=np.int64)
-
-    def add(self, start: int, end: int, places: list[int], parse: Parse) -> None:
-        """A sentence: tokens [start, end), of which those at `places` are the words of the parse."""
-        self.starts[start] = 1
-        _, tree = parse.trees
-        for m, place in enumerate(places):
-            if tree is not None:
-                head = tree.heads[m]
-                self.heads[place] = places[head - 1] - place if head else 0
-                self.relations[place] = ROOT if head == 0 else tree.relations[m]
-            self.tags[place], self.upos[place] = parse.tags[m], parse.upos[m]
-            self.lemmas[place], self.features[place] = parse.lemmas[m], parse.features[m]
-        anchor = places[0] if places else start
-        if not places:
-            self.relations[start] = ROOT
-        words = set(places)
-        for place in range(start, end):
-            if place in words:
-                anchor = place
-            else:
-                self.heads[place] = anchor - place
-
-    def write(self, *, dependencies: bool, tags: bool, sentences: bool) -> None:
-        if not len(self.doc):
-            return
-        strings = self.doc.vocab.strings
-        if tags and any(tag not in ("", SPACE_TAG) for tag in self.tags):
-            self._set("TAG", [strings.add(tag) if tag else 0 for tag in self.tags])
-        if tags and any(tag not in ("", "SPACE") for tag in self.upos):
-            self._set("POS", [UPOS.get(tag, 0) for tag in self.upos])
-        if tags and any(lemma and not lemma.isspace() for lemma in self.lemmas):
-            self._set("LEMMA", [strings.add(lemma) if lemma else 0 for lemma in self.lemmas])
-        if tags and any(self.features):
-            self._set("MORPH", [self.doc.vocab.morphology.add(features) for features in self.features])
-        if dependencies:
-            relations = np.array([strings.add(relation) for relation in self.relations], dtype=np.uint64)
-            self.doc.from_array(["HEAD", "DEP"], np.stack([self.heads.astype(np.uint64), relations], axis=1))
-        elif sentences:
-            self._set("SENT_START", self.starts.astype(np.uint64))
-
-    def _set(self, attribute: str, values: Any) -> None:
-        self.doc.from_array([attribute], np.array(values, dtype=np.uint64).reshape(-1, 1))
+def _set(doc: Doc, attribute: str, values: Any) -> None:
+    doc.from_array([attribute], np.array(values, dtype=np.uint64).reshape(-1, 1))
 
 
 # ------------------------------------------------------------------------------------------- constituents
@@ -339,7 +320,9 @@ def set_extensions() -> None:
         Span.set_extension(getter.__name__, getter=getter, force=True)
         Token.set_extension(getter.__name__, getter=_of_token(getter), force=True)
     for holder in (Doc, Span):
-        spacy_syntax.set_extensions(holder, constituency)
+        for name in ("clauses", "coordinations", "verb_groups"):
+            holder.set_extension(name, getter=partial(_found, get=attrgetter(name)), force=True)
+        holder.set_extension("noun_phrases", method=_noun_phrases, force=True)
 
 
 def _of_token(getter: Callable[[Span], Any]) -> Callable[[Token], Any]:
@@ -457,3 +440,44 @@ def smallest_constituent(token: Token) -> Span | None:
             if begin <= token.i < end:
                 return Span(token.doc, begin, end, label=label)
     return None
+
+
+# ------------------------------------------------------------------------------------------- clauses and phrases
+
+
+def _syntax(sentence: Span, constituents: ConstituencyTree | None = None) -> Syntax:
+    tokens = [token for token in sentence if _is_word(token)]
+    places = {token.i: m for m, token in enumerate(tokens, 1)}
+    heads = [0 if token.head.i == token.i else places.get(token.head.i, 0) for token in tokens]
+    root = heads.index(0) + 1 if 0 in heads else 0
+    heads = [head or (0 if m == root else root) for m, head in enumerate(heads, 1)]
+    columns = zip(*((t.text, t.tag_, t.pos_, t.lemma_, str(t.morph)) for t in tokens), strict=True)
+    tree = DependencyTree(heads, ["root" if t.dep_ == "ROOT" else t.dep_ for t in tokens], *columns)
+    offsets = [(token.idx, token.idx + len(token.text)) for token in tokens]
+    text = sentence.doc.text[offsets[0][0] : offsets[-1][1]] if offsets else None
+    return Syntax(constituents, tree, tokens=tokens, text=text, offsets=offsets)
+
+
+def _sents(doclike: Doc | Span) -> Iterator[Span]:
+    """The sentences of a Doc; those that a span is in, or has in it."""
+    start, end = getattr(doclike, "start", 0), getattr(doclike, "end", len(doclike))
+    return (sent for sent in doclike.doc.sents if sent.start < end and sent.end > start)
+
+
+def noun_chunks(doclike: Doc | Span) -> Iterator[tuple[int, int, int]]:
+    """The base noun phrases of a Doc or Span as spaCy takes them: first token, token after the last, the label NP."""
+    label = doclike.doc.vocab.strings.add("NP")
+    low, high = getattr(doclike, "start", 0), getattr(doclike, "end", len(doclike))
+    for sentence in _sents(doclike):
+        for phrase in _syntax(sentence).noun_phrases("base"):
+            start, end = phrase.tokens[0].i, phrase.tokens[-1].i + 1
+            if low <= start and end <= high:
+                yield start, end, label
+
+
+def _found(doclike: Doc | Span, get: Callable[[Syntax], list[Any]]) -> list[Any]:
+    return [one for sentence in _sents(doclike) for one in get(_syntax(sentence, constituency(sentence)))]
+
+
+def _noun_phrases(doclike: Doc | Span, kind: Any = "base") -> list[Any]:
+    return _found(doclike, lambda syntax: syntax.noun_phrases(kind))

@@ -15,8 +15,7 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from arcspan._version import __version__
-from arcspan.errors import ArcspanError
-from arcspan.parser import Parser, Query, Sentence
+from arcspan.parser import Parser, Sentence
 from arcspan.serving.messages import (
     FILES,
     FORMATS,
@@ -26,7 +25,7 @@ from arcspan.serving.messages import (
     write_json,
     write_picture,
 )
-from arcspan.serving.metrics import CONTENT_TYPE, Metrics
+from arcspan.serving.metrics import CONTENT_TYPE
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
@@ -56,19 +55,17 @@ LIMITS = ("max_body", "max_text", "max_sentences", "max_words", "max_words_beyon
 
 def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
     """The ASGI application of a server; its lifespan ends the threads of `app.scheduler`."""
-    settings = settings if settings is not None else Settings()
-    metrics = Metrics()
+    scheduler = Scheduler(parser, settings)
+    settings, metrics = scheduler.settings, scheduler.metrics
     metrics.info.info({"version": __version__, "model": str(parser.config.get("name", ""))})
-    scheduler = Scheduler(parser, settings, metrics)
-    parse = Answers(parser, settings, scheduler, metrics).answer
     routes: dict[str, dict[str, Route]] = {
-        "/parse": {"POST": parse},
+        "/parse": {"POST": Answers(scheduler).answer},
         "/openapi.json": {"GET": _file(json.dumps(openapi()).encode(), "application/json")},
     }
     for path, (package, name, kind) in PAGES.items():
         content = (resources.files(f"arcspan.{package}") / "page" / name).read_bytes()
         routes[path] = {"GET": _file(content, kind)}
-    app = Middleware(routes, settings, scheduler, metrics)
+    app = Middleware(routes, scheduler)
     missing = () if find_spec("vl_convert") else ("image/png", "application/pdf")
 
     async def health(_: Request) -> Response:
@@ -109,8 +106,9 @@ def _file(content: bytes, kind: str) -> Route:
 class Answers:
     """From a request to its answer."""
 
-    def __init__(self, parser: Parser, settings: Settings, scheduler: Scheduler, metrics: Metrics) -> None:
-        self.parser, self.settings, self.scheduler, self.metrics = parser, settings, scheduler, metrics
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler, self.parser = scheduler, scheduler.parser
+        self.settings, self.metrics = scheduler.settings, scheduler.metrics
 
     async def answer(self, incoming: Request) -> Response:
         """The answer in the accepted format."""
@@ -126,7 +124,9 @@ class Answers:
         self, request: ParseRequest, kind: str, left: asyncio.Future[None], end: float
     ) -> Response:
         self._check_request(request)
-        self._query(request)  # a style that there is not is refused before the work of splitting
+        best = self.parser.query(
+            style=request.style
+        )  # an unknown style is refused before the work of splitting
         each = await self._split(request, left, end)
         sentences = [sentence for own in each for sentence in own]
         self._check_sentences(
@@ -134,14 +134,14 @@ class Answers:
         )
         # A query may take as long as a picture.
         pictures = 1 if kind in PICTURES else 0 if kind else len(request.svg) + (request.find is not None)
-        beyond = {
-            "k": request.k if request.k > 1 else None,
-            "confidence": request.confidence and kind not in FILES,
-            "require": map(tuple, request.require),
-            "forbid": map(tuple, request.forbid),
-            "prefer": map(tuple, request.prefer),
-        }
-        query, best = self._query(request, **beyond), self._query(request)
+        query = self.parser.query(
+            style=request.style,
+            k=request.k if request.k > 1 else None,
+            confidence=request.confidence and kind not in FILES,
+            require=map(tuple, request.require),
+            forbid=map(tuple, request.forbid),
+            prefer=map(tuple, request.prefer),
+        )
         short = self.settings.max_words_beyond
         tasks = [Task(one, query if len(one.words) <= short else best, pictures) for one in sentences]
         write = FILES.get(kind) or (
@@ -172,16 +172,7 @@ class Answers:
         """The sentences of each text; those in words are one list."""
         if request.text is None:
             return [[Sentence(tuple(words)) for words in request.words or []]]
-        try:
-            return await self._wait(self.scheduler.split(request.texts, request.one_sentence), left, end)
-        except ArcspanError as error:
-            raise Refusal("bad_request", reason=error) from None
-
-    def _query(self, request: ParseRequest, **options: Any) -> Query:
-        try:
-            return self.parser.query(style=request.style, **options)
-        except ArcspanError as error:
-            raise Refusal("bad_request", reason=error) from None
+        return await self._wait(self.scheduler.split(request.texts, request.one_sentence), left, end)
 
     async def _wait(self, future: Future[Result], left: asyncio.Future[None], end: float) -> Result:
         """The result, which is cancelled when the client leaves or its time is over."""

@@ -18,10 +18,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arcspan.serving.metrics import Metrics
+from arcspan.errors import ArcspanError
 from arcspan.serving.refusals import Refusal
 from arcspan.serving.scheduler import Scheduler
-from arcspan.serving.settings import Settings
 
 log = logging.getLogger("arcspan.serving")
 
@@ -55,23 +54,15 @@ Route = Callable[[Request], Awaitable[Response]]
 class Middleware:
     """The application of a server; `routes` has a handler for each path and method."""
 
-    def __init__(
-        self,
-        routes: Mapping[str, Mapping[str, Route]],
-        settings: Settings,
-        scheduler: Scheduler,
-        metrics: Metrics,
-    ) -> None:
-        self.routes = routes
-        self.settings = settings
-        self.scheduler = scheduler
-        self.metrics = metrics
+    def __init__(self, routes: Mapping[str, Mapping[str, Route]], scheduler: Scheduler) -> None:
+        self.routes, self.scheduler = routes, scheduler
+        self.settings, self.metrics = scheduler.settings, scheduler.metrics
         self.stopping = False
         self._entry: ASGIApp = self._answer
-        if settings.origins:  # outermost, so that pages from there can read refusals too
+        if self.settings.origins:  # outermost, so that pages from there can read refusals too
             self._entry = CORSMiddleware(
                 self._answer,
-                allow_origins=settings.origins,
+                allow_origins=self.settings.origins,
                 allow_methods=("GET", "POST"),
                 allow_headers=("Authorization", "Content-Type"),
                 expose_headers=("Retry-After",),
@@ -153,6 +144,8 @@ class Middleware:
             return await methods[method](request)
         except Refusal as refusal:
             return refusal.response()
+        except ArcspanError as error:
+            return Refusal("bad_request", reason=error).response()
         except (ClientLeft, asyncio.CancelledError, KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # a panic of a library in Rust is not an Exception

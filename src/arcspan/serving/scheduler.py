@@ -20,7 +20,6 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 
 from arcspan.errors import ArcspanError
@@ -76,8 +75,7 @@ class Job:
         self.size = 0
         self.tag = 0.0  # its place in a queue
         self.future: Future[list[bytes]] = Future()
-        self.lock = threading.Lock()  # for what several threads change: `found`, `left`, `size` and the end
-        self._ending = threading.Lock()
+        self.lock = threading.RLock()  # for what several threads change: `found`, `left`, `size` and the end
 
     @property
     def over(self) -> bool:
@@ -86,7 +84,7 @@ class Job:
 
     def end(self, refusal: Refusal | None = None) -> None:
         """Answer it with the pieces or with a refusal, unless it is over."""
-        with self._ending:  # by the thread that parses, or by one that refuses it
+        with self.lock:
             # From here on the future cannot be cancelled: if the client leaves now, nobody reads the answer.
             if self.over or not self.future.set_running_or_notify_cancel():
                 return
@@ -127,12 +125,8 @@ class Scheduler:
     >>> scheduler.submit(tasks, lambda parses: parses[0].conllu().encode()).result()  # doctest: +SKIP
     """
 
-    def __init__(
-        self, parser: Parser, settings: Settings | None = None, metrics: Metrics | None = None
-    ) -> None:
-        self.parser = parser
-        self.settings = settings if settings is not None else Settings()
-        self.metrics = metrics if metrics is not None else Metrics()
+    def __init__(self, parser: Parser, settings: Settings | None = None) -> None:
+        self.parser, self.settings, self.metrics = parser, settings or Settings(), Metrics()
         self._short, self._long = Queue(), Queue()  # jobs with sentences that had no turn yet
         self._jobs: set[Job] = set()  # without an answer
         self._closing = False
@@ -269,39 +263,29 @@ class Scheduler:
         try:
             # One more than there are: a single batch, such as a sentence that takes long, is then parsed by this thread
             # and not by those of the parser, for which others would wait.
-            found = list(self.parser.stream([(task.sentence, task.query) for task in tasks], len(tasks) + 1))
+            items = [(task.sentence, task.query) for task in tasks]
+            found: list[list[Parse] | None] = list(self.parser.stream(items, len(tasks) + 1))
         except BaseException:  # a panic of a library in Rust is not an Exception
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
             log.exception("a turn of %d sentences failed; its sentences are parsed one by one", len(turn))
-            for place in turn:
-                self._deliver(place, partial(self._parse_one, place))
-            return
-        for place, parses in zip(turn, found, strict=True):
-            self._deliver(place, partial(self._write, place, parses))
+            found = [None] * len(turn)
+        for (job, position), parses in zip(turn, found, strict=True):
+            if not job.over:
+                self._deliver(job, position, parses)
 
-    def _parse_one(self, place: Place) -> bytes:
-        """One sentence by itself."""
-        task = place[0].tasks[place[1]]
-        (parses,) = self.parser.stream([(task.sentence, task.query)])
-        return self._write(place, parses)
-
-    def _write(self, place: Place, parses: list[Parse]) -> bytes:
-        job, position = place
-        if job.tasks[position].query.constrained and parses[0].error is not None:
-            raise ArcspanError(parses[0].error)  # the client's constraints cannot be met
-        return job.write(parses)
-
-    def _deliver(self, place: Place, write: Callable[[], bytes]) -> None:
-        """Put a sentence's piece of the answer in its job; the last one makes the answer."""
-        job, position = place
-        if job.over:
-            return
+    def _deliver(self, job: Job, position: int, parses: list[Parse] | None) -> None:
+        """Put a sentence's piece of the answer in its job, parsed by itself if it is not yet; the last one ends it."""
+        task = job.tasks[position]
         try:
-            piece = write()
+            if parses is None:
+                (parses,) = self.parser.stream([(task.sentence, task.query)])
+            if task.query.constrained and parses[0].error is not None:
+                raise ArcspanError(parses[0].error)  # the client's constraints cannot be met
+            piece = job.write(parses)
         except ArcspanError as error:
             return job.end(Refusal("bad_request", reason=error))
         except BaseException:
-            log.exception("a sentence of %d words failed", len(job.tasks[position].sentence.words))
+            log.exception("a sentence of %d words failed", len(task.sentence.words))
             return job.end(Refusal("internal"))
         with job.lock:
             job.found[position] = piece
