@@ -264,7 +264,7 @@ class TestHeadsThatAreNotATree:
 
     def test_heads_that_are_not_annotated_are_kept(self, tmp_path: Path) -> None:
         tree = self.read(tmp_path, 2, "_", 2)
-        assert (tree.heads, tree.is_partial, tree.is_tree) == ((2, -1, 2), True, False)
+        assert (tree.heads, tree.is_tree) == ((2, -1, 2), False)
         write_pairs([Pair(None, tree)], tmp_path / "b.conllu")  # type: ignore[arg-type]
         assert (tmp_path / "b.conllu").read_text() == self.ROWS.format(2, "_", 2)
         with pytest.raises(FileError, match=r"a.conllu:2: the HEAD \(column 7\) is '_', not a number"):

@@ -172,8 +172,11 @@ class Labeller:
             word, node = own.stop, below.stop
             tree = None
             if decoded.spans is not None and labels is not None:
-                heads_of = [] if decoded.heads is not None else [np.zeros(len(decoded.spans[k]), np.int64)]
-                tree = np.column_stack([decoded.spans[k], *heads_of, labels[below]])
+                spans = decoded.spans[k]
+                headless = (
+                    [np.zeros(len(spans), np.int64)] if spans.shape[1] == 2 else []
+                )  # CKY knows no heads
+                tree = np.column_stack([spans, *headless, labels[below]])
             predictions.append(
                 Prediction(
                     tree,
