@@ -609,3 +609,22 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["dev"]["las"] > 90
     assert result["dev"]["f1"] > 90
+
+
+def test_a_missing_tensorboard_is_told_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the package a run ended at its first line of the log."""
+    path = configure(tmp_path, toy_pairs(2), training__tensorboard=True)
+    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(ConfigError, match="pip install tensorboard"):
+        train(read_config(path), bars=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_tensorboard_gets_the_figures(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    path = configure(tmp_path, toy_pairs(2), training__tensorboard=True, training__epochs=1)
+    train(read_config(path), say=lambda _: None, bars=False)
+    assert any((tmp_path / "run" / "tensorboard").iterdir())

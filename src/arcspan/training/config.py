@@ -168,6 +168,7 @@ class TrainingSettings:
         choices=("ptb", "ctb", "unicode", "upos", "none"),
     )
     subtypes: bool = described(True, "dev LAS counts relation subtypes (nsubj:pass)")
+    tensorboard: bool = described(False, "log for TensorBoard, too, which must be installed")
 
 
 @dataclass(frozen=True)

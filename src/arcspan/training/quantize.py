@@ -32,7 +32,14 @@ STEPS = 255  # of what a layer reads
 LEAST_WEIGHTS = 1 << 15  # smaller layers are not worth the conversion
 LEAST_TABLE = 1 << 17
 _BLOCK = 64
-STRENGTHS = (0.5, 0.6, 0.7, 0.8, 0.9)  # of smoothing: how much of the range goes from input to weights
+_TOGETHER = 1024
+STRENGTHS = (
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+)  # of smoothing: how much of the range goes from the input to the weights
 
 
 class RowStatistics:
@@ -47,6 +54,7 @@ class RowStatistics:
         )
         self._sum: Any = 0.0
         self._products: Any = 0.0
+        self._waiting: list[np.ndarray] = []  # products of many rows at once are faster
 
     def add(self, values: np.ndarray) -> None:
         """Count more rows."""
@@ -54,6 +62,15 @@ class RowStatistics:
         self.rows += len(rows)
         self.low = np.minimum(self.low, rows.min(0))
         self.high = np.maximum(self.high, rows.max(0))
+        self._waiting.append(rows)
+        if sum(map(len, self._waiting)) >= _TOGETHER:
+            self._add_up()
+
+    def _add_up(self) -> None:
+        if not self._waiting:
+            return
+        rows = np.concatenate(self._waiting)
+        self._waiting = []
         if self._near is None:
             self._near = rows.mean(0)
         rows = rows - self._near
@@ -63,12 +80,14 @@ class RowStatistics:
     @property
     def mean(self) -> np.ndarray:
         """[K]"""
+        self._add_up()
         found: np.ndarray = self._near + self._sum / self.rows
         return found
 
     @property
     def covariance(self) -> np.ndarray:
         """[K, K]"""
+        self._add_up()
         mean = self._sum / self.rows
         found: np.ndarray = self._products / self.rows - np.outer(mean, mean)
         return found

@@ -16,6 +16,7 @@ from arcspan.files import atomic_write, dump
 from arcspan.prediction.inputs import PieceInputs
 from arcspan.prediction.outputs import LAYERS, Inventories
 from arcspan.segmenting.learnt import GRAPH, SETTINGS
+from arcspan.training import meter
 from arcspan.training.batches import make_examples
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Config
@@ -56,6 +57,8 @@ def train(
         say(f"{folder}: this run is finished")
         finished: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         return finished
+    if config.training.tensorboard:
+        meter.tensorboard()
     data = read_data(config, say)  # before there is a folder: what is wrong in it leaves none behind
     if accelerator.is_main_process:
         _make_folder(folder, config, data)
@@ -255,12 +258,12 @@ def _make_folder(folder: Path, config: Config, data: Data) -> None:
 def _differences(
     before: dict[str, Any], after: dict[str, Any], defaults: dict[str, Any], prefix: str = ""
 ) -> list[str]:
-    """The names of settings that differ; those that an older version did not write have their defaults."""
+    """The names of what differs; what an older version did not write has its default."""
     out = []
-    for name in sorted(after):
-        old, new = before.get(name, defaults[name]), after[name]
-        if isinstance(new, dict) and defaults[name]:
-            out += _differences(old, new, defaults[name], f"{prefix}{name}.")
+    for name in sorted({*before, *after}):
+        old, new = before.get(name, defaults.get(name)), after.get(name)
+        if isinstance(old, dict) and isinstance(new, dict):
+            out += _differences(old, new, defaults.get(name, {}), f"{prefix}{name}.")
         elif old != new and f"{prefix}{name}" not in ("output", "data.root"):
             out.append(f"{prefix}{name}")
     return out

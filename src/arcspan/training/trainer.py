@@ -208,7 +208,7 @@ class Trainer:
                     self._report(speed, label, len(updates))
                 if time.monotonic() - self._saved_at > self.settings.checkpoint_minutes * 60:
                     self._save()
-        if begun < len(updates) or speed.seconds:
+        if begun < len(updates) or speed.epoch.words:
             self._log({"kind": "epoch", "step": self.step, "epoch": self.epoch + 1, **speed.whole()})
         self.speed = None
 
@@ -219,7 +219,7 @@ class Trainer:
             {"kind": "train", "step": self.step, "epoch": self.epoch + 1, "rate": self._rate(), **figures}
         )
         if done == 20 or (not self.bars and done % 200 == 0):
-            left = speed.seconds / done * (updates - done)
+            left = speed.epoch.seconds / done * (updates - done)
             self.say(
                 f"{label}: {done:,}/{updates:,} updates, "
                 f"loss {figures['loss']:.3f}, {figures['words_per_second']:.0f} words/s, "
@@ -362,7 +362,7 @@ class Trainer:
             "best": self.best,
             "best_epoch": self.best_epoch,
             "dev": self.dev,
-            "sums": self.speed and self.speed.state,
+            "speed": self.speed and self.speed.state,
             "log": meter.seal(self.folder),
         }
         self.checkpoint.write("last", f"steps/{self.step:06d}", tensors, {}, state)
@@ -375,15 +375,15 @@ class Trainer:
             self.average.load(load_file(folder / "average.safetensors"))
         for name in ("step", "epoch", "done_in_epoch", "best", "best_epoch", "dev"):
             setattr(self, name, state[name])
-        if state.get("sums"):
-            self.speed = meter.Meter(self.structure, self.terms, state["sums"])
+        if state.get("speed"):
+            self.speed = meter.Meter(self.structure, self.terms, state["speed"])
         if state.get("log") and self.accelerator.is_main_process:
             meter.restore(self.folder, state["log"])
         self.say(f"resumed after update {self.step:,}, epoch {self.epoch + 1}")
 
     def _log(self, record: dict[str, Any]) -> None:
         if self.accelerator.is_main_process:
-            meter.log(self.folder, record)
+            meter.log(self.folder, record, board=self.settings.tensorboard)
 
 
 @contextlib.contextmanager
