@@ -45,9 +45,8 @@ def parts(model: str | None) -> None:
 
     with part("import of numpy"):
         import numpy  # noqa: F401
-    with part("import of onnxruntime and tokenizers"):
+    with part("import of onnxruntime"):
         import onnxruntime  # noqa: F401
-        import tokenizers  # noqa: F401
     with part("import of click and arcspan"):
         import arcspan.cli.parse
         import arcspan.cli.resuming

@@ -71,7 +71,7 @@ class Encoder:
     def arrays(self, sentences: Sentences) -> list[dict[str, np.ndarray]]:
         """The arrays of the parser's own batches."""
         predictor = self.predictor
-        items = predictor._prepare([(words, Query()) for words in sentences], predictor.submit([]))
+        items = predictor._prepare([(words, Query()) for words in sentences], {})
         nothing = np.zeros(0, dtype=np.int64)
         batches = []
         for places in predictor._batches(items):

@@ -80,18 +80,17 @@ def test_of_a_very_long_word_some_pieces_are_read() -> None:
     assert len(ids) == 4
 
 
-def test_no_more_of_a_word_is_cut_into_pieces_than_is_read() -> None:
+def test_no_more_of_a_word_is_cut_into_pieces_than_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A word of 900,000 characters stopped all threads for seconds."""
     inputs = make_inputs(pieces_per_word=3)
-    encode = inputs._tokenizer.encode
+    cut = inputs._pieces.cut
     seen: list[str] = []
 
-    class Watched:
-        def encode(self, words: list[str], **options: object) -> Any:
-            seen.extend(words)
-            return encode(words, **options)
+    def spy(words: list[str]) -> Any:
+        seen.extend(words)
+        return cut(words)
 
-    inputs._tokenizer = Watched()  # type: ignore[assignment]
+    monkeypatch.setattr(inputs._pieces, "cut", spy)
     (long, short) = inputs.prepare([["a-" * 450_000], ["a-a"]])
     assert len(seen[0]) < 1_000
     assert long[0].tolist() == short[0].tolist()

@@ -90,7 +90,7 @@ def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
     predictor = load(MODELS / "en", threads=1)
     draw = np.random.default_rng(15)
     words = [draw.choice(LONG_WORDS, size=int(n)).tolist() for n in draw.integers(2, 18, 24)]
-    items = predictor._prepare([(one, Query()) for one in words], predictor.submit([]))
+    items = predictor._prepare([(one, Query()) for one in words], {})
     batches = [[items[place] for place in places] for places in predictor._batches(items)]
     assert len(batches) < len(items)
     for scorer in predictor.scorers:
@@ -116,7 +116,7 @@ def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: Ma
     words = sentences(20, longest=12)
     plenty = load(joint2o.folder, threads=2)
     little = load(joint2o.folder, threads=2, memory_limit=plenty.chart_bytes(12))
-    items = little._prepare([(one, Query()) for one in words], little.submit([]))
+    items = little._prepare([(one, Query()) for one in words], {})
     assert len(list(little._batches(items))) > len(list(plenty._batches(items)))
     pairs = zip(plenty.predict(words), little.predict(words), strict=True)
     assert all(same(one, other) and not other.approximate for one, other in pairs)
@@ -126,7 +126,7 @@ def test_batches_hold_every_sentence_once_and_like_lengths_together(
     joint2o: Made, words: list[list[str]]
 ) -> None:
     predictor = load(joint2o.folder)
-    items = predictor._prepare([(one, Query()) for one in words], predictor.submit([]))
+    items = predictor._prepare([(one, Query()) for one in words], {})
     batches = list(predictor._batches(items))
     assert sorted(place for batch in batches for place in batch) == list(range(len(words)))
     for batch in batches:
@@ -156,14 +156,14 @@ def test_a_sentence_that_fails_loses_no_neighbour(joint2o: Made, monkeypatch: py
     words = [*sentences(30, seed=9), ["dog"] * 7, ["the", "", "dog"]]
     predictor = load(joint2o.folder, threads=2)
     wanted = predictor.predict(words)
-    search = decoding.eisner_satta
+    search = predictor.search
 
-    def fails_on_seven_words(span: Any, arc: Any, lengths: Any, **more: Any) -> decoding.Decoded:
+    def fails_on_seven_words(scores: Scores, lengths: Any) -> decoding.Decoded:
         if 7 in lengths:
             raise ScoreError("a score is NaN")
-        return search(span, arc, lengths, **more)
+        return search(scores, lengths)
 
-    monkeypatch.setattr(decoding, "eisner_satta", fails_on_seven_words)
+    monkeypatch.setattr(predictor, "search", fails_on_seven_words)
     found = predictor.predict(words)
     assert any(len(one) == 7 for one in words)
     for one, mine, before in zip(words, found, wanted, strict=True):

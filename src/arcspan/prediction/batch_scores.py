@@ -30,7 +30,10 @@ ROUNDS = 100  # searches of a sentence; a dozen was never needed
 
 @dataclass(frozen=True)
 class ModelInput:
-    """A sentence ready for the encoder, its length in words, what it costs to encode, and what is asked about it."""
+    """A sentence ready for the encoder, its length in words, what it costs to encode, and what is asked about it.
+
+    Sentences of one `kind` may share a batch: all their sums are cut alike (`inputs.columns`).
+    """
 
     words: Sequence[str]
     ready: Any
@@ -38,6 +41,7 @@ class ModelInput:
     cost: int
     query: Query = Query()
     style: Style = Style()
+    kind: tuple[Any, ...] = ()
 
 
 class Part(NamedTuple):

@@ -99,7 +99,12 @@ class Guidelines:
         words      what else is said of words: universal tags and features tell what a negation is
         """
         found = relations.argmax(1)
-        negative = self._negations(words, len(found))
+        # Which words may negate a function word; without features particles ("not"), without tags all.
+        negative = np.ones(len(found), dtype=np.bool_)
+        if "upos" in words and "feature" in words:
+            negative = (self._particle | self._adverb)[words["upos"]] & self._negative[words["feature"]]
+        elif "upos" in words:
+            negative = self._particle[words["upos"]]
         begins = np.cumsum(lengths) - lengths
         sentence = np.repeat(np.arange(len(lengths)), lengths)
         disobey = self._disobey(found, heads, begins[sentence], negative)
@@ -109,15 +114,6 @@ class Guidelines:
             if best is not None:
                 found[own] = best
         return found
-
-    def _negations(self, words: Mapping[str, np.ndarray], count: int) -> np.ndarray:
-        """Which words may negate a function word; without features particles ("not"), without tags all."""
-        upos, features = words.get("upos"), words.get("feature")
-        if upos is None:
-            return np.ones(count, dtype=np.bool_)
-        if features is None:
-            return self._particle[upos]
-        return (self._particle | self._adverb)[upos] & self._negative[features]
 
     def _disobey(
         self, found: np.ndarray, heads: np.ndarray, begins: np.ndarray, negative: np.ndarray

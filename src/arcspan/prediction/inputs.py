@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from arcspan.errors import BundleError
+from arcspan.errors import BundleError, MissingExtraError
+from arcspan.prediction.word_pieces import WordPieces
 
 Arrays = dict[str, np.ndarray]
 MOST_GROWTH = 1_000  # times that a normalizer may lengthen a text
@@ -101,21 +102,16 @@ class PieceInputs:
         pooling: str = "mean",
         pieces_per_word: int = 16,
     ) -> None:
-        from tokenizers import Tokenizer
-
         self.text = tokenizer
         self.begin, self.end, self.padding, self.unknown = begin, end, padding, unknown
         self.window, self.overlap = window, min(overlap, max(0, (window - 2) // 2))
         self.pooling, self.pieces_per_word = pooling, pieces_per_word
         with _failures("not a tokenizer"):
-            self._tokenizer = Tokenizer.from_str(tokenizer)
-        if self._tokenizer.normalizer is not None:
-            _refuse_growth(json.loads(self._tokenizer.normalizer.__getstate__()))
+            own = WordPieces.from_json(json.loads(tokenizer))
+        self._pieces = own or LibraryPieces(tokenizer)
         for name in ("begin", "end", "padding", "unknown"):
-            if self._tokenizer.id_to_token(getattr(self, name)) is None:
+            if not self._pieces.has(getattr(self, name)):
                 raise BundleError(f"{name} = {getattr(self, name)} is not a token of the tokenizer")
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the tokenizer's own text, which is a file of its own."""
@@ -125,7 +121,6 @@ class PieceInputs:
     def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
         """For each sentence: piece ids, pieces of each word (at least one), the shape of each word."""
         # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
-        # One at a time: `encode_batch` is no faster for sentences, starts threads, and then complains of forks.
         # No more of a word than the pieces that are read: a word of a million characters would stop all threads.
         most = CHARACTERS_PER_PIECE * self.pieces_per_word
         with _failures("the tokenizer fails"):
@@ -135,18 +130,10 @@ class PieceInputs:
         clean = [word[:most] for word in words]
         if not _encodable("".join(clean)):
             clean = [word if _encodable(word) else "" for word in clean]
-        encoding = self._tokenizer.encode(clean, is_pretokenized=True, add_special_tokens=False)
-        n = len(words)
-        ids = np.asarray(encoding.ids, dtype=np.int64)
-        of_word = np.asarray([n if word is None else word for word in encoding.word_ids], dtype=np.int64)
-        counts = np.bincount(of_word, minlength=n + 1)[:n] if len(of_word) else np.zeros(n, dtype=np.int64)
-        shapes = np.fromiter((shape(word) for word in words), dtype=np.int64, count=n)
-        if n and (counts.min() == 0 or counts.max() > self.pieces_per_word):
-            pieces: list[int] = []
-            for own in np.split(ids, np.cumsum(counts))[:n]:
-                pieces.extend(own[: self.pieces_per_word].tolist() or [self.unknown])
-            ids = np.asarray(pieces, dtype=np.int64)
-            counts = np.clip(counts, 1, self.pieces_per_word)
+        read = [ids[: self.pieces_per_word] or [self.unknown] for ids in self._pieces.cut(clean)]
+        ids = np.array([id for own in read for id in own], dtype=np.int64)
+        counts = np.array([len(own) for own in read], dtype=np.int64)
+        shapes = np.array([shape(word) for word in words], dtype=np.int64)
         return ids, counts, shapes
 
     def cost(self, prepared: Any) -> int:
@@ -302,6 +289,36 @@ class WordInputs:
                 characters[b, word, : len(spelling)] = spelling
             reverse[b, : n + 2] = np.arange(n + 1, -1, -1)
         return {"words": words, "characters": characters, "reverse": reverse}
+
+
+class LibraryPieces:
+    """What `WordPieces` does, for every other tokenizer, by the tokenizers library."""
+
+    def __init__(self, text: str) -> None:
+        try:
+            from tokenizers import Tokenizer
+        except ImportError:
+            raise MissingExtraError("a model whose tokenizer is not BERT's", "tokenizers") from None
+        with _failures("not a tokenizer"):
+            self._tokenizer = Tokenizer.from_str(text)
+        if self._tokenizer.normalizer is not None:
+            _refuse_growth(json.loads(self._tokenizer.normalizer.__getstate__()))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def has(self, id: int) -> bool:
+        """Whether a piece has this id."""
+        return self._tokenizer.id_to_token(id) is not None
+
+    def cut(self, words: Sequence[str]) -> list[list[int]]:
+        """The pieces of each word of a sentence."""
+        # One sentence at a time: `encode_batch` is no faster, starts threads, and then complains of forks.
+        encoding = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+        found: list[list[int]] = [[] for _ in words]
+        for word, id in zip(encoding.word_ids, encoding.ids, strict=True):
+            if word is not None:
+                found[word].append(id)
+        return found
 
 
 def _refuse_growth(normalizer: dict[str, Any]) -> None:

@@ -58,10 +58,13 @@ class Labeller:
     def scores(self, name: str, *places: np.ndarray) -> np.ndarray:
         """Scores [K, names] of labels at spans (b, i, j), or of relations at arcs (b, m, h)."""
         self.look_up(**{"nodes" if name == "label" else "arcs": places})
-        self._rows[name] = (
-            [np.concatenate(self._rows[name])] if len(self._rows[name]) > 1 else self._rows[name]
-        )
-        return self._rows[name][0][self._number[name][places] - 1]
+        return self._known(name, places)
+
+    def _known(self, name: str, places: Places) -> np.ndarray:
+        """Scores that were looked up."""
+        if len(self._rows[name]) > 1:
+            self._rows[name] = [np.concatenate(self._rows[name])]
+        return self._rows[name][0][self._number[name][tuple(places)] - 1]
 
     def look_up(self, nodes: Places = _NOWHERE, arcs: Places = _NOWHERE) -> tuple[Places, Places]:
         """Score what is not known yet of spans (b, i, j) and arcs (b, m, h), and say what that was."""
@@ -161,9 +164,9 @@ class Labeller:
             words[name] = found.argmax(1)
         labels = relations = None
         if decoded.spans is not None:
-            labels = self.scores("label", *nodes).argmax(1)
+            labels = self._known("label", nodes).argmax(1)
         if decoded.heads is not None:
-            scores = self.scores("relation", *arcs)
+            scores = self._known("relation", arcs)
             relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
         predictions = []
         word = node = 0
@@ -173,10 +176,9 @@ class Labeller:
             tree = None
             if decoded.spans is not None and labels is not None:
                 spans = decoded.spans[k]
-                headless = (
-                    [np.zeros(len(spans), np.int64)] if spans.shape[1] == 2 else []
-                )  # CKY knows no heads
-                tree = np.column_stack([spans, *headless, labels[below]])
+                tree = np.zeros((len(spans), 4), np.int64)
+                tree[:, : spans.shape[1]] = spans  # CKY knows no heads
+                tree[:, 3] = labels[below]
             predictions.append(
                 Prediction(
                     tree,

@@ -64,7 +64,7 @@ def _join(predictor: Predictor, item: ModelInput) -> Prediction:
     scored = [part.scores for part in batch.parts]
     span = next((scores.span[0] for scores in scored if scores.span is not None), None)
     arc = next((scores.arc[0] for scores in scored if scores.arc is not None), None)
-    tree = cut(item.words, span, predictor.longest_piece())
+    tree = cut(item.words, span, min(PIECE, predictor.longest))
     cuts = sorted({i for i, _ in tree} | {item.length})
     parts = _Parts(_parse_parts(predictor, item, cuts), cuts)
     number = {i: piece for piece, i in enumerate(cuts)}

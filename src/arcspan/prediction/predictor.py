@@ -4,7 +4,7 @@ Every question goes this way, plain or not. Batches are small and of like length
 CPU (`benchmarks/throughput.py`), and each is worked on by one thread from words to labels; several threads take
 batches in turn. A sentence's result does not depend on what stands beside it: no operation mixes sentences, and
 sentences share a batch only where the padding leaves the order of additions in a matrix product as it is
-(`_shape_class`).
+(`ModelInput.kind`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import os
 import sys
 import threading
 import weakref
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from string import whitespace
-from typing import Any
 
 import numpy as np
 
@@ -108,6 +108,11 @@ class Predictor:
         """Whether the search is for labelled trees; a decoder of one's own is asked once, for trees."""
         self.outputs = frozenset().union(*(scorer.outputs for scorer in self.scorers))
         self.joint = not apart and any({"span", "arc"} <= scorer.outputs for scorer in self.scorers)
+        self.chart_bytes = partial(decoding.memory_needed, arcs=self.joint, headed="headed" in self.outputs)
+        """What the search of a sentence of n words takes: its scores and its chart; with `sums`, probabilities too."""
+        lengths = range(2, long_sentences.BLOCK_COST)
+        self.longest = 1 + bisect_right(lengths, self.budget.memory, key=self.chart_bytes)
+        """Words of a sentence that the memory limit allows to be parsed in one piece."""
         self._tag_ids = {tag: number for number, tag in enumerate(inventories.tags, 1)}
         self._begin()
         _alive.add(self)
@@ -138,7 +143,7 @@ class Predictor:
         all batches are: the caller may be one of the workers.
         """
         submission = Submission(self, len(requests))
-        items = self._prepare(requests, submission)
+        items = self._prepare(requests, submission.done)
         batches = [(places, [items[place] for place in places]) for places in self._batches(items)]
         if here or (not eager and (len(batches) <= 1 or self.threads == 1)):
             submission.later = batches
@@ -158,35 +163,43 @@ class Predictor:
         Raises ArcspanError for a sentence that is too long for the exact search, and for constraints that contradict
         each other or that the model has no part for.
         """
-        ((_, item),) = self._prepare([(words, query)], Submission(self, 1)).items()
-        if self.is_too_long(item):
+        (item,) = self._prepare([(words, query)], {}).values()
+        if item.length > self.longest or item.cost > long_sentences.BLOCK_COST:
             raise self._too_long(item)
         return SentenceScores(BatchScores(self, [item]))
 
     @native
-    def _prepare(self, requests: Sequence[Request], submission: Submission) -> dict[int, ModelInput]:
-        """The sentences that can be parsed, by place; the others are settled at once."""
+    def _prepare(
+        self, requests: Sequence[Request], done: dict[int, list[Prediction]]
+    ) -> dict[int, ModelInput]:
+        """The sentences that can be parsed, by place; the others are `done` at once."""
         places = []
         for place, (words, query) in enumerate(requests):
             if not words:
                 error = "cannot constrain an empty sentence" if query.constrained else None
-                submission.done[place] = [self._empty() if error is None else Prediction(error=error)]
+                done[place] = [self._empty() if error is None else Prediction(error=error)]
             elif empty := [number for number, word in enumerate(words, 1) if not word.strip(whitespace)]:
-                submission.done[place] = [Prediction(error=f"word {empty[0]} of the sentence is empty")]
+                done[place] = [Prediction(error=f"word {empty[0]} of the sentence is empty")]
             else:
                 places.append(place)
-        ready = self.inputs.prepare([requests[place][0] for place in places])
         found = {}
-        for place, one in zip(places, ready, strict=True):
+        for place, ready in zip(places, self.inputs.prepare([requests[p][0] for p in places]), strict=True):
             words, query = requests[place]
-            style = self.style_of(query.style)
-            found[place] = ModelInput(words, one, len(words), self.inputs.cost(one), query, style)
+            cost, style = self.inputs.cost(ready), self.style
+            if query.style is not None:
+                style = self.style_of(query.style)
+            # A head that is forbidden or preferred makes the search a second-order one.
+            named = *query.forbid, *(one for one, _ in query.prefer)
+            order = "headed" not in self.outputs and any(isinstance(one, Head) for one in named)
+            windows = max(0, cost - 510)  # several windows: alone in its batch
+            kind = columns(len(words) + 1), self.inputs.shape_class(ready), windows, order
+            found[place] = ModelInput(words, ready, len(words), cost, query, style, kind)
         return found
 
-    def style_of(self, style: str | Style | None) -> Style:
-        """A style by its name; None is the default."""
-        if style is None or isinstance(style, Style):
-            return style or self.style
+    def style_of(self, style: str | Style) -> Style:
+        """A style by its name."""
+        if isinstance(style, Style):
+            return style
         try:
             return self.styles[style]
         except (KeyError, TypeError):
@@ -202,18 +215,14 @@ class Predictor:
 
     def _batches(self, items: dict[int, ModelInput]) -> Iterator[list[int]]:
         """Places of like length together, the most costly first: the encoder's cells and the charts stay in bounds."""
-        kinds = {place: self._shape_class(item) for place, item in items.items()}
-        order = sorted(
-            items, key=lambda place: (kinds[place], items[place].cost, items[place].length), reverse=True
-        )
         batch: list[int] = []
         widest = longest = 0
-        for place in order:
-            item = items[place]
+        order = sorted(items.items(), key=lambda own: (own[1].kind, own[1].cost, own[1].length), reverse=True)
+        for place, item in order:
             widest, longest = max(widest, item.cost), max(longest, item.length)
             count = len(batch) + 1
             if batch and (
-                kinds[place] != kinds[batch[0]]
+                item.kind != items[batch[0]].kind
                 or widest * count > self.budget.cells
                 or self.chart_bytes(longest) * count > self.budget.memory // (2 * self.threads)
             ):
@@ -223,34 +232,23 @@ class Predictor:
         if batch:
             yield batch
 
-    def _shape_class(self, item: ModelInput) -> tuple[Any, ...]:
-        """Sentences of one class may share a batch: all their sums are cut alike (`inputs.columns`)."""
-        windows = max(0, item.cost - 510)  # several windows: alone in its batch
-        # A head that is forbidden or preferred makes the search a second-order one.
-        named = *item.query.forbid, *(one for one, _ in item.query.prefer)
-        order = "headed" not in self.outputs and any(isinstance(one, Head) for one in named)
-        return columns(item.length + 1), self.inputs.shape_class(item.ready), windows, order
-
-    def chart_bytes(self, n: int, *, sums: bool = False) -> int:
-        """What the search of a sentence of n words takes: its scores and its chart; with `sums`, probabilities too."""
-        return decoding.memory_needed(n, arcs=self.joint, headed="headed" in self.outputs, sums=sums)
-
     @native
     def _predict_batch(self, items: Sequence[ModelInput]) -> list[list[Prediction]]:
         """A batch from words to labels. A failure is the failing sentence's alone."""
         try:
-            if len(items) == 1 and self.is_too_long(items[0]):
+            longest = max(item.length for item in items)
+            if len(items) == 1 and (longest > self.longest or items[0].cost > long_sentences.BLOCK_COST):
                 if items[0].query.constrained:
                     raise self._too_long(items[0])
                 return [[long_sentences.predict_long(self, items[0])]]
-            longest = max(item.length for item in items)
             with self.memory.take(self.chart_bytes(longest) * len(items)):
                 batch = BatchScores(self, items)
                 best = batch.best()
-            return [
-                [one] if items[b].query.plain and b not in batch.errors else self._answer(batch, b, one)
-                for b, one in enumerate(best)
-            ]
+            found = [[one] for one in best]
+            for b, item in enumerate(items):
+                if b in batch.errors or item.query.k is not None or item.query.confidence:
+                    found[b] = self._answer(batch, b, best[b])
+            return found
         except Exception as error:
             if len(items) > 1:
                 return [found for item in items for found in self._predict_batch([item])]
@@ -276,19 +274,6 @@ class Predictor:
     def _too_long(self, item: ModelInput) -> LengthError:
         return LengthError.of(item.length, self.chart_bytes(item.length), self.budget.memory)
 
-    def is_too_long(self, item: ModelInput) -> bool:
-        """Whether a sentence must be parsed in pieces."""
-        return item.length > 1 and (
-            self.chart_bytes(item.length) > self.budget.memory or item.cost > long_sentences.BLOCK_COST
-        )
-
-    def longest_piece(self) -> int:
-        """How many words an exactly parsed piece of a very long sentence may have."""
-        n = long_sentences.PIECE
-        while n > 1 and self.chart_bytes(n) > self.budget.memory:
-            n -= 1
-        return n
-
     def arrays(self, scorer: Scorer, items: Sequence[ModelInput]) -> Arrays:
         """What the scorer reads."""
         arrays = self.inputs.batch([item.ready for item in items])
@@ -310,20 +295,20 @@ class Predictor:
             return self._workers
 
 
+@dataclass
 class Submission:
     """Sentences under way, and in the end the predictions for each: one, or the k best."""
 
-    def __init__(self, predictor: Predictor, count: int) -> None:
-        self.count = count
-        self.done: dict[int, list[Prediction]] = {}
-        self.futures: list[tuple[list[int], Future[list[list[Prediction]]]]] = []
-        self.later: list[tuple[list[int], list[ModelInput]]] = []
-        self._predictor = predictor
+    predictor: Predictor
+    count: int
+    done: dict[int, list[Prediction]] = field(default_factory=dict)
+    futures: list[tuple[list[int], Future[list[list[Prediction]]]]] = field(default_factory=list)
+    later: list[tuple[list[int], list[ModelInput]]] = field(default_factory=list)
 
     def result(self) -> list[list[Prediction]]:
         """Wait for all of them."""
         for places, items in self.later:
-            self.done.update(zip(places, self._predictor._predict_batch(items), strict=True))
+            self.done.update(zip(places, self.predictor._predict_batch(items), strict=True))
         for places, future in self.futures:
             self.done.update(zip(places, future.result(), strict=True))
         self.later, self.futures = [], []

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from arcspan import decoding
+from arcspan.decoding.batch import best
 from arcspan.prediction.inputs import Arrays
 
 
@@ -68,21 +69,17 @@ def search(scores: Scores, lengths: np.ndarray, *, apart: bool = False) -> decod
     With `apart`, spans and arcs are searched each alone, though there are both.
     Tensors on an accelerator are searched there where that is faster (`decoding.batched.pays`), else on the host.
     """
-    span, arc = scores.span, scores.arc
-    if span is None or arc is None or apart:
-        spans = None if span is None else decoding.cky(on_host(span), lengths, threads=1)
-        arcs = None if arc is None else decoding.eisner(on_host(arc), lengths, threads=1)
-        if spans is None or arcs is None:
-            one = spans or arcs
-            assert one is not None
-            return one
-        return decoding.Decoded(heads=arcs.heads, spans=spans.spans, scores=spans.scores + arcs.scores)
-    on_accelerator = not isinstance(span, np.ndarray) and span.device.type != "cpu"
+    span, arc, headed = scores.span, scores.arc, scores.headed
+    joint = span is not None and arc is not None
+    if joint and apart:
+        c, d = search(Scores(None, span), lengths), search(Scores(None, arc=arc), lengths)
+        return decoding.Decoded(heads=d.heads, spans=c.spans, scores=c.scores + d.scores)
+    on_accelerator = joint and not isinstance(span, np.ndarray) and span.device.type != "cpu"
     if on_accelerator and decoding.batched.pays(lengths.tolist(), span.device):
-        found: decoding.Decoded = decoding.batched.eisner_satta(span, arc, lengths, scores.headed)
+        found: decoding.Decoded = decoding.batched.eisner_satta(span, arc, lengths, headed)
         return found
-    headed = None if scores.headed is None else on_host(scores.headed)
-    return decoding.eisner_satta(on_host(span), on_host(arc), lengths, headed=headed, threads=1)
+    span, arc, headed = (None if part is None else on_host(part) for part in (span, arc, headed))
+    return best(span, arc, lengths, headed if joint else None, threads=1)
 
 
 def on_host(scores: Any) -> np.ndarray:

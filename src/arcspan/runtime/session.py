@@ -116,7 +116,7 @@ class Session:
         Second-order scores are left out where `headed` is False. They are made in several runs where one
         would take more than `room` bytes.
         """
-        graph, _ = self.load()
+        graph, _ = self._graphs or self.load()
         names = [name for name in _ONCE if name in self.outputs]
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
         size = positions - 1
@@ -153,8 +153,14 @@ class Session:
 
         None for what the model does not have.
         """
-        _, graph = self.load()
-        given, nodes, words = _in_use(hidden, nodes, words)
+        _, graph = self._graphs or self.load()
+        given, count = dict(hidden), len(hidden["hidden"])
+        used = np.flatnonzero(np.bincount(np.concatenate([nodes[0], words[0]]), minlength=count))
+        if 0 < len(used) < count:  # the vectors of those sentences alone that are asked about
+            row = np.zeros(count, np.int64)
+            row[used] = np.arange(len(used))
+            given = {name: part[used] for name, part in hidden.items()}
+            nodes, words = (row[nodes[0]], *nodes[1:]), (row[words[0]], *words[1:])
         counts = {}
         for kind, prefix, places in (("label", "node_", nodes), ("relation", "word_", words)):
             if kind in self.outputs:
@@ -165,17 +171,6 @@ class Session:
         made = zip(counts, graph.run(list(counts), given), strict=True)
         found = {name: rows[: counts[name]] for name, rows in made}
         return found.get("label"), found.get("relation")
-
-
-def _in_use(hidden: Arrays, nodes: Places, words: Places) -> tuple[Arrays, Places, Places]:
-    """The vectors of those sentences alone that are asked about, and the places in them."""
-    used = np.flatnonzero(np.bincount(np.concatenate([nodes[0], words[0]]), minlength=len(hidden["hidden"])))
-    if len(used) == len(hidden["hidden"]) or not len(used):
-        return dict(hidden), nodes, words
-    row = np.zeros(len(hidden["hidden"]), np.int64)
-    row[used] = np.arange(len(used))
-    given = {name: part[used] for name, part in hidden.items()}
-    return given, (row[nodes[0]], *nodes[1:]), (row[words[0]], *words[1:])
 
 
 def _two_or_more(places: np.ndarray) -> np.ndarray:
