@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arcspan.evaluation.scoring import Scoring, count, same_words, trees_fit
+from arcspan.evaluation.scoring import Scoring, count, same_words
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.evaluation.samples import CATS, WRONG_CATS
 
@@ -34,6 +34,11 @@ def test_a_sentence_that_evalb_leaves_out_is_not_a_match() -> None:
 def test_one_kind_of_trees_is_judged_alone() -> None:
     assert complete(None, CATS.dependencies) == (0, 1, 0)
     assert complete(CATS.constituency, None) == (1, 0, 0)
+
+
+def trees_fit(constituency: ConstituencyTree, dependencies: DependencyTree) -> bool:
+    predicted = constituency, dependencies
+    return count(Scoring().score((CATS.constituency, CATS.dependencies), predicted, 1))["fitting"] == 1
 
 
 def test_predicted_trees_fit_or_do_not() -> None:

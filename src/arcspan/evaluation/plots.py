@@ -21,20 +21,11 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 2)), ":")
 _STYLE = {
     "font.family": "DejaVu Sans",
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 8,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "lines.linewidth": 1.2,
-    "lines.markersize": 4,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "arcspan",
-    "pdf.fonttype": 42,
+    **dict.fromkeys(("font.size", "axes.labelsize", "legend.fontsize"), 8),
+    **{"axes.titlesize": 9, "xtick.labelsize": 7, "ytick.labelsize": 7},
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
+    **{"lines.linewidth": 1.2, "lines.markersize": 4},
+    **{"svg.fonttype": "none", "svg.hashsalt": "arcspan", "pdf.fonttype": 42},
 }
 FORMATS = ("png", "svg", "pdf")
 
@@ -64,14 +55,8 @@ def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
             panel.set_title(f"({letter}) {figure_name} by {over}", loc="left")
         lines, labels = panels[0].get_legend_handles_labels()
         if len(systems) > 1:
-            figure.legend(
-                lines,
-                labels,
-                loc="outside upper center",
-                ncols=min(len(labels), 6),
-                frameon=False,
-                handlelength=3,
-            )
+            place = {"loc": "outside upper center", "ncols": min(len(labels), 6)}
+            figure.legend(lines, labels, frameon=False, handlelength=3, **place)
         return _save(figure, kind)
 
 
@@ -83,17 +68,9 @@ def _draw_curve(panel: Any, name: str, systems: Mapping[str, Breakdown]) -> None
     for (title, system), (colour, marker, dash) in zip(systems.items(), looks, strict=False):
         points = {x: value for x, b in enumerate(bins) if (value := system.value(name, b)) is not None}
         heights += points.values()
-        panel.plot(
-            list(points),
-            list(points.values()),
-            label=title,
-            color=colour,
-            marker=marker,
-            linestyle=dash,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            zorder=3,
-        )
+        look = {"color": colour, "marker": marker, "linestyle": dash, "zorder": 3}
+        edge = {"markeredgecolor": "white", "markeredgewidth": 0.5}
+        panel.plot(list(points), list(points.values()), label=title, **look, **edge)
     low, high = min(heights, default=0), max(heights, default=100)
     height = max(4.0, high - low)
     # The curves keep to the upper two thirds, above the bars.

@@ -43,30 +43,22 @@ RawSource = str | os.PathLike[str] | Iterable[ConlluSentence | HasConllu]
 class RawScore(NamedTuple):
     """One metric: how many there are in the gold file, in the prediction, how many are right, and aligned words."""
 
+    precision: float
+    recall: float
+    f1: float  # the score of the shared task
+    aligned_accuracy: float | None  # share of the aligned words; None for Tokens, Sentences and Words
     gold: int
     predicted: int
     right: int
-    aligned: int | None = None
+    aligned: int | None
 
-    @property
-    def precision(self) -> float:
-        """Share of the predicted ones that are right, in percent."""
-        return 100 * self.right / self.predicted if self.predicted else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Share of the gold ones that were found, in percent."""
-        return 100 * self.right / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of both: the score of the shared task."""
-        return 200 * self.right / (self.gold + self.predicted) if self.gold + self.predicted else 0.0
-
-    @property
-    def aligned_accuracy(self) -> float | None:
-        """Share of the aligned words that are right, in percent; None for Tokens, Sentences and Words."""
-        return 100 * self.right / self.aligned if self.aligned else None
+    @classmethod
+    def of(cls, score: Any) -> RawScore:
+        """One of udeval's scores; its shares are in percent here."""
+        p, r, f1 = (100 * share for share in (score.precision, score.recall, score.f1))
+        accuracy = 100 * score.aligned_accuracy if score.aligned_total else None
+        counts = score.gold_total, score.system_total, score.correct, score.aligned_total
+        return cls(p, r, f1, accuracy, *counts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,18 +82,13 @@ class RawReport(Printable):
 
     def to_dict(self) -> dict[str, Any]:
         """Figures and counts of every metric, and how they were made."""
-        shares = ("precision", "recall", "f1", "aligned_accuracy")
-        scores = {
-            name: {**{share: getattr(score, share) for share in shares}, **score._asdict()}
-            for name, score in self.scores.items()
-        }
+        scores = {name: score._asdict() for name, score in self.scores.items()}
         return {**scores, "signature": self.signature, "notes": list(self.notes)}
 
     def __str__(self) -> str:
         rows = [["", "precision", "recall", "F1", "aligned accuracy"]]
         for name, score in self.scores.items():
-            values = (score.precision, score.recall, score.f1, score.aligned_accuracy)
-            rows.append([name, *map(shown, values)])
+            rows.append([name, *map(shown, score[:4])])
         notes = [f"Note: {text}" for text in self.notes]
         return "\n\n".join([f"Raw text  [{self.signature}]\n{columns(rows)}", *notes])
 
@@ -134,11 +121,7 @@ def evaluate_raw(gold: RawSource, predicted: RawSource) -> RawReport:
     other = _load(udeval, predicted, "the predicted sentences")
     _check_same_text(one, other)
     found = udeval.evaluate(one, other)
-    scores = {
-        name: RawScore(score.gold_total, score.system_total, score.correct, score.aligned_total)
-        for name, score in ((name, found[name]) for name in METRICS)
-    }
-    return RawReport(scores, tuple(_notes(one, other)))
+    return RawReport({name: RawScore.of(found[name]) for name in METRICS}, tuple(_notes(one, other)))
 
 
 def _load(udeval: Any, source: RawSource, name: str) -> Any:
@@ -154,13 +137,11 @@ def _load(udeval: Any, source: RawSource, name: str) -> Any:
         message = str(error)
         place = _LINE.search(message)
         line = int(place[1]) if place and place[1] else None
-        raise FileError(
-            message.replace(place[0], "", 1) if place else message, path=name, line=line
-        ) from None
+        what = message.replace(place[0], "", 1) if place else message
+        raise FileError(what, path=name, line=line) from None
     except RecursionError:
-        raise FileError(
-            "a sentence in which too many words in a row depend on one another", path=name
-        ) from None
+        what = "a sentence in which too many words in a row depend on one another"
+        raise FileError(what, path=name) from None
 
 
 def _sentence(given: ConlluSentence | HasConllu) -> ConlluSentence:
@@ -209,9 +190,7 @@ def _check_same_text(gold: Any, predicted: Any) -> None:
 
 def _notes(gold: Any, predicted: Any) -> Iterator[str]:
     """What the prediction lacks altogether, so that nobody takes its zeros for a tagger's errors."""
-    for column, name in ((2, "lemmas"), (3, "UPOS tags"), (4, "XPOS tags"), (5, "features")):
-        has = [
-            any(word.columns[column] not in ("", "_") for word in file.words) for file in (gold, predicted)
-        ]
-        if has == [True, False]:
+    for column, name in enumerate(("lemmas", "UPOS tags", "XPOS tags", "features"), 2):
+        one, other = ({word.columns[column] for word in file.words} for file in (gold, predicted))
+        if one - {"", "_"} and not other - {"", "_"}:
             yield f"the prediction has no {name}"

@@ -196,15 +196,12 @@ def make_report(
             labels.update((a and a[2], b and b[2], same) for a, b, same in one.brackets.pairs)
             if one.brackets.status != OK:
                 problems.append(f"sentence {number}: {one.brackets.problem}")
-        relations.update(
-            (arc.gold_relation, arc.predicted_relation, arc.right_head) for arc in one.arcs or ()
-        )
+        for arc in one.arcs or ():
+            relations[arc.gold_relation, arc.predicted_relation, arc.right_head] += 1
     columns = {name: np.array([row[name] for row in rows]) for name in (rows[0] if rows else ())}
     for name in ANNOTATIONS:
         if not {f"gold {name}", f"predicted {name}"} <= {*facts}:  # there is nothing to compare
-            columns |= {
-                column: columns[column] * 0 for column in (name, f"right_{name}") if column in columns
-            }
+            columns |= {own: columns[own] * 0 for own in (name, f"right_{name}") if own in columns}
     untagged = "arcs" in facts and "tagged" not in facts
     return Report(
         counts=columns,
@@ -242,16 +239,13 @@ def _facts(one: SentenceScore) -> Iterator[str]:
 
 def _notes(facts: Collection[str], rule: str) -> Iterator[str]:
     yield from (fact for fact in facts if fact.startswith("there are no predicted"))
+    why = ""
     if "arcs" in facts and "tagged" not in facts:
-        yield (
-            f"the gold trees lack the tags or words that the punctuation rule {rule!r} looks at, so every word "
-            "counts; choose another rule"
-        )
+        why = f"the gold trees lack the tags or words that the punctuation rule {rule!r} looks at"
     elif rule != "none" and "punctuation" in facts and "left out" not in facts:
-        yield (
-            f"the punctuation rule {rule!r} fits no word of the gold trees, though they have punctuation, so every "
-            "word counts; choose another rule"
-        )
+        why = f"the punctuation rule {rule!r} fits no word of the gold trees, though they have punctuation"
+    if why:
+        yield f"{why}, so every word counts; choose another rule"
 
 
 def evaluate_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Report:

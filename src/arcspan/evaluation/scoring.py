@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, zip_longest
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import ArcspanError
 from arcspan.evaluation.attachment import Punctuation, ScoredArc, score_attachment, words_that_count
@@ -22,25 +22,14 @@ from arcspan.trees import ConstituencyTree, DependencyTree, compatible
 LAYERS = ("constituency", "dependency")
 
 
-class HasTrees(Protocol):
-    """Something that carries both trees, such as a Parse."""
-
-    @property
-    def constituency(self) -> ConstituencyTree:
-        """The constituency tree."""
-
-    @property
-    def dependencies(self) -> DependencyTree:
-        """The dependency tree."""
-
-
-AnyPair = tuple[ConstituencyTree | None, DependencyTree | None] | HasTrees
+#: A pair of trees, or something with attributes `constituency` and `dependencies`, such as a Parse.
+AnyPair = tuple[ConstituencyTree | None, DependencyTree | None] | Any
 
 
 def as_pair(pair: AnyPair) -> Pair:
     """A pair (constituency, dependencies), or the trees of anything that has them, such as a Parse."""
     if isinstance(pair, tuple | list):
-        return Pair(*pair)  # type: ignore[arg-type]
+        return Pair(*pair)
     return Pair(pair.constituency, pair.dependencies)
 
 
@@ -89,15 +78,12 @@ class Scoring:
     def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> SentenceBrackets:
         if gold.words != predicted.words:
             same_words(gold.without_empties().words, predicted.without_empties().words, number)
-        # Words were compared above, where their escapes are known; only those that tags delete can differ
-        # now.
-        words = gold.words if len(gold) == len(predicted) else predicted.words
-        tags = predicted.tags
-        if self.tags == "gold" and len(gold) == len(predicted):
-            tags = gold.tags
-        return align(
-            FlatTree(gold.words, gold.tags, gold.spans), FlatTree(words, tags, predicted.spans), self.rules
-        )
+        same = len(gold) == len(predicted)
+        # Words were compared above, where their escapes are known; only those that tags delete can differ now.
+        words = gold.words if same else predicted.words
+        tags = gold.tags if same and self.tags == "gold" else predicted.tags
+        other = FlatTree(words, tags, predicted.spans)
+        return align(FlatTree(gold.words, gold.tags, gold.spans), other, self.rules)
 
 
 def _gold_columns(gold: Pair) -> tuple[Sequence[str], Sequence[str]]:
@@ -127,14 +113,12 @@ def same_words(first: Sequence[str], second: Sequence[str], number: int) -> None
         return
     for m, (a, b) in enumerate(zip_longest(first, second), 1):
         if a is None or b is None:
-            raise ArcspanError(
-                f"sentence {number}: {n} words in the gold tree, {k} in the predicted tree: "
-                f"word {m}, {a or b!r}, is in the {'gold' if b is None else 'predicted'} tree only"
-            )
+            what = f"sentence {number}: {n} words in the gold tree, {k} in the predicted tree"
+            where = "gold" if b is None else "predicted"
+            raise ArcspanError(f"{what}: word {m}, {a or b!r}, is in the {where} tree only")
         if a != b and plain(a) != plain(b):
-            raise ArcspanError(
-                f"sentence {number}, word {m}: {a!r} in the gold tree, {b!r} in the predicted tree"
-            )
+            what = f"{a!r} in the gold tree, {b!r} in the predicted tree"
+            raise ArcspanError(f"sentence {number}, word {m}: {what}")
 
 
 def score_all(
@@ -146,23 +130,18 @@ def score_all(
     score because nothing was predicted for it.
     """
     missing = object()
-    predicted_layers: dict[str, bool] = {}
+    predicted_layers: dict[str, str] = {}
     for number, (a, b) in enumerate(zip_longest(gold, predicted, fillvalue=missing), 1):
         if a is missing or b is missing:
             short, long = ("gold", "predicted") if a is missing else ("predicted", "gold")
-            raise ArcspanError(
-                f"the {short} trees end after sentence {number - 1}, the {long} ones do not: "
-                f"sentence {number} has no partner"
-            )
-        one = scoring.score(a, b, number)  # type: ignore[arg-type]
+            what = f"the {short} trees end after sentence {number - 1}, the {long} ones do not"
+            raise ArcspanError(f"{what}: sentence {number} has no partner")
+        one = scoring.score(a, b, number)
         for layer, tree, other in zip(LAYERS, one.gold, one.predicted, strict=True):
-            if tree is not None and predicted_layers.setdefault(layer, other is not None) != (
-                other is not None
-            ):
-                raise ArcspanError(
-                    f"sentence {number}: there is {'no' if other is None else 'a'} predicted {layer} tree, unlike in "
-                    "the sentences before"
-                )
+            some = "no" if other is None else "a"
+            if tree is not None and predicted_layers.setdefault(layer, some) != some:
+                what = f"there is {some} predicted {layer} tree, unlike in the sentences before"
+                raise ArcspanError(f"sentence {number}: {what}")
         yield one
 
 
@@ -187,21 +166,10 @@ def count(one: SentenceScore) -> dict[str, int]:
         "complete_dep": int(complete_dep),
         "complete_both": int(brackets.complete and complete_dep),
         "predicted_pairs": int(None not in one.predicted),
-        "fitting": int(trees_fit(*one.predicted)),
+        # Heads that do not form a tree fit nothing.
+        "fitting": int(None not in one.predicted and one.predicted[1].is_tree and compatible(*one.predicted)),
         **_annotation_counts(one),
     }
-
-
-def trees_fit(constituency: ConstituencyTree | None, dependencies: DependencyTree | None) -> bool:
-    """Whether two predicted trees are compatible; heads that do not form a tree fit nothing.
-
-    >>> c = ConstituencyTree.from_brackets("(S (NP (DT a) (NN dog)) (VB barks))")
-    >>> trees_fit(c, DependencyTree([3, 3, 0], ["det", "nsubj", "root"]))
-    False
-    """
-    if constituency is None or dependencies is None or not dependencies.is_tree:
-        return False
-    return compatible(constituency, dependencies)
 
 
 #: What words may be annotated with: columns of trees, each with a count of its own and one of the right ones.

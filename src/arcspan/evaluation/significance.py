@@ -15,7 +15,7 @@ Both p-values are two-sided and count the observed outcome among the draws, so t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -179,11 +179,6 @@ def _randomize(a: Array, b: Array, samples: int, rng: np.random.Generator) -> tu
 
 def _sums(times: Callable[[int], NDArray[Any]], counts: Array, samples: int) -> Array:
     """Counts summed over sentences, each as often as `times` says; in blocks that keep a matrix of draws small."""
-    return np.vstack([times(rows).astype(np.float64) @ counts for rows in _blocks(samples, len(counts))])
-
-
-def _blocks(samples: int, n: int) -> Iterator[int]:
-    """Sizes of these blocks."""
-    rows = max(1, _CELLS // n)
-    for start in range(0, samples, rows):
-        yield min(rows, samples - start)
+    most = max(1, _CELLS // len(counts))
+    sizes = [min(most, samples - start) for start in range(0, samples, most)]
+    return np.vstack([times(rows).astype(np.float64) @ counts for rows in sizes])

@@ -15,9 +15,8 @@ from arcspan.syntax.sentence import Phrase, Range, TreeIndex
 
 # What a clause is, by the relation of its predicate.
 _KINDS = {
-    **dict.fromkeys(
-        ("root", "parataxis", "list", "dep", "discourse", "appos", "reparandum", "orphan"), "main"
-    ),
+    **dict.fromkeys(("root", "parataxis", "list", "dep"), "main"),
+    **dict.fromkeys(("discourse", "appos", "reparandum", "orphan"), "main"),
     **dict.fromkeys(("ccomp", "xcomp", "csubj"), "complement"),
     **{"acl": "relative", "advcl": "adverbial"},
 }
@@ -217,9 +216,8 @@ class Clauses:
             parts = [m for m in self._shared(first) if s.relations[m] in kinds]
         main = h if s.is_verb(h) or not parts else parts[-1]
         adverbs = [m for m in s.with_relation(h, "advmod") if m > after and s.words[m].lower() in _NEGATION]
-        negation = [
-            m for m in adverbs if m == s.n or s.words[m + 1].lower() != "only"
-        ]  # "not only" does not negate
+        # "not only" does not negate.
+        negation = [m for m in adverbs if m == s.n or s.words[m + 1].lower() != "only"]
         particles = [m for m in s.children[h] if s.full_relations[m] == "compound:prt"]
         return VerbGroup(s, h, sorted({*parts, main, *negation, *particles}), main)
 

@@ -34,17 +34,10 @@ class Coordination(Phrase):
 
     _before, _after = ("kind",), ("conjuncts", "shared")
 
-    def __init__(
-        self,
-        sentence: TreeIndex,
-        kind: str,
-        conjuncts: list[Phrase],
-        coordinators: list[int],
-        shared: list[Phrase],
-    ) -> None:
-        span = conjuncts[0].span[0], conjuncts[-1].span[1]
-        super().__init__(sentence, span, conjuncts[0].position)
-        self.kind, self.conjuncts, self.shared, self._joining = kind, conjuncts, shared, coordinators
+    def __init__(self, s: TreeIndex, kind: str, conjuncts: list[Phrase], joining: list[int]) -> None:
+        super().__init__(s, (conjuncts[0].span[0], conjuncts[-1].span[1]), conjuncts[0].position)
+        self.kind, self.conjuncts, self._joining = kind, conjuncts, joining
+        self.shared: list[Phrase] = []
 
     @property
     def coordinators(self) -> list[Any]:
@@ -77,18 +70,14 @@ def _coordination(s: TreeIndex, h: int, others: list[int]) -> Coordination:
     else:
         own, shared = _split_dependents(s, h, others)
         ranges = {h: s.grow(h, own), **{m: s.after_coordinator(m) for m in others}}
-    joining = [m for member in members for m in s.with_relation(member, "cc")]
+    joining = sorted(m for member in members for m in s.with_relation(member, "cc") if m < members[-1])
     kinds = {_category(s, m, members) for m in members}
-    return Coordination(
-        s,
-        kinds.pop() if len(kinds) == 1 else "UCP",
-        [Phrase(s, ranges[m], m) for m in members],
-        sorted(m for m in joining if m < members[-1]),
-        [
-            Phrase(s, s.reach(m), m) if s.relations[m] in ("obl", "nmod") else s.phrase_of(m)
-            for m in sorted(shared)
-        ],
-    )
+    kind = kinds.pop() if len(kinds) == 1 else "UCP"
+    found = Coordination(s, kind, [Phrase(s, ranges[m], m) for m in members], joining)
+    for m in sorted(shared):
+        whole = s.relations[m] in ("obl", "nmod")
+        found.shared.append(Phrase(s, s.reach(m), m) if whole else s.phrase_of(m))
+    return found
 
 
 def smallest(s: TreeIndex, words: Iterable[int]) -> Range | None:

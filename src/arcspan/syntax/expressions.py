@@ -23,11 +23,8 @@ _MOST_WAYS, _REPETITION = 256_000, 40  # ways to match that may be tried; about 
 _REMEMBERED = 100_000
 # Where the parts of a part are, by the name of the code that Python's parser gives it.
 _BELOW: dict[str, Callable[[Any], list[Any]]] = {
-    "SUBPATTERN": lambda argument: [argument[-1]],
-    "BRANCH": lambda argument: argument[1],
-    "ASSERT": lambda argument: [argument[1]],
-    "ASSERT_NOT": lambda argument: [argument[1]],
-    "ATOMIC_GROUP": lambda argument: [argument],
+    **dict.fromkeys(("SUBPATTERN", "ASSERT", "ASSERT_NOT"), lambda argument: [argument[-1]]),
+    **{"BRANCH": lambda argument: argument[1], "ATOMIC_GROUP": lambda argument: [argument]},
 }
 
 

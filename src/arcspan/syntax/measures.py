@@ -135,9 +135,8 @@ def _is_word(tag: str, word: str) -> bool:
 @cache
 def _queries() -> list[tuple[str, Query]]:
     rules = HeadRules.load("ptb")
-    return [
-        (name, Query(pattern, heads=rules)) for name, patterns in PATTERNS.items() for pattern in patterns
-    ]
+    pairs = ((name, pattern) for name, patterns in PATTERNS.items() for pattern in patterns)
+    return [(name, Query(pattern, heads=rules)) for name, pattern in pairs]
 
 
 def _of_constituents(tree: ConstituencyTree, kept: list[int]) -> Sums:
@@ -157,10 +156,8 @@ def _shape(tree: ConstituencyTree) -> Sums:
     paths = [0.0] * len(nodes.labels)  # what a node weighs with those above that it is at the very left of
     for k, label in enumerate(nodes.labels):
         children = nodes.children(k)
-        is_constituent = bool(children) and not (
-            nodes.words[children[0]] and label == tree.tags[nodes.left[k]]
-        )
-        own = 0.0 if not is_constituent else 1.5 if label.startswith("S") else 1.0
+        is_tag = bool(children and nodes.words[children[0]]) and label == tree.tags[nodes.left[k]]
+        own = 0.0 if is_tag or not children else 1.5 if label.startswith("S") else 1.0
         paths[k] = own + (paths[k - 1] if k and nodes.parents[k] == k - 1 else 0.0)
         for place, child in enumerate(reversed(children)):
             depths[child] = depths[k] + place

@@ -14,6 +14,7 @@ from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
 from arcspan.syntax.pattern import Relation
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
+from arcspan.trees.immutable import nothing
 
 Reach = Callable[["NodeTable", int], Iterable[int]]
 
@@ -40,18 +41,15 @@ class NodeTable:
         self.left: list[int] = []
         self.words: list[int] = []  # of a word its position, 0 of other nodes
         self.leaves: list[int] = [-1]
-        self._number(
-            tree.words, tree.tags if c is not None else [""] * len(tree), c.spans if c is not None else ()
-        )
+        tags, spans = (nothing(len(tree)), ()) if c is None else (c.tags, c.spans)
+        self._number(tree.words, tags, spans)
 
     def spend(self, steps: int) -> None:
         """Count steps from node to node; ArcspanError where there are too many."""
         self._steps -= steps
         if self._steps < 0:
-            raise ArcspanError(
-                f"the query takes too many steps in a sentence of {len(self.tree)} words: "
-                "say more about its nodes, or name fewer of them"
-            )
+            what = f"the query takes too many steps in a sentence of {len(self.tree)} words"
+            raise ArcspanError(f"{what}: say more about its nodes, or name fewer of them")
 
     def _number(
         self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[tuple[int, int, str]]

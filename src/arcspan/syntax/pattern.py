@@ -289,9 +289,8 @@ class Pattern:
         self.at = self.at if at is None else at
         line = " ".join(self.text.split("\n"))
         start = max(0, self.at - 60)
-        raise ArcspanError(
-            f"the pattern cannot be read: {reason}\n  {line[start : self.at + 40]}\n  {' ' * (self.at - start)}^"
-        )
+        shown = f"  {line[start : self.at + 40]}\n  {' ' * (self.at - start)}^"
+        raise ArcspanError(f"the pattern cannot be read: {reason}\n{shown}")
 
 
 def literals_of(relations: Relations | None) -> Iterator[tuple[str, frozenset[str]]]:

@@ -86,10 +86,10 @@ class Query:
         """
         if isinstance(constituency, DependencyTree):
             constituency, dependencies = None, constituency
-        trees = {"constituency": (constituency, "constituents"), "dependency": (dependencies, "dependencies")}
-        for layer, (tree, name) in trees.items():
-            if tree is None and layer in self.layers:
-                raise ArcspanError(f"the query asks for {name}, which are not there")
+        if constituency is None and "constituency" in self.layers:
+            raise ArcspanError("the query asks for constituents, which are not there")
+        if dependencies is None and "dependency" in self.layers:
+            raise ArcspanError("the query asks for dependencies, which are not there")
         nodes, found = self._search(constituency, dependencies)
         if nodes is None or not found:
             return []

@@ -26,16 +26,8 @@ PARTS = frozenset(
     {"det", "amod", "nummod", "nmod", "compound", "flat", "fixed", "goeswith", "acl", "appos"}
 ) | {*("clf", "advmod", "conj", "cc", "dep", "predet", "poss", "obl")}
 _PAIRS = [frozenset(pair.split()) for pair in ("( )", "[ ]", "{ }", "“ ”", "‘ ’", "`` ''", "« »", '"')]
-_UPOS = {
-    "NN": "NOUN",
-    "PR": "PRON",
-    "WP": "PRON",
-    "VB": "VERB",
-    "MD": "AUX",
-    "JJ": "ADJ",
-    "RB": "ADV",
-    "CD": "NUM",
-}
+_UPOS = {"NN": "NOUN", "PR": "PRON", "WP": "PRON", "VB": "VERB", "MD": "AUX"}
+_UPOS |= {"JJ": "ADJ", "RB": "ADV", "CD": "NUM"}
 
 
 class Word(NamedTuple):
@@ -80,9 +72,8 @@ class TreeIndex(Text):
         self, constituency: ConstituencyTree | None, dependencies: DependencyTree | None, **of_text: Any
     ) -> None:
         if dependencies is None:
-            raise ArcspanError(
-                "clauses and phrases need a dependency tree; arcspan.trees.convert makes one of constituents"
-            )
+            what = "clauses and phrases need a dependency tree"
+            raise ArcspanError(f"{what}; arcspan.trees.convert makes one of constituents")
         tree = dependencies
         super().__init__(tree.words, **of_text)
         self.n = len(tree)
@@ -139,9 +130,8 @@ class TreeIndex(Text):
 
     def _paired(self, m: int, inside: Sequence[str]) -> bool:
         """Whether the other bracket or quote of a pair is among these words."""
-        return any(
-            self.words[m] in pair and (pair - {self.words[m]} or pair) & set(inside) for pair in _PAIRS
-        )
+        own = self.words[m]
+        return any(own in pair and (pair - {own} or pair) & set(inside) for pair in _PAIRS)
 
     def reach(self, h: int) -> Range:
         """The words below a word in the dependency tree, from the first to the last, without outer punctuation."""

@@ -42,9 +42,8 @@ def check(
     `ConstituencyTree.from_brackets`. Files that cannot be read at all raise FileError.
     """
     if unknown := set(ignore) - set(KINDS):
-        raise ValueError(
-            f"no such kind of problem: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}"
-        )
+        names = ", ".join(sorted(unknown))
+        raise ValueError(f"no such kind of problem: {names}; there are {', '.join(KINDS)}")
     path, seen = name_of(brackets or conll or ""), dict[str, int]()
     for unit, sentence, pair, problems in read_places(brackets, conll, watch=watch, **options):
         found = list(problems)

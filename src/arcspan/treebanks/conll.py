@@ -89,11 +89,10 @@ class ConlluSentence:
 
     def comment(self, key: str) -> str | None:
         """The value of the first comment `# key = value`, or None."""
-        for line in self.lines:
-            if line.startswith("#"):
-                name, equals, value = line[1:].partition("=")
-                if equals and name.strip() == key:
-                    return value.strip()
+        for line in self.comments:
+            name, equals, value = line[1:].partition("=")
+            if equals and name.strip() == key:
+                return value.strip()
         return None
 
     @property
@@ -142,9 +141,8 @@ class ConlluSentence:
         columns = self._plain_columns() or self._checked_columns(partial)
         _, words, lemmas, upos, tags, features, heads, relations, _, _ = columns
         if "_" in lemmas:  # the lemma of an underscore is one
-            lemmas = tuple(
-                ["" if lemma == "_" != word else lemma for lemma, word in zip(lemmas, words, strict=True)]
-            )
+            both = zip(lemmas, words, strict=True)
+            lemmas = tuple(["" if lemma == "_" != word else lemma for lemma, word in both])
         strings = (relations, words, _values(tags), _values(upos), lemmas, _values(features))
         # A treebank of millions of words in memory holds its common strings once.
         if len(_SHARED) > 200_000:
@@ -184,11 +182,8 @@ class ConlluSentence:
         Words count 1, 2, 3 ...; a multiword token 3-4 stands before word 3 and ends with a word of the sentence; an
         empty node 5.1 follows word 5.
         """
-        words, covered, start = (
-            0,
-            0,
-            self.line,
-        )  # words so far; the last word of a multiword token, and its line
+        # Words so far; the last word of a multiword token, and its line.
+        words, covered, start = 0, 0, self.line
         for number, line in enumerate(self.lines, self.line):
             if line.startswith("#"):
                 continue
@@ -197,17 +192,12 @@ class ConlluSentence:
                 found = f"{len(columns)} column" + "s" * (len(columns) != 1)
                 hint = "; columns are separated by tabs" if len(columns) == 1 else ""
                 raise self._error(f"{found} where CoNLL has 10{hint}", number)
-            first, dash, last = columns[0].partition("-")
+            first, _, last = columns[0].partition("-")
             node, dot, place = columns[0].partition(".")
-            if columns[0] == str(words + 1):
+            following = str(words + 1)
+            if columns[0] == following:
                 words += 1
-            elif (
-                dash
-                and first == str(words + 1)
-                and words >= covered
-                and is_number(last)
-                and int(last) > words
-            ):
+            elif first == following and words >= covered and is_number(last) and int(last) > words:
                 covered, start = int(last), number
             elif not (dot and node == str(words) and is_number(place)):
                 what = f"the ID is {columns[0]!r:.40} where {words + 1} should follow"
@@ -263,9 +253,8 @@ def _values(column: tuple[str, ...]) -> Sequence[str]:
 def _check_partial(heads: Sequence[int]) -> None:
     """TreeError unless a tree has the heads that are known."""
     root = heads.index(0 if 0 in heads else -1) + 1
-    DependencyTree(
-        [h if h >= 0 else 0 if m == root else root for m, h in enumerate(heads, 1)], nothing(len(heads))
-    )
+    filled = [h if h >= 0 else 0 if m == root else root for m, h in enumerate(heads, 1)]
+    DependencyTree(filled, nothing(len(heads)))
 
 
 def is_number(text: str) -> bool:
@@ -333,6 +322,5 @@ def _ten_columns(line: str, names: Sequence[str], path: Source | None, number: i
 
 def write_conllu(sentences: Iterable[DependencyTree | ConlluSentence], path: Source) -> int:
     """Write trees, or sentences as they were read, to a CoNLL-U file, compressed as the name says; how many."""
-    return write_texts(
-        (str(one) if isinstance(one, ConlluSentence) else format_conllu(one) for one in sentences), path
-    )
+    texts = (str(one) if isinstance(one, ConlluSentence) else format_conllu(one) for one in sentences)
+    return write_texts(texts, path)

@@ -12,8 +12,10 @@ from arcspan.treebanks.streams import read_lines
 
 PathLike = str | os.PathLike[str]
 
-_BRACKET_NAMES = {".ptb", ".mrg", ".brackets", ".bracket", ".prd", ".tree", ".trees"}
-_CONLL_NAMES = {".conllu", ".conllup", ".conll", ".conllx"}
+Kind = Literal["brackets", "conll"]
+_BRACKETS = (".ptb", ".mrg", ".brackets", ".bracket", ".prd", ".tree", ".trees")
+_CONLL = (".conllu", ".conllup", ".conll", ".conllx")
+_KINDS: dict[str, Kind] = {**dict.fromkeys(_BRACKETS, "brackets"), **dict.fromkeys(_CONLL, "conll")}
 
 
 class TreeFiles(NamedTuple):
@@ -26,21 +28,17 @@ class TreeFiles(NamedTuple):
         return " + ".join(os.fspath(path) for path in self if path is not None)
 
 
-def named_kind(path: PathLike) -> Literal["brackets", "conll"] | None:
+def named_kind(path: PathLike) -> Kind | None:
     """What a file's name says of its content, by its last suffix that says anything.
 
     >>> named_kind("a.ptb.conllu.xz"), named_kind("a.MRG"), named_kind("a.txt")
     ('conll', 'brackets', None)
     """
-    for suffix in reversed(Path(path).suffixes):
-        if suffix.lower() in _BRACKET_NAMES:
-            return "brackets"
-        if suffix.lower() in _CONLL_NAMES:
-            return "conll"
-    return None
+    found = (_KINDS[suffix.lower()] for suffix in reversed(Path(path).suffixes) if suffix.lower() in _KINDS)
+    return next(found, None)
 
 
-def kind_of(path: PathLike) -> Literal["brackets", "conll"]:
+def kind_of(path: PathLike) -> Kind:
     """Whether a file holds bracketed trees or CoNLL columns: by its name, else by its first line.
 
     >>> kind_of("test.ptb.xz"), kind_of("test.conllu")
@@ -68,18 +66,15 @@ def group_files(paths: Sequence[PathLike]) -> list[TreeFiles]:
     if len(set(kinds)) == 1:
         return [TreeFiles(path, None) if kinds[0] == "brackets" else TreeFiles(None, path) for path in paths]
     if len(paths) % 2:
-        raise ArcspanError(
-            "files come in pairs, a bracket file and a CoNLL file, or are all of one kind; "
-            f"here are {kinds.count('brackets')} bracket files and {kinds.count('conll')} CoNLL files"
-        )
+        here = f"{kinds.count('brackets')} bracket files and {kinds.count('conll')} CoNLL files"
+        what = "files come in pairs, a bracket file and a CoNLL file, or are all of one kind"
+        raise ArcspanError(f"{what}; here are {here}")
     groups = []
     for k in range(0, len(paths), 2):
+        first, second = paths[k : k + 2]
         if kinds[k] == kinds[k + 1]:
-            raise FileError(
-                f"two {'bracket' if kinds[k] == 'brackets' else 'CoNLL'} files in a row where a bracket file "
-                f"and a CoNLL file should go together (with {os.fspath(paths[k])})",
-                path=paths[k + 1],
-            )
-        first, second = paths[k : k + 2] if kinds[k] == "brackets" else (paths[k + 1], paths[k])
-        groups.append(TreeFiles(first, second))
+            what = f"two {'bracket' if kinds[k] == 'brackets' else 'CoNLL'} files in a row"
+            how = f"where a bracket file and a CoNLL file should go together (with {os.fspath(first)})"
+            raise FileError(f"{what} {how}", path=second)
+        groups.append(TreeFiles(first, second) if kinds[k] == "brackets" else TreeFiles(second, first))
     return groups

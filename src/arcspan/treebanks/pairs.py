@@ -157,9 +157,8 @@ def read_pairs(
         places = (place for place in places if place.sentence is None or keep(place.sentence.lines))
     counts = ReadingReport() if report is None else report
     found = (counts.pair_of(place, mismatch) for place in places)
-    return itertools.islice(
-        (pair for pair in found if pair is not None), None if limit is None else max(0, limit)
-    )
+    pairs = (pair for pair in found if pair is not None)
+    return itertools.islice(pairs, None if limit is None else max(0, limit))
 
 
 def read_places(
@@ -263,20 +262,17 @@ def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyT
 
 def _difference(c_words: tuple[str, ...], d_words: tuple[str, ...], sentence: ConlluSentence) -> str:
     """What differs between the words of both files, up to escapes; "" where nothing does."""
+    lengths, first = "", ""
+    if len(c_words) != len(d_words):
+        place = f"{sentence.path}:{sentence.line_of(1)}"
+        lengths = f"{len(c_words)} words here and {len(d_words)} at {place}; "
+        m = min(len(c_words), len(d_words)) + 1
+        first = f"word {m}, {max(c_words, d_words, key=len)[m - 1]!r}, is in one of them only"
     for m, (one, other) in enumerate(zip(c_words, d_words, strict=False), 1):
         if one != other and plain(one) != plain(other):
             first = f"word {m} is {one!r} here and {other!r} at {sentence.path}:{sentence.line_of(m)}"
             break
-    else:
-        if len(c_words) == len(d_words):
-            return ""
-        m = min(len(c_words), len(d_words)) + 1
-        longer = max(c_words, d_words, key=len)
-        first = f"word {m}, {longer[m - 1]!r}, is in one of them only"
-    if len(c_words) == len(d_words):
-        return first
-    place = f"{sentence.path}:{sentence.line_of(1)}"
-    return f"{len(c_words)} words here and {len(d_words)} at {place}; {first}"
+    return lengths + first
 
 
 def plain(word: str) -> str:

@@ -1,6 +1,6 @@
 """Trees rewritten by rules, so that treebanks with different conventions agree.
 
-Rules stand in a TOML file, each a table of conditions and what to do where all of them hold:
+Rules stand in a TOML file, each a table of conditions and what to do where all of them hold, such as
 
     [[constituents]]                      # "which", a noun phrase in one treebank, is a wh-phrase in others
     label = "NP"
@@ -8,24 +8,12 @@ Rules stand in a TOML file, each a table of conditions and what to do where all 
     first = ["WDT", "WP", "WP$"]
     to = "WHNP"
 
-    [[constituents]]
-    label = "NML"
-    remove = true
-
-    [[tags]]
-    tag = "TO"
-    parent = "PP"
-    to = "IN"
-
-    [[relations]]
-    relation = "obl:tmod"
-    to = "obl:unmarked"
-
-The first rule that holds is applied. Constituents are visited from the top down: `parent` is the label of the
-constituent around after rewriting, "" for none; `first` and `second` are the tags of its first words, as the
-treebank has them; `words` is the number of its words. Of a tag, `parent` is the constituent directly around the
-word, after rewriting, and `word` a regular expression that the whole word must match; `to = ""` leaves the word
-without a tag. What is removed leaves its children to the constituent around it; the outermost constituent stays.
+and likewise `[[tags]]` and `[[relations]]`: `docs/formats.md` shows them all. The first rule that holds is applied.
+Constituents are visited from the top down: `parent` is the label of the constituent around after rewriting, "" for
+none; `first` and `second` are the tags of its first words, as the treebank has them; `words` is the number of its
+words. Of a tag, `parent` is the constituent directly around the word, after rewriting, and `word` a regular expression
+that the whole word must match; `to = ""` leaves the word without a tag. What is removed leaves its children to the
+constituent around it; the outermost constituent stays.
 """
 
 from __future__ import annotations
@@ -144,9 +132,7 @@ def rewrite(pair: Pair, rules: Rules, changes: Counter[str] | None = None) -> Pa
     """
     changes = Counter() if changes is None else changes
     constituency, dependencies = pair
-    parents: list[str | None] = [None] * len(
-        pair.words
-    )  # the labels of the constituents directly around words
+    parents: list[str | None] = [None] * len(pair.words)  # labels of the constituents directly around words
     if constituency is not None:
         spans = _rewrite_spans(constituency, rules.constituents, changes)
         for i, j, label in ((0, len(parents), ""), *spans):
@@ -159,9 +145,7 @@ def rewrite(pair: Pair, rules: Rules, changes: Counter[str] | None = None) -> Pa
         tags = _rewrite_tags(d, parents, rules.tags, changes if constituency is None else Counter())
         names = {name: rule.to for rule in reversed(rules.relations) for name in rule.relation}
         relations = tuple(names.get(relation, relation) for relation in d.relations)
-        changes.update(
-            f"{old} -> {new}" for old, new in zip(d.relations, relations, strict=True) if old != new
-        )
+        _note_changes(d.relations, relations, changes)
         dependencies = d._trusted(d.heads, relations, d.words, tags, d.upos, d.lemmas, d.features)
     return Pair(constituency, dependencies)
 
@@ -196,10 +180,13 @@ def _rewrite_tags(
         next((rule.to for rule in rules if rule.holds(tag, parent, word)), tag)
         for tag, word, parent in zip(tree.tags, tree.words, parents, strict=True)
     )
-    changes.update(
-        f"{old} -> {new or '(none)'}" for old, new in zip(tree.tags, tags, strict=True) if old != new
-    )
+    _note_changes(tree.tags, tags, changes)
     return tags
+
+
+def _note_changes(before: Iterable[str], after: Iterable[str], changes: Counter[str]) -> None:
+    pairs = zip(before, after, strict=True)
+    changes.update(f"{old} -> {new or '(none)'}" for old, new in pairs if old != new)
 
 
 def rewrite_files(rules: Rules, files: Files, outputs: Files, *, watch: Watch | None = None) -> Counter[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -59,27 +60,24 @@ class Statistics:
                 self.places.update([(why.kind, why.span[2])] if why and why.span else [])
 
     def _add_constituents(self, tree: ConstituencyTree) -> None:
-        last = None
-        for number, (i, j, label) in enumerate(tree.spans):
-            if number or label not in WRAPPERS:
-                self.labels[label] += 1
-                self.unary += (i, j) == last
-                last = (i, j)
+        spans = tree.spans[1:] if tree.spans and tree.spans[0][2] in WRAPPERS else tree.spans
+        self.labels.update(label for _, _, label in spans)
+        self.unary += sum(one[:2] == other[:2] for one, other in itertools.pairwise(spans))
 
     @property
     def projective_percent(self) -> float:
         """Projective sentences in per cent."""
-        return _percent(self.projective, self.sentences)
+        return 100 * self.projective / max(1, self.sentences)
 
     @property
     def compatible_percent(self) -> float:
         """Compatible sentences in per cent."""
-        return _percent(self.compatible, self.sentences)
+        return 100 * self.compatible / max(1, self.sentences)
 
     @property
     def mean_length(self) -> float:
         """Words per sentence."""
-        return self.words / self.sentences if self.sentences else 0.0
+        return self.words / max(1, self.sentences)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, inventories from the commonest down; None for what a single layer cannot say."""
@@ -101,9 +99,7 @@ class Statistics:
             ],
             "constituents": sum(self.labels.values()),
             "unary": self.unary,
-            "labels": dict(self.labels.most_common()),
-            "relations": dict(self.relations.most_common()),
-            "tags": dict(self.tags.most_common()),
+            **{name: dict(getattr(self, name).most_common()) for name in ("labels", "relations", "tags")},
         }
 
 
@@ -120,7 +116,3 @@ def stats(pairs: Iterable[Pair]) -> Statistics:
     for pair in pairs:
         statistics.add(pair)
     return statistics
-
-
-def _percent(part: int, whole: int) -> float:
-    return 100 * part / whole if whole else 0.0

@@ -76,13 +76,12 @@ class ConstituencyTree(Immutable):
         self, words: Iterable[str], tags: Iterable[str] | None, spans: Iterable[tuple[int, int, str]]
     ) -> None:
         words = tuple(words)
-        (tags,) = per_word(len(words), tags=tags)
+        (tags,) = per_word(len(words), ["tags"], tags)
         if "" in words:
             raise TreeError(f"word {words.index('') + 1} is empty")
         # Python's sort is stable: a unary chain keeps the order in which it was given.
-        ordered = sorted(
-            ((int(i), int(j), label) for i, j, label in spans), key=lambda span: (span[0], -span[1])
-        )
+        numbered = ((int(i), int(j), label) for i, j, label in spans)
+        ordered = sorted(numbered, key=lambda span: (span[0], -span[1]))
         _check_nesting(ordered, len(words))
         self._fill(words, tags, tuple(ordered))
 
@@ -154,9 +153,8 @@ class ConstituencyTree(Immutable):
         written = self._written
         if written:
             written = {new: written[old] for new, old in enumerate(kept) if old in written}
-        return self._trusted(
-            tuple(self.words[k] for k in kept), tuple(self.tags[k] for k in kept), spans, written or None
-        )
+        words, tags = (tuple(column[k] for k in kept) for column in (self.words, self.tags))
+        return self._trusted(words, tags, spans, written or None)
 
     def chains(self) -> dict[tuple[int, int], tuple[str, ...]]:
         """The labels of each span, outermost first."""
@@ -225,11 +223,8 @@ def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[in
     ([(0, 2, ('S',)), (0, 1, ('NP',)), (1, 2, ())], [-1, 0, 0], [[1, 2], [], []])
     """
     nodes = collapse(tree)
-    own = [False] * len(tree)
-    for i, j, _ in nodes:
-        if j - i == 1:
-            own[i] = True
-    nodes.extend([(k, k + 1, ()) for k, has in enumerate(own) if not has])
+    alone = {i for i, j, _ in nodes if j - i == 1}
+    nodes.extend([(k, k + 1, ()) for k in range(len(tree)) if k not in alone])
     nodes.sort(key=lambda node: (node[0], -node[1]))
     parents: list[int] = []
     children: list[list[int]] = [[] for _ in nodes]
@@ -237,11 +232,9 @@ def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[in
     for index, (i, _, _) in enumerate(nodes):
         while opened and nodes[opened[-1]][1] <= i:
             opened.pop()
+        parents.append(opened[-1] if opened else -1)
         if opened:
-            parents.append(opened[-1])
             children[opened[-1]].append(index)
-        else:
-            parents.append(-1)
         opened.append(index)
     return nodes, parents, children
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import sub
 from typing import Any
 
 from arcspan.errors import TreeError
@@ -43,15 +44,7 @@ class DependencyTree(Immutable):
         features: Iterable[str] | None = None,
     ) -> None:
         heads = tuple(map(int, heads))
-        columns = per_word(
-            len(heads),
-            relations=relations,
-            words=words,
-            tags=tags,
-            upos=upos,
-            lemmas=lemmas,
-            features=features,
-        )
+        columns = per_word(len(heads), self._parts[1:], relations, words, tags, upos, lemmas, features)
         _check_tree(heads)
         self._fill(heads, *columns)
 
@@ -70,12 +63,11 @@ class DependencyTree(Immutable):
         """
         heads = tuple(map(int, heads))
         _check_range(heads, least=-1)
-        named = dict(zip(cls._parts[1:], columns, strict=False))
-        return cls._trusted(heads, *per_word(len(heads), **named))
+        return cls._trusted(heads, *per_word(len(heads), cls._parts[1:], *columns))
 
     def with_words(self, words: Iterable[str]) -> DependencyTree:
         """The same tree over other words."""
-        (words,) = per_word(len(self), words=words)
+        (words,) = per_word(len(self), ["words"], words)
         return self._trusted(self.heads, self.relations, words, *self._value()[3:])
 
     @property
@@ -86,11 +78,7 @@ class DependencyTree(Immutable):
     @property
     def is_tree(self) -> bool:
         """Whether the heads form a tree, which only `loose` ones may fail to do."""
-        try:
-            _check_tree(self.heads)
-        except TreeError:
-            return False
-        return True
+        return is_tree(self.heads)
 
     @property
     def is_projective(self) -> bool:
@@ -102,14 +90,18 @@ class DependencyTree(Immutable):
         return len(self.heads)
 
     def __repr__(self) -> str:
-        shown = 12
-        arcs = " ".join(
-            f"{word or m}<-{relation}-{head}"
-            for m, (word, relation, head) in enumerate(
-                zip(self.words[:shown], self.relations, self.heads, strict=False), start=1
-            )
-        )
-        return f"DependencyTree({len(self)} words: {arcs}{' ...' if len(self) > shown else ''})"
+        rows = enumerate(zip(self.words[:12], self.relations, self.heads, strict=False), 1)
+        arcs = " ".join(f"{word or m}<-{relation}-{head}" for m, (word, relation, head) in rows)
+        return f"DependencyTree({len(self)} words: {arcs}{' ...' if len(self) > 12 else ''})"
+
+
+def is_tree(heads: Sequence[int]) -> bool:
+    """Whether heads form a tree with one root."""
+    try:
+        _check_tree(heads)
+    except TreeError:
+        return False
+    return True
 
 
 def is_projective_tree(heads: Sequence[int]) -> bool:
@@ -118,10 +110,7 @@ def is_projective_tree(heads: Sequence[int]) -> bool:
     >>> is_projective_tree([2, 0, 2]), is_projective_tree([2, 1]), is_projective_tree([3, 4, 0, 3])
     (True, False, False)
     """
-    try:
-        return DependencyTree(heads, ("",) * len(heads)).is_projective
-    except TreeError:
-        return False
+    return is_tree(heads) and yields(heads) is not None
 
 
 def _check_tree(heads: Sequence[int]) -> None:
@@ -166,21 +155,13 @@ def yields(heads: Sequence[int]) -> tuple[list[int], list[int]] | None:
     True
     """
     left, right, size = extents(heads)
-    for i, j, words in zip(left, right, size, strict=True):
-        if j - i != words:
-            return None
-    return left, right
+    return (left, right) if list(map(sub, right, left)) == size else None
 
 
 def extents(heads: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """Left and right fencepost of every word's yield, and its number of words; index 0 is the sentence."""
     n = len(heads)
-    left = list(range(-1, n))
-    left[0] = 0
-    right = list(range(n + 1))
-    right[0] = n
-    size = [1] * (n + 1)
-    size[0] = n
+    left, right, size = [0, *range(n)], [n, *range(1, n + 1)], [n] + [1] * n
     waiting = [0] * (n + 1)  # dependents not yet counted
     for h in heads:
         if h > 0:

@@ -55,9 +55,8 @@ class ArcRule:
 
 
 def _is_among(label: str, labels: frozenset[str]) -> bool:
-    return label in labels or not labels.isdisjoint(
-        [strip_function(label), *(f"-{tag}" for tag in function_tags(label))]
-    )
+    ways = strip_function(label), *(f"-{tag}" for tag in function_tags(label))
+    return label in labels or not labels.isdisjoint(ways)
 
 
 @dataclass(frozen=True)
@@ -81,10 +80,8 @@ class HeadRules:
     def load(name: str) -> HeadRules:
         """A table inside the package: "ptb" or "ctb". `arcspan.treebanks.load_rules` reads one from a file."""
         if name not in TABLES:
-            raise TreeError(
-                f"no head table {name!r} in the package, which has {', '.join(TABLES)}; "
-                "arcspan.treebanks.load_rules reads rules from a file"
-            )
+            what = f"no head table {name!r} in the package, which has {', '.join(TABLES)}"
+            raise TreeError(f"{what}; arcspan.treebanks.load_rules reads rules from a file")
         text = files(__package__).joinpath(f"head_table_{name}.txt").read_text(encoding="utf-8")
         return HeadRules.parse(text, name=name)
 
@@ -112,9 +109,8 @@ class HeadRules:
                 else:
                     raise ValueError(f"unknown statement {statement!r}")
             except ValueError as error:
-                raise FileError(
-                    f"{line.strip()!r} is not a statement of a head table: {error}", path=name, line=number
-                ) from error
+                what = f"{line.strip()!r} is not a statement of a head table: {error}"
+                raise FileError(what, path=name, line=number) from error
         if not heads:
             raise FileError("the head table has no head rules", path=name)
         return cls(heads, sets["punctuation"], sets["coordination"], tuple(relations), root, name)
@@ -129,17 +125,14 @@ class HeadRules:
                 break
         else:
             return 0  # nothing but punctuation
-        before = (
-            head >= 2 and labels[head - 1] in self.coordination and labels[head - 2] not in self.punctuation
-        )
-        return head - 2 if before else head
+        if head < 2 or labels[head - 1] not in self.coordination or labels[head - 2] in self.punctuation:
+            return head
+        return head - 2
 
     def relation(self, parent: str, head: str, child: str, side: Literal["left", "right"]) -> str:
         """The relation of a child to its head child; "dep" where the table has no line for it."""
-        for rule in self.relations:
-            if rule.holds(parent=parent, head=head, child=child, side=side):
-                return rule.relation
-        return "dep"
+        place = {"parent": parent, "head": head, "child": child, "side": side}
+        return next((rule.relation for rule in self.relations if rule.holds(**place)), "dep")
 
     def convert(self, tree: ConstituencyTree) -> DependencyTree:
         """The dependency tree that the table gives; it is always compatible with `tree`."""
@@ -147,9 +140,8 @@ class HeadRules:
         nodes, _, children = units(tree)
         n = len(tree)
         heads, relations = [0] * n, [self.root] * n
-        head_words = [
-            j for _, j, _ in nodes
-        ]  # a word is its own; a constituent's is set after its children's
+        # A word is its own head word; a constituent's is set after its children's.
+        head_words = [j for _, j, _ in nodes]
         labels = [chain[0] if chain else tree.tags[i] for i, _, chain in nodes]
         for node in range(len(nodes) - 1, -1, -1):
             below = children[node]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
@@ -57,14 +57,14 @@ def nothing(n: int) -> tuple[str, ...]:
     return ("",) * n
 
 
-def per_word(n: int, **columns: Iterable[str] | None) -> list[tuple[str, ...]]:
+def per_word(n: int, names: Sequence[str], *columns: Iterable[str] | None) -> list[tuple[str, ...]]:
     """Columns of a string per word, "" throughout where there is none; TreeError where one has another length.
 
-    >>> per_word(2, words=["It", "works"], tags=None)
+    >>> per_word(2, ["words", "tags"], ["It", "works"], None)
     [('It', 'works'), ('', '')]
     """
-    filled = [nothing(n) if column is None else tuple(column) for column in columns.values()]
-    wrong = [f"{len(own)} {name}" for name, own in zip(columns, filled, strict=True) if len(own) != n]
+    filled = [nothing(n) if column is None else tuple(column) for column in columns]
+    wrong = [f"{len(own)} {name}" for name, own in zip(names, filled, strict=False) if len(own) != n]
     if wrong:
         raise TreeError(f"{n} words, but {', '.join(wrong)}: there must be one per word")
     return filled

@@ -66,7 +66,7 @@ class LexicalTree(Immutable):
         n = len(words)
         made = tuple([LexicalNode(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes])
         heads = _heads_of(made, n)
-        self._fill(words, made, heads, *per_word(n, relations=relations, tags=tags, upos=upos))
+        self._fill(words, made, heads, *per_word(n, self._parts[3:6], relations, tags, upos))
 
     @classmethod
     def join(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree:
@@ -96,15 +96,8 @@ class LexicalTree(Immutable):
         c = ConstituencyTree._trusted(self.words, self.tags, spans, written)
         return c, DependencyTree._trusted(self.heads, self.relations, words, tags, self.upos, *rest)
 
-    @staticmethod
-    def compatible(c: ConstituencyTree, d: DependencyTree) -> bool:
-        """Whether the two trees fit each other, so that `join` succeeds."""
-        return compatibility.compatible(c, d)
-
-    @staticmethod
-    def why_incompatible(c: ConstituencyTree, d: DependencyTree) -> Incompatibility | None:
-        """Name the constituent and the words that keep the trees from fitting; None where they fit."""
-        return compatibility.why_incompatible(c, d)
+    compatible = staticmethod(compatibility.compatible)
+    why_incompatible = staticmethod(compatibility.why_incompatible)
 
     def __len__(self) -> int:
         """The number of words."""

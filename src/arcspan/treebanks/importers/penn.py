@@ -101,12 +101,10 @@ def _split_files(
     if not folder.is_dir():
         raise FileError("not a folder: give the one that holds the treebank", path=folder)
     paths = sorted(folder.rglob("*"), key=lambda path: (path.name.lower(), path))
-    named = [
-        (int(match[1]), path) for path in paths if (match := name.fullmatch(path.name)) and path.is_file()
-    ]
+    named = [(match, path) for path in paths if (match := name.fullmatch(path.name)) and path.is_file()]
     splits = {}
     for split, ranges in numbers.items():
-        files = [path for k, path in named if any(first <= k <= last for first, last in ranges)]
+        files = [path for match, path in named if any(a <= int(match[1]) <= b for a, b in ranges)]
         if not files:
             raise FileError(f"no {pattern} file of the {split} split below this folder", path=folder)
         for first, second in itertools.pairwise(files):
@@ -192,21 +190,17 @@ def joined(trees: Iterable[tuple[str, ConstituencyTree]], conll: Path) -> Iterat
         if found is None:
             raise FileError(f"{conll} ends after {number - 1} sentences, before this tree", path=place)
         if list(map(plain, tree.words)) != list(map(plain, found.words)):
-            raise FileError(
-                f"not the words of sentence {number} in {conll}: {' '.join(tree.words)!r} here, "
-                f"{' '.join(found.words)!r} there",
-                path=place,
-            )
-        yield Pair(
-            clean(tree), DependencyTree(found.heads, found.relations, tree.words, found.tags, found.upos)
-        )
+            words = f"{' '.join(tree.words)!r} here, {' '.join(found.words)!r} there"
+            raise FileError(f"not the words of sentence {number} in {conll}: {words}", path=place)
+        arcs = DependencyTree(found.heads, found.relations, tree.words, found.tags, found.upos)
+        yield Pair(clean(tree), arcs)
     if next(sentences, None) is not None:
         raise FileError(f"more sentences than the treebank has trees ({number})", path=conll)
 
 
 def _conll_file(folder: Path, split: str) -> Path:
-    for kind, packed in itertools.product((".conllu", ".conll", ".conllx"), ("", ".gz", ".xz")):
-        path = folder / f"{split}{kind}{packed}"
-        if path.is_file():
-            return path
+    endings = itertools.product((".conllu", ".conll", ".conllx"), ("", ".gz", ".xz"))
+    paths = (folder / f"{split}{kind}{packed}" for kind, packed in endings)
+    if path := next(filter(Path.is_file, paths), None):
+        return path
     raise FileError(f"no {split}.conllu or {split}.conll in this folder", path=folder)
