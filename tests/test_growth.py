@@ -12,7 +12,7 @@ import pytest
 from arcspan.errors import ArcspanError
 from arcspan.evaluation.brackets import read_flat
 from arcspan.segmenting import RuleSegmenter
-from arcspan.segmenting.characters import shadow_of
+from arcspan.segmenting.characters import SHADOW
 from arcspan.segmenting.cleaning import RULES, CleanText
 from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.paragraphs import paragraphs
@@ -77,7 +77,7 @@ def columns(text: str) -> list[str]:
 READERS: dict[str, Callable[[str], object]] = {
     "English rules": ENGLISH.split,
     "rules for other languages": OTHER.split,
-    "what is never torn apart": lambda text: list(whole_spans(shadow_of(text))),
+    "what is never torn apart": lambda text: list(whole_spans(text.translate(SHADOW))),
     "markup": lambda text: CleanText(text, RULES),
     "multiword tokens": EXPANSIONS,
     "one tree": refused(ConstituencyTree.from_brackets),

@@ -400,3 +400,13 @@ def test_a_text_that_is_one_sentence_is_never_split(parser: Parser) -> None:
     assert parse.words == ("Ada", "plays", ".", "It", "'s", "Kurt", ".") and not parse.paragraph
     assert parse.multiword == ((4, 5, "It's"),)
     assert list(parser.pipe([" "], one_sentence=True)) == []
+
+
+def test_the_fast_model_inside_the_package_has_everything_that_the_other_has(english: Parser) -> None:
+    fast = arcspan.load("en-fast", verify=True)
+    (parse,) = fast("Where have you been?", confidence=True)
+    assert parse.relations == ("advmod", "aux", "nsubj", "root", "punct") and parse.heads == (4, 4, 4, 0, 4)
+    assert parse.brackets().startswith("(TOP (SBARQ ") and parse.lemmas[3] == "be"
+    assert parse.features[1] and 0 < parse.confidence.sentence <= 1
+    assert sum(file.stat().st_size for file in fast.path.iterdir()) < 25e6
+    assert set(fast.styles) == {*english.styles, "atis", "eslspok"}

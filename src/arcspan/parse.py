@@ -5,8 +5,8 @@ A `Parse` keeps the numbers that the model gave and makes trees and texts of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
@@ -38,13 +38,6 @@ _RESULT = {"score": 0.0, "approximate": False, "error": None}
 _SIMPLE = ("paragraph", "space_after", *_RESULT, "rank")  # what `to_dict` gives as it is
 
 
-class LazyConfidence(Protocol):
-    """The confidence of a parse, computed when it is first asked for."""
-
-    def find(self) -> Confidence | None:
-        """Compute it; None where there is none."""
-
-
 class Parse:
     """Both trees of one sentence, made by a `Parser`. It does not change; it compares by value and pickles.
 
@@ -69,7 +62,7 @@ class Parse:
         said: Content | tuple[Prediction, Inventories],
         *,
         rank: int | None = None,
-        confidence: Confidence | LazyConfidence | None = None,
+        confidence: Confidence | Callable[[], Confidence | None] | None = None,
         **options: Any,
     ) -> None:
         """`options` are score, approximate and error where `said` does not have them."""
@@ -281,7 +274,7 @@ class Parse:
         """
         known = self.__dict__["_confidence"]
         if known is not None and not isinstance(known, Confidence):
-            known = self.__dict__["_confidence"] = known.find()
+            known = self.__dict__["_confidence"] = known()
         return known  # type: ignore[no-any-return]
 
     # ---- clauses, phrases, queries

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from arcspan.errors import ArcspanError, BundleError
+from arcspan.lazy import lazy
 from arcspan.onnx import native
 from arcspan.parse import Confidence, Parse
 from arcspan.prediction.constraints import Arc, Head, Root, Span, Tag
@@ -110,7 +112,6 @@ class Parser:
         """The bundle's configuration: name, language, licence, system, training data, scores."""
         budget = Budget(threads=threads, memory=memory_limit)
         self.predictor, self.config = load_predictor(self.paths, budget, **options)
-        self._segmenter: BaseSegmenter | None = None
 
     @property
     def path(self) -> Path:
@@ -132,12 +133,10 @@ class Parser:
         """The code of the language that the model parses."""
         return str(self.config.get("language") or "")
 
-    @property
+    @lazy
     def segmenter(self) -> BaseSegmenter:
         """What splits raw text: learnt with the model, or rules where the bundle has none."""
-        if self._segmenter is None:
-            self._segmenter = segmenter_for(self.path, self.language or None)
-        return self._segmenter
+        return segmenter_for(self.path, self.language or None)
 
     @property
     def styles(self) -> tuple[str, ...]:
@@ -147,7 +146,8 @@ class Parser:
     def query(self, **options: Any) -> Query:
         """The options of a question as one `Query`, checked against what this model can do."""
         query = Query.of(options) if any(value is not None for value in options.values()) else PLAIN
-        self.predictor.style_of(query.style)
+        if query.style is not None:
+            self.predictor.style_of(query.style)
         return query
 
     def __call__(self, text: str, *, k: int | None = None, **options: Unpack[Options]) -> list[Parse]:
@@ -161,8 +161,9 @@ class Parser:
                 f"the parser is called with one text, not with {type(text).__name__}: for several texts use "
                 "parser.pipe(texts), for a sentence in words parser.parse(words)"
             )
-        (found,) = self.stream([text], k=k, **options)
-        if options.get("require") or options.get("forbid"):
+        query = self.query(k=k, **options)
+        found = self._ask(self.segmenter.split(text), query)
+        if query.require or query.forbid:
             _raise_errors(found)
         return found
 
@@ -202,10 +203,7 @@ class Parser:
         sentence = words if isinstance(words, Sentence) else Sentence(_checked(words))
         if text is not None:
             sentence = Sentence.in_text(sentence.words, text)
-        if query.tags is not None:
-            self._check_tags(sentence, query.tags)
-        (predictions,) = self.predictor.submit([(sentence.words, query)], eager=False).result()
-        found = self._parses(sentence, query, predictions)
+        found = self._ask([sentence], query)
         _raise_errors(found)
         return found[0] if k is None else found
 
@@ -232,6 +230,14 @@ class Parser:
         if not found:
             raise ArcspanError("an empty sentence has no trees to score")
         return score_trees(self.predictor.scores(found, self.query(**options)), constituency, dependencies)
+
+    def _ask(self, sentences: Sequence[Sentence], query: Query) -> list[Parse]:
+        """The parses of sentences that all are asked the same."""
+        if query.tags is not None:
+            self._check_tags(sentences, query.tags)
+        found = self.predictor.submit([(one.words, query) for one in sentences], eager=False).result()
+        asked = zip(sentences, found, strict=True)
+        return [parse for one, predictions in asked for parse in self._parses(one, query, predictions)]
 
     def _parses(self, sentence: Sentence, query: Query, predictions: Sequence[Prediction]) -> list[Parse]:
         """The parses of one sentence, which share its scores if their confidence is asked for later."""
@@ -293,7 +299,13 @@ class Parser:
 
         Constraints are about every sentence of an item.
         """
-        _check_stream(items, batch_size, errors)
+        if isinstance(items, (str, bytes)):
+            raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
+        if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
+            raise ArcspanError(f"a stream of texts is needed, not {type(items).__name__}: {items!r}")
+        check_count("batch_size", batch_size)
+        if errors not in ("raise", "keep"):
+            raise ArcspanError(f"errors must be 'raise' or 'keep', not {errors!r}")
         given: dict[str, Any] = {"k": k, **options}
         source = self._read(items, given, one_sentence, errors)
         waiting: deque[tuple[list[_Group], Submission]] = deque()
@@ -344,8 +356,7 @@ class Parser:
                 else:
                     found = [(item if isinstance(item, Sentence) else Sentence(_checked(item)), own, "")]
                 if own.tags is not None:
-                    for one, _, _ in found:
-                        self._check_tags(one, own.tags)
+                    self._check_tags([one for one, _, _ in found], own.tags)
             except ArcspanError as error:
                 message = f"item {number}: {error}"
                 if errors == "raise":
@@ -353,11 +364,10 @@ class Parser:
                 found = [(Sentence(()), query, message)]
             yield found
 
-    def _check_tags(self, sentence: Sentence, tags: Sequence[str]) -> None:
-        if len(tags) != len(sentence.words):
-            raise ArcspanError(
-                f"{len(sentence.words)} words, but {len(tags)} tags: there must be one per word"
-            )
+    def _check_tags(self, sentences: Iterable[Sentence], tags: Sequence[str]) -> None:
+        for one in sentences:
+            if len(tags) != len(one):
+                raise ArcspanError(f"{len(one)} words, but {len(tags)} tags: there must be one per word")
         if not any(scorer.reads_tags for scorer in self.predictor.scorers):
             raise ArcspanError("this model reads no part-of-speech tags: it was trained without them")
 
@@ -393,16 +403,6 @@ def _raise_errors(parses: Iterable[Parse]) -> None:
             raise ArcspanError(parse.error)
 
 
-def _check_stream(items: Any, batch_size: Any, errors: Any) -> None:
-    if isinstance(items, (str, bytes)):
-        raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
-    if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
-        raise ArcspanError(f"a stream of texts is needed, not {type(items).__name__}: {items!r}")
-    check_count("batch_size", batch_size)
-    if errors not in ("raise", "keep"):
-        raise ArcspanError(f"errors must be 'raise' or 'keep', not {errors!r}")
-
-
 @cache
 def _restore_parser(path: tuple[str, ...], settings: tuple[tuple[str, Any], ...]) -> Parser:
     """The parser of a path and settings in this process: what is pickled many times is loaded once."""
@@ -423,7 +423,8 @@ def _checked(words: Any) -> tuple[str, ...]:
     return found
 
 
-class LazyConfidence(NamedTuple):
+@dataclass(frozen=True)
+class LazyConfidence:
     """The confidence of a parse, computed when it is first asked for; in another process, by the same model there.
 
     parser   the parser, or its path and settings
@@ -436,14 +437,14 @@ class LazyConfidence(NamedTuple):
     prediction: Prediction
     scores: list[SentenceScores]
 
-    @native
-    def find(self) -> Confidence | None:
+    def __call__(self) -> Confidence | None:
         """Compute it; None where that would take more memory than the parser may have."""
         try:
-            if not self.scores:
-                parser = self.parser if isinstance(self.parser, Parser) else _restore_parser(*self.parser)
-                self.scores.append(parser.predictor.scores(self.words, self.query))
-            return self.scores[0].confidence(self.prediction)
+            with native:
+                if not self.scores:
+                    parser = self.parser if isinstance(self.parser, Parser) else _restore_parser(*self.parser)
+                    self.scores.append(parser.predictor.scores(self.words, self.query))
+                return self.scores[0].confidence(self.prediction)
         except LengthError:
             return None
 

@@ -834,7 +834,9 @@ def test_the_trees_of_a_sentence_are_followed_by_a_blank_line(parse: Parse) -> N
     assert [len(block.splitlines()) for block in blocks] == [2, 2, 0]
 
 
-def test_constraints_hold_for_the_one_sentence(parse: Parse, standard_input: Callable[[bytes], None]) -> None:
+def test_constraints_hold_for_the_one_sentence(
+    parse: Parse, standard_input: Callable[[bytes], None], tmp_path: Path
+) -> None:
     plain, bound = (
         [
             line.split("\t")[6]
@@ -855,6 +857,9 @@ def test_constraints_hold_for_the_one_sentence(parse: Parse, standard_input: Cal
     assert parse("-", *impossible) == (code, out, error), (
         "a pipe wrote a sentence with an error, and ended with 1"
     )
+    path = tmp_path / "in.txt"
+    path.write_text("Ada plays.")
+    assert parse(path, *impossible) == (code, out, error), "a file ends as a text and a pipe do"
     text = "  Ada  plays."
     found = json.loads(parse(text, "--require", "root,1", "-f", "json")[1])
     assert [text[start:end] for start, end in found["offsets"]] == ["Ada", "plays", "."]

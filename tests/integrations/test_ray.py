@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import ray
 
 from arcspan.cli import run
-from arcspan.cli.documents import Document, Task, find_documents
+from arcspan.cli.documents import Call, Document, find_documents
 from arcspan.integrations.parquet import parse_column
 from arcspan.integrations.ray import ParseBatches, run_tasks
 from arcspan.parser import Parser
@@ -89,8 +89,8 @@ def test_a_folder_that_is_no_model_is_told_before_anything_is_written(
 class DiesOnce:
     """Parses a document; the worker that gets the victim first is killed in the middle of it."""
 
-    def __init__(self, task: Task, victim: str, mark: Path) -> None:
-        self.task, self.victim, self.mark = task, victim, mark
+    def __init__(self, call: Call, victim: str, mark: Path) -> None:
+        self.call, self.victim, self.mark = call, victim, mark
 
     def __call__(self, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
         if document["name"] == self.victim and not self.mark.exists():
@@ -104,7 +104,7 @@ class DiesOnce:
                     yield parses
 
             parser.stream = killed  # type: ignore[method-assign, assignment]
-        (ended,) = self.task.run(parser, [Document(**document)])
+        (ended,) = self.call.parse(parser, [Document(**document)])
         return ended.outcome()
 
 
@@ -113,14 +113,14 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
 ) -> None:
     (corpus / "part-1.txt").write_text("\n\n".join(SENTENCES[k % 60] for k in range(720)), encoding="utf-8")
     documents = find_documents([str(corpus)])
-    ours, theirs = (Task("conllu", str(tmp_path / name), replaced=True) for name in ("one", "out"))
+    ours, theirs = (Call("conllu", output=str(tmp_path / name), engine="ray") for name in ("one", "out"))
     work = DiesOnce(theirs, "part-1", tmp_path / "killed")
     tasks = [document._asdict() for document in documents]
     done = list(run_tasks(work, tasks, workers=2, path=str(bundle)))
     assert (tmp_path / "killed").exists() and not any(one["error"] for one in done)
-    assert all(ended.error is None for ended in ours.run(parser, documents))
+    assert all(ended.error is None for ended in ours.parse(parser, documents))
     for document in documents:
-        assert Path(ours.output(document)).read_bytes() == Path(theirs.output(document)).read_bytes()
+        assert Path(ours.place(document)).read_bytes() == Path(theirs.place(document)).read_bytes()
     assert not list((tmp_path / "out").rglob("*.part"))
 
 

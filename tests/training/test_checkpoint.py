@@ -24,10 +24,7 @@ INPUTS = WordInputs(["logic", "plays"], list("logicpays"))
 
 def save(folder: Path, part: str = "both") -> dict[str, torch.Tensor]:
     """A random model as the best of a run; its weights."""
-    from dataclasses import asdict
-
-    made = {"part": part, "model": asdict(SMALL), "encoder": asdict(ENCODER), "architecture": None}
-    model = build({**made, "inventories": KNOWN.to_json()}, INPUTS)
+    model = build(part, SMALL, ENCODER, None, KNOWN, INPUTS)
     texts = model_texts(describe_model(model, ENCODER, INPUTS), INPUTS)
     Checkpoint(folder).write("best", "models/000001", {"model": model.state_dict()}, texts, {"step": 1})
     return model.state_dict()

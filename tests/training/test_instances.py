@@ -44,14 +44,14 @@ def test_a_compatible_pair_is_one_tree() -> None:
     assert not sentence.hidden
     assert sentence.nodes is not None
     assert len(sentence.nodes) == 2 * len(pair.words) - 1
-    assert make_sentence("x", pair, binarization="hidden")[0].hidden
+    assert make_sentence("x", pair, data=DataSettings(binarization="hidden"))[0].hidden
 
 
 @pytest.mark.parametrize(("missing", "hidden"), [("hidden", True), ("separate", False)])
 def test_a_layer_that_is_not_there_is_hidden_or_left_alone(missing: str, hidden: bool) -> None:
     (pair,) = toy_pairs(1)
-    trees, _ = make_sentence("x", Pair(pair.constituency, NOTHING), missing=missing)
-    arcs, _ = make_sentence("x", Pair(NOTHING, pair.dependencies), missing=missing)
+    trees, _ = make_sentence("x", Pair(pair.constituency, NOTHING), data=DataSettings(missing=missing))
+    arcs, _ = make_sentence("x", Pair(NOTHING, pair.dependencies), data=DataSettings(missing=missing))
     assert (trees.hidden, arcs.hidden) == (hidden, hidden)
     assert (trees.joint, arcs.joint) == (False, False)
     assert trees.heads is None
@@ -71,7 +71,12 @@ def test_incompatible_trees_have_a_reason_and_no_heads() -> None:
     assert not sentence.joint
     assert sentence.nodes is not None
     assert not sentence.nodes[:, 2].any()
-    assert make_sentence("x", Pair(constituency, dependencies), incompatible="hidden")[0].nodes is None
+    assert (
+        make_sentence("x", Pair(constituency, dependencies), data=DataSettings(incompatible="hidden"))[
+            0
+        ].nodes
+        is None
+    )
 
 
 def test_what_a_partial_tree_does_not_say_is_hidden() -> None:
@@ -89,7 +94,7 @@ def test_what_a_partial_tree_does_not_say_is_hidden() -> None:
     assert Indexer(inventories)(sentence)["relations"].tolist() == [0, IGNORE, IGNORE, IGNORE]
     # Both words of the noun phrase have their heads outside it.
     outside = DependencyTree.loose([3, 4, 0, -1], [""] * 4, words)
-    sentence, why = make_sentence("x", Pair(spans, outside), incompatible="separate")
+    sentence, why = make_sentence("x", Pair(spans, outside), data=DataSettings(incompatible="separate"))
     assert (why, sentence.joint, sentence.hidden, sentence.projective) == ("partial", False, True, False)
     crossing = DependencyTree.loose([3, 4, -1, 0], [""] * 4, words)
     assert not make_sentence("x", Pair(NOTHING, crossing))[0].projective

@@ -35,7 +35,7 @@ def command(
     from arcspan.files import atomic_write
 
     scoring = make_scoring(**how)
-    gold, predictions = gold_and_systems(files, (1, None))
+    gold, predictions = gold_and_systems(files)
     systems = {
         name: breakdown_files(gold, system, scoring)
         for name, system in zip(system_names(names, predictions), predictions, strict=True)

@@ -45,7 +45,7 @@ def command(
     from arcspan.evaluation.significance import compare
 
     scoring = make_scoring(**how)
-    gold, systems = gold_and_systems(files, (2, 2))
+    gold, systems = gold_and_systems(files, exactly=2)
     first, second = system_names(names, systems)
     a, b = (evaluate_files(gold, system, scoring) for system in systems)
     result = compare(a, b, samples=samples, seed=seed, confidence=confidence, names=(first, second))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -10,6 +10,10 @@ from click.core import ParameterSource
 from arcspan.cli.progress import note
 from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options
 from arcspan.errors import ArcspanError
+
+if TYPE_CHECKING:
+    from arcspan.evaluation.rules import BracketRules
+    from arcspan.treebanks.files import TreeFiles
 
 HELP = f"""Score predicted trees against gold trees.
 
@@ -55,48 +59,47 @@ def command(
     if raw:
         _evaluate_raw(context, files, as_json)
         return
-    from arcspan.evaluation.brackets import evaluate_brackets
     from arcspan.evaluation.report import evaluate_files
     from arcspan.evaluation.runs import Runs
     from arcspan.evaluation.tables import tally_table
 
     scoring = make_scoring(**how)
-    gold, systems = gold_and_systems(files, (1, None))
+    gold, systems = gold_and_systems(files)
     if evalb:
         if as_json or labels:
             raise ArcspanError("--evalb prints EVALB's summary only; leave out --json and --labels")
-        for system in systems:
-            if gold.brackets is None or system.brackets is None:
-                raise ArcspanError("--evalb needs bracket files")
-            summary = evaluate_brackets(gold.brackets, system.brackets, scoring.rules)
-            click.echo(summary)
-            if summary.gives_up_at:
-                note(f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)")
+        _print_evalb(gold, systems, scoring.rules)
         return
     reports = [evaluate_files(gold, system, scoring) for system in systems]
     result = reports[0] if len(reports) == 1 else Runs.of(reports)
-    if as_json:
-        click.echo(result.to_json())
-        return
-    click.echo(result)
-    if labels:
-        for report in reports:
-            if report.labels:
-                click.echo("\n" + tally_table("label", report.labels))
-            if report.relations:
-                click.echo("\n" + tally_table("relation", report.relations, report.main_relations))
+    click.echo(result.to_json() if as_json else result)
+    for report in reports if labels and not as_json else ():
+        if report.labels:
+            click.echo("\n" + tally_table("label", report.labels))
+        if report.relations:
+            click.echo("\n" + tally_table("relation", report.relations, report.main_relations))
+
+
+def _print_evalb(gold: TreeFiles, systems: list[TreeFiles], rules: BracketRules) -> None:
+    from arcspan.evaluation.brackets import evaluate_brackets
+
+    for system in systems:
+        if gold.brackets is None or system.brackets is None:
+            raise ArcspanError("--evalb needs bracket files")
+        summary = evaluate_brackets(gold.brackets, system.brackets, rules)
+        click.echo(summary)
+        if summary.gives_up_at:
+            note(f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)")
 
 
 def _evaluate_raw(context: click.Context, files: tuple[str, ...], as_json: bool) -> None:
     from arcspan.evaluation.raw_text import evaluate_raw
     from arcspan.treebanks.files import kind_of
 
-    given = ParameterSource.COMMANDLINE
     for option in context.command.params:
-        if (
-            option.name not in ("files", "raw", "as_json")
-            and context.get_parameter_source(option.name or "") is given
-        ):
+        name = option.name or ""
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in ("files", "raw", "as_json"):
             raise ArcspanError(f"--raw has rules of its own; leave out {option.opts[0]}")
     if len(files) != 2 or any(kind_of(path) != "conll" for path in files):
         raise ArcspanError("--raw takes two CoNLL-U files, the gold one and the predicted one")

@@ -10,11 +10,9 @@ a folder of outputs. Nobody's own files stand in that folder, so none is lost.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
-import stat
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -115,6 +113,7 @@ class ResumableOutput:
             file.seek(self._note.length)
 
     def _read_output(self, file: IO[bytes]) -> None:
+        file.seek(0)
         left = self._note.length
         while left and (block := file.read(min(left, 1 << 20))):
             self._output.update(block)
@@ -134,10 +133,9 @@ class ResumableOutput:
 
     def _is_locked(self, file: IO[bytes]) -> bool:
         """Whether this run has the file now; one that has just ended moves the file that it locked."""
-        try:
-            return lock(file) and os.path.samestat(os.fstat(file.fileno()), os.stat(self.part))
-        except FileNotFoundError:
-            return False
+        with contextlib.suppress(FileNotFoundError):
+            return lock(file) and os.path.samefile(file.fileno(), self.part)
+        return False
 
     @property
     def items(self) -> int:
@@ -235,14 +233,12 @@ def _unknown(path: str | os.PathLike[str], what: str) -> ArcspanError:
 
 def target(path: str | os.PathLike[str]) -> Path:
     """The file that is to be written: that behind a link, which stays one. ArcspanError where there can be none."""
-    try:
-        if stat.S_ISDIR(os.stat(path).st_mode):
-            raise ArcspanError(f"{path}: is a folder")
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise ArcspanError(f"{path}: {error.strerror}") from None
-    return Path(os.path.realpath(path))
+    found = Path(os.path.realpath(path))
+    if found.is_symlink():
+        raise ArcspanError(f"{path}: symbolic links that form a loop")
+    if found.is_dir():
+        raise ArcspanError(f"{path}: is a folder")
+    return found
 
 
 def read_note(path: Path) -> Note | None:
@@ -264,26 +260,20 @@ def _places(path: Path) -> tuple[Path, Path]:
 
 def _open_part(path: Path) -> IO[bytes]:
     """An unfinished output to write, in a folder of our own; never one that is a link to something else."""
-    for _ in range(3):  # another run may remove the empty folder
-        try:
+    for _ in range(3):
+        with contextlib.suppress(
+            FileNotFoundError
+        ):  # another run may remove the empty folder, or move its file
             with contextlib.suppress(FileExistsError):
                 path.parent.mkdir()
-            if path.parent.is_symlink():
-                raise ArcspanError(f"{path.parent}: is a link: delete it")
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-            file: IO[bytes] = open(path, "r+b", opener=lambda name, _: os.open(name, flags, 0o666))  # noqa: SIM115, B023
-        except FileNotFoundError:
-            continue
-        except NotADirectoryError:
-            raise ArcspanError(f"{path.parent}: is not a folder, which unfinished outputs need") from None
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise ArcspanError(f"{path}: is a link: delete it") from None
-            raise
-        if os.fstat(file.fileno()).st_nlink > 1:
+            if path.parent.is_symlink() or path.parent.is_file():
+                raise ArcspanError(f"{path.parent}: is a link, or not a folder: delete it")
+            file = open(path, "a+b")  # noqa: SIM115
+            found = os.fstat(file.fileno())
+            if found.st_nlink == 1 and os.path.samestat(found, os.lstat(path)):
+                return file
             file.close()
             raise ArcspanError(f"{path}: is a link to another file: delete it")
-        return file
     raise ArcspanError(f"{path.parent.parent}: no such folder")
 
 

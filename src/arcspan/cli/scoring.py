@@ -66,20 +66,19 @@ def make_scoring(punctuation: str, prm: str | None, no_subtypes: bool, tags: str
 
 
 def gold_and_systems(
-    files: Sequence[str], systems: tuple[int, int | None]
+    files: Sequence[str], *, exactly: int | None = None
 ) -> tuple[TreeFiles, list[TreeFiles]]:
-    """Gold files and those of each system, of which there must be between `systems[0]` and `systems[1]`."""
+    """Gold files and those of each system: of one at least, or of exactly so many."""
     from arcspan.treebanks.files import group_files
 
-    least, most = systems
-    gold, *others = group_files(files)
-    if len(others) < least or (most is not None and len(others) > most):
-        wanted = str(least) if least == most else f"at least {least}"
+    gold, *systems = group_files(files)
+    if not systems or exactly not in (None, len(systems)):
+        wanted = f"{exactly} sets" if exactly else "at least 1 set"
         raise ArcspanError(
-            f"gold files and {wanted} set{'s' * (least != 1)} of predicted files are needed, "
-            f"but after the gold {gold} came {len(others)}"
+            f"gold files and {wanted} of predicted files are needed, "
+            f"but after the gold {gold} came {len(systems)}"
         )
-    return gold, others
+    return gold, systems
 
 
 def system_names(given: Sequence[str], systems: Sequence[TreeFiles]) -> list[str]:

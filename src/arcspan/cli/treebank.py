@@ -119,12 +119,11 @@ def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
 @click.option("--only", multiple=True, metavar="NAME=VALUE,...", help="Keep only such documents.")
 def filter_(
     files: tuple[str, ...],
-    mismatch: Any,
-    max_length: int | None,
     min_length: int,
-    incompatible: bool,
+    max_length: int | None,
     without: tuple[str, ...],
     only: tuple[str, ...],
+    **options: Any,
 ) -> None:
     """Write the compatible sentences of a pair, comments and all columns included, to another pair.
 
@@ -134,15 +133,8 @@ def filter_(
     keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
     if (without or only) and inputs[1] is None:
         raise click.UsageError("--without and --only need a CoNLL-U file: its comments identify documents.")
-    report = filter_pairs(
-        inputs,
-        outputs,
-        mismatch=mismatch,
-        lengths=(min_length, max_length),
-        incompatible=incompatible,
-        keep=keep if without or only else None,
-        watch=_watched,
-    )
+    options["keep"] = keep if without or only else None
+    report = filter_pairs(inputs, outputs, lengths=(min_length, max_length), watch=_watched, **options)
     _tell_written(report.written, report.left_out)
     for value in keep.unused():
         note(f"no document has {value}")
@@ -174,13 +166,7 @@ def rewrite(rules: str, files: tuple[str, ...]) -> None:
 )
 @THREADS
 def complete(
-    file: str,
-    brackets_out: str,
-    conll_out: str,
-    model: str | None,
-    style: str | None,
-    least: float,
-    threads: int | None,
+    file: str, brackets_out: str, conll_out: str, model: str | None, threads: int | None, **options: Any
 ) -> None:
     """Make pairs of a FILE of constituents or dependencies: a parser finds the other tree, held to the given one.
 
@@ -192,7 +178,7 @@ def complete(
 
     files, outputs = _one_treebank((file,)), (brackets_out, conll_out)
     parser = load(model, threads=threads)
-    counts = complete_files(parser, files, outputs, least=least, style=style, watch=_watched)
+    counts = complete_files(parser, files, outputs, watch=_watched, **options)
     _tell_written(counts.pop("written", 0), counts)
 
 
@@ -372,18 +358,8 @@ def _tell_skipped(report: ReadingReport) -> None:
 def _print_table(rows: list[tuple[str, Statistics]]) -> None:
     from arcspan.evaluation.tables import columns
 
-    heads = [
-        "sentences",
-        "words",
-        "mean",
-        "longest",
-        "projective %",
-        "compatible %",
-        "labels",
-        "relations",
-        "tags",
-    ]
-    table = [["treebank", *(f"{head:>9}" for head in heads)]]
+    heads = ("sentences", "words", "mean", "longest", "projective %", "compatible %")
+    table = [["treebank", *(f"{head:>9}" for head in (*heads, "labels", "relations", "tags"))]]
     for name, s in rows:
         projective = f"{s.projective_percent:.1f}" if s.relations else "-"
         compatible = f"{s.compatible_percent:.1f}" if s.relations and s.labels else "-"

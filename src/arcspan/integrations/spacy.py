@@ -27,6 +27,7 @@ import shutil
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -54,64 +55,19 @@ except ImportError:
 TREE = "arcspan_tree"  # the extension that holds a sentence's constituents, on its first token
 SPACE_TAG, SPACE_RELATION, ROOT = "_SP", "dep", "ROOT"  # what spaCy itself writes for white space and roots
 CHUNK = 64  # sentences that the parser reads ahead
-DEFAULTS: dict[str, Any] = {
-    **dict.fromkeys(("model", "style", "threads")),
-    **dict.fromkeys(("dependencies", "tags", "sentences", "constituents"), True),
-    "entities": 0.0,
-}
 
 
-@Language.factory(
-    "arcspan",
-    assigns=[
-        *(f"token.{name}" for name in ("head", "dep", "tag", "pos", "lemma", "morph", "is_sent_start")),
-        *("doc.sents", "token._.constituent", "span._.constituents"),
-        *(
-            f"{kind}._.{name}"
-            for kind in ("span", "token")
-            for name in ("labels", "parent", "children", "parse_string")
-        ),
-    ],
-    default_config=DEFAULTS,
-    default_score_weights={
-        "dep_las": 0.4,
-        "constituents_f": 0.4,
-        "tag_acc": 0.1,
-        "sents_f": 0.1,
-        **dict.fromkeys(
-            ("dep_uas", "pos_acc", "morph_acc", "lemma_acc", "constituents_p", "constituents_r"), 0.0
-        ),
-    },
-)
-def make_component(
-    nlp: Language,
-    name: str,
-    model: str | None,
-    style: str | None,
-    dependencies: bool,
-    tags: bool,
-    sentences: bool,
-    constituents: bool,
-    threads: int | None,
-    entities: float,
-) -> ArcspanComponent:
-    """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
-    if dependencies:
-        nlp.vocab.get_noun_chunks = noun_chunks
-    given = locals()
-    return ArcspanComponent(name, **{setting: given[setting] for setting in DEFAULTS})
-
-
+@dataclass(eq=False)
 class ArcspanComponent(Pipe):
     """A parser as a spaCy component.
 
     model          a model bundle's folder; None for the English model inside the package
     style          whose conventions to follow, for a model of several treebanks; None for its default
+    threads        how many batches are parsed at once; None for one per processor, 1 with `n_process`
     dependencies   set heads and relations, and with them the sentence starts
     tags           set `tag_`, and `pos_`, `lemma_` and `morph` where the model predicts them
     sentences      set sentence starts on Docs that have none
     constituents   keep the constituents, for the extensions
-    threads        how many batches are parsed at once; None for one per processor, 1 with `n_process`
     entities       how much the entities of a Doc should be constituents: trees in which one is are e^entities times as
                    likely; 0 leaves them out of it
 
@@ -119,24 +75,20 @@ class ArcspanComponent(Pipe):
     loaded when it is first needed.
     """
 
-    def __init__(
-        self,
-        name: str = "arcspan",
-        *,
-        model: str | os.PathLike[str] | None = None,
-        style: str | None = None,
-        dependencies: bool = True,
-        tags: bool = True,
-        sentences: bool = True,
-        constituents: bool = True,
-        threads: int | None = None,
-        entities: float = 0.0,
-    ) -> None:
+    name: str = "arcspan"
+    _: KW_ONLY
+    model: str | os.PathLike[str] | None = None
+    style: str | None = None
+    threads: int | None = None
+    dependencies: bool = True
+    tags: bool = True
+    sentences: bool = True
+    constituents: bool = True
+    entities: float = 0.0
+
+    def __post_init__(self) -> None:
         set_extensions()
-        self.name, self.model = name, None if model is None else os.fspath(model)
-        self.dependencies, self.tags, self.sentences = dependencies, tags, sentences
-        self.constituents, self.entities = constituents, entities
-        self.style, self.threads = style, threads
+        self.model = None if self.model is None else os.fspath(self.model)
         self._parser: Parser | None = None
 
     @property
@@ -195,47 +147,37 @@ class ArcspanComponent(Pipe):
 
     def _write(self, doc: Doc, bounds: list[tuple[int, int]], parses: list[Parse]) -> None:
         n, strings = len(doc), doc.vocab.strings
-        heads, starts = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)  # heads are relative
-        relations = [SPACE_RELATION] * n
-        names: dict[str, list[str]] = {"TAG": [SPACE_TAG] * n, "POS": ["SPACE"] * n, "MORPH": [""] * n}
-        names["LEMMA"] = [token.text for token in doc]
+        columns: dict[str, list[Any]] = {"HEAD": [0] * n, "DEP": [SPACE_RELATION] * n, "TAG": [SPACE_TAG] * n}
+        columns |= {"POS": ["SPACE"] * n, "MORPH": [""] * n, "LEMMA": [token.text for token in doc]}
+        columns["SENT_START"] = [-1] * n
+        words = {token.i for token in doc if _is_word(token)}
         for (start, end), parse in zip(bounds, parses, strict=True):
             if parse.error is not None:
                 warnings.warn(f"a sentence was not parsed: {parse.error}", stacklevel=2)
-            places = [token.i for token in doc[start:end] if _is_word(token)]
-            starts[start] = 1
-            said = {"TAG": parse.tags, "POS": parse.upos, "MORPH": parse.features, "LEMMA": parse.lemmas}
-            for name, values in said.items():
-                for place, value in zip(places, values, strict=True):
-                    names[name][place] = value
-            if not places:
-                relations[start] = ROOT
-            anchor = places[0] if places else start
-            for place in range(start, end):  # white space hangs on the word before it
-                anchor = place if place in places else anchor
-                heads[place] = anchor - place
-            if (tree := parse.trees[1]) is not None:
-                for place, head, relation in zip(places, tree.heads, tree.relations, strict=True):
-                    heads[place] = places[head - 1] - place if head else 0
-                    relations[place] = relation if head else ROOT
+            places = [place for place in range(start, end) if place in words]
+            _fill(columns, start, end, places, parse)
             if self.constituents and "constituency" in parse.layers:
                 # Lists that any serializer takes: words are tokens relative to `start`, spans are over words.
                 spans = [list(span) for span in parse.constituency.spans[1:]]  # all but the wrapper
-                words = [place - start for place in places]
-                doc[start]._.set(TREE, {"words": words, "tags": list(parse.tags), "spans": spans})
-        ids: dict[str, Callable[[str], int]] = {
-            "POS": lambda tag: UPOS.get(tag, 0),
-            "MORPH": doc.vocab.morphology.add,
-        }
-        for name, own in names.items() if self.tags else ():
-            if any(value for value, token in zip(own, doc, strict=True) if _is_word(token)):
-                key = ids.get(name, lambda value: strings.add(value) if value else 0)
-                _set(doc, name, [key(value) for value in own])
+                own = [place - start for place in places]
+                doc[start]._.set(TREE, {"words": own, "tags": list(parse.tags), "spans": spans})
+        written = [
+            name
+            for name in ("TAG", "POS", "MORPH", "LEMMA")
+            if self.tags and any(columns[name][place] for place in words)
+        ]
         if self.dependencies and any("dependency" in parse.layers for parse in parses):
-            columns = [heads.astype(np.uint64), np.array(list(map(strings.add, relations)), dtype=np.uint64)]
-            doc.from_array(["HEAD", "DEP"], np.stack(columns, axis=1))
+            written += ["HEAD", "DEP"]
         elif self.sentences and n:
-            _set(doc, "SENT_START", starts.astype(np.uint64))
+            written += ["SENT_START"]
+        ids: dict[str, Callable[[Any], int]] = {
+            **dict.fromkeys(("HEAD", "SENT_START"), lambda number: number % 2**64),
+            **{"POS": lambda tag: UPOS.get(tag, 0), "MORPH": doc.vocab.morphology.add},
+            **dict.fromkeys(("TAG", "LEMMA", "DEP"), lambda name: strings.add(name) if name else 0),
+        }
+        if written:
+            rows = [list(map(ids[name], columns[name])) for name in written]
+            doc.from_array(written, np.array(rows, dtype=np.uint64).T)
 
     def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
         """SpaCy's own measures of all that the component sets, and those of labelled constituents.
@@ -266,10 +208,7 @@ class ArcspanComponent(Pipe):
         source = self.parser.path
         if target.exists() and target.resolve() == source.resolve():
             return
-        target.mkdir(parents=True, exist_ok=True)
-        for file in source.iterdir():
-            if file.is_file():
-                shutil.copyfile(file, target / file.name)
+        shutil.copytree(source, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArcspanComponent:
         """Load the model bundle that `to_disk` saved."""
@@ -280,6 +219,47 @@ class ArcspanComponent(Pipe):
     def __reduce__(self) -> tuple[Any, ...]:
         settings = {setting: getattr(self, setting) for setting in DEFAULTS}
         return partial(ArcspanComponent, self.name, **settings), ()
+
+
+DEFAULTS = {setting.name: setting.default for setting in fields(ArcspanComponent)[1:]}
+
+
+@Language.factory(
+    "arcspan",
+    assigns=[
+        *(f"token.{name}" for name in ("head", "dep", "tag", "pos", "lemma", "morph", "is_sent_start")),
+        *("doc.sents", "token._.constituent", "span._.constituents"),
+        *(
+            f"{kind}._.{name}"
+            for kind in ("span", "token")
+            for name in ("labels", "parent", "children", "parse_string")
+        ),
+    ],
+    default_config=DEFAULTS,
+    default_score_weights={
+        **{"dep_las": 0.4, "constituents_f": 0.4, "tag_acc": 0.1, "sents_f": 0.1},
+        **dict.fromkeys(
+            ("dep_uas", "pos_acc", "morph_acc", "lemma_acc", "constituents_p", "constituents_r"), 0.0
+        ),
+    },
+)
+def make_component(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    style: str | None,
+    threads: int | None,
+    dependencies: bool,
+    tags: bool,
+    sentences: bool,
+    constituents: bool,
+    entities: float,
+) -> ArcspanComponent:
+    """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
+    given = locals()
+    if dependencies:
+        nlp.vocab.get_noun_chunks = noun_chunks
+    return ArcspanComponent(name, **{setting: given[setting] for setting in DEFAULTS})
 
 
 def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
@@ -300,8 +280,23 @@ def _is_word(token: Token) -> bool:
     return not token.is_space
 
 
-def _set(doc: Doc, attribute: str, values: Any) -> None:
-    doc.from_array([attribute], np.array(values, dtype=np.uint64).reshape(-1, 1))
+def _fill(columns: dict[str, list[Any]], start: int, end: int, places: list[int], parse: Parse) -> None:
+    """The columns of a sentence with words at `places`; heads are relative, white space hangs on the word before it."""
+    columns["SENT_START"][start] = 1
+    said = {"TAG": parse.tags, "POS": parse.upos, "MORPH": parse.features, "LEMMA": parse.lemmas}
+    for name, values in said.items():
+        for place, value in zip(places, values, strict=True):
+            columns[name][place] = value
+    anchor = places[0] if places else start
+    for place in range(start, end):
+        anchor = place if place in places else anchor
+        columns["HEAD"][place] = anchor - place
+    if not places:
+        columns["DEP"][start] = ROOT
+    if (tree := parse.trees[1]) is not None:
+        for place, head, relation in zip(places, tree.heads, tree.relations, strict=True):
+            columns["HEAD"][place] = places[head - 1] - place if head else 0
+            columns["DEP"][place] = relation if head else ROOT
 
 
 # ------------------------------------------------------------------------------------------- constituents

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from arcspan.errors import ArcspanError
-from arcspan.segmenting.characters import shadow_of
+from arcspan.segmenting.characters import SHADOW
 from arcspan.segmenting.paragraphs import blank_mark, blocks, paragraphs
 from arcspan.segmenting.sentence import Sentence, Token
 
@@ -25,9 +25,8 @@ INSIDE, WORD, TOKEN, SENTENCE = range(4)  # nothing ends, a word inside a token 
 
 def spaces(text: str) -> np.ndarray:
     """For each character whether it is white space."""
-    codes = np.frombuffer(shadow_of(text).encode("utf-32-le", "surrogatepass"), "<u4")
-    white: np.ndarray = codes == ord(" ")
-    return white
+    codes = np.frombuffer(text.translate(SHADOW).encode("utf-32-le", "surrogatepass"), "<u4")
+    return np.asarray(codes == ord(" "))
 
 
 def read_marks(

@@ -33,37 +33,32 @@ class _Shadow(dict[int, str]):
     """Representative of each character, worked out when a character is first met."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = self._kind(chr(code), code)
+        self[code] = found = _kind(chr(code), code)
         return found
 
-    @staticmethod
-    def _kind(character: str, code: int) -> str:
-        if character in _SAME:
-            return _SAME[character]
-        if character.isspace():
-            return " "
-        category = unicodedata.category(character)
-        if category in ("Cf", "Cc") or 0xFE00 <= code <= 0xFE0F or 0x1F3FB <= code <= 0x1F3FF:
-            return HIDDEN  # variation selectors and skin tones go with the picture before them
-        if category[0] == "M":
-            return MARK
-        if category == "Lo":
-            if any(low <= code <= high for low, high in _HAN):
-                return HAN
-            if 0x3040 <= code <= 0x309F:
-                return HIRAGANA
-            if 0x30A0 <= code <= 0x30FF or 0x31F0 <= code <= 0x31FF or 0xFF66 <= code <= 0xFF9F:
-                return KATAKANA
-        if 0x1F1E6 <= code <= 0x1F1FF:
-            return FLAG
-        if category == "So" and code > 0x2190:
-            return PICTURE
-        return character
+
+def _kind(character: str, code: int) -> str:
+    if character in _SAME:
+        return _SAME[character]
+    if character.isspace():
+        return " "
+    category = unicodedata.category(character)
+    if category in ("Cf", "Cc") or 0xFE00 <= code <= 0xFE0F or 0x1F3FB <= code <= 0x1F3FF:
+        return HIDDEN  # variation selectors and skin tones go with the picture before them
+    if category[0] == "M":
+        return MARK
+    if category == "Lo":
+        if any(low <= code <= high for low, high in _HAN):
+            return HAN
+        if 0x3040 <= code <= 0x309F:
+            return HIRAGANA
+        if 0x30A0 <= code <= 0x30FF or 0x31F0 <= code <= 0x31FF or 0xFF66 <= code <= 0xFF9F:
+            return KATAKANA
+    if 0x1F1E6 <= code <= 0x1F1FF:
+        return FLAG
+    if category == "So" and code > 0x2190:
+        return PICTURE
+    return character
 
 
-_SHADOW = _Shadow()
-
-
-def shadow_of(text: str) -> str:
-    """The shadow of a text, of the same length."""
-    return text.translate(_SHADOW)
+SHADOW = _Shadow()  # text.translate(SHADOW) is the shadow of a text

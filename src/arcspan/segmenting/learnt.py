@@ -24,7 +24,7 @@ import numpy as np
 from arcspan.errors import BundleError, ConfigError
 from arcspan.onnx import import_onnxruntime, native, refuse_external_weights
 from arcspan.segmenting.base import INSIDE, SENTENCE, TOKEN, BaseSegmenter, read_marks
-from arcspan.segmenting.characters import shadow_of
+from arcspan.segmenting.characters import SHADOW
 from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.inputs import BLANK, Alphabet
 from arcspan.segmenting.rules import RuleSegmenter
@@ -89,41 +89,19 @@ class Segmenter(BaseSegmenter):
         if not block or block.isspace():
             return []
         inputs = features(block, self._alphabet, self._rules)
-        space, seen = inputs[1] <= BLANK, _seen(block, inputs[1])
+        space, seen = inputs[1] <= BLANK, np.ones(len(block), bool)
+        # Of white space in a row the network sees one, a line break where there is one: sentences of treebanks have
+        # single spaces inside, so two would look like the end of one.
+        for row in _ROW.finditer(block):
+            start, end = row.span()
+            breaks = np.flatnonzero(inputs[1, start:end] < BLANK)
+            seen[start:end] = False
+            seen[start + (breaks[0] if len(breaks) else 0)] = True
         scores = np.zeros((EXPAND + 1, len(block)), np.float32)
         scores[:, seen] = self.scores(inputs[:, seen])
-        marks = self._marks(block, space, scores)
-        return read_marks(block, marks, space, scores[EXPAND] > 0, self._expansions)
-
-    def scores(self, inputs: np.ndarray) -> np.ndarray:
-        """What the network says of each character of a block: [5, characters]."""
-        n, context = inputs.shape[1], self._context
-        padded = np.zeros((1, 3, n + WINDOW + 2 * context), np.int64)
-        padded[0, :, context : context + n] = inputs
-        found = []
-        for start in range(0, n, WINDOW):
-            size = min(WINDOW, (n - start + STEP - 1) // STEP * STEP)
-            window = padded[:, :, start : start + size + 2 * context]
-            found.append(self._run(window))
-        return np.concatenate(found, axis=1)[:, :n]
-
-    def _run(self, window: np.ndarray) -> np.ndarray:
-        """The answer for a window without its context; BundleError where the graph does not fit the settings."""
-        try:
-            with native:
-                (answer,) = self._session.run(None, {"characters": window})
-        except Exception as error:
-            reason = str(error).strip().splitlines()[-1]
-            raise BundleError(f"the segmenter's graph does not read its letters: {reason}") from None
-        expected = (1, EXPAND + 1, window.shape[2] - 2 * self._context)
-        if answer.shape != expected or np.isnan(answer).any():
-            raise BundleError(f"the segmenter's graph gives NaN, or not numbers of the shape {expected}")
-        return np.asarray(answer[0])
-
-    def _marks(self, block: str, space: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """For each character what ends after it: nothing, a WORD inside a token, a TOKEN, or a SENTENCE."""
+        # For each character what ends after it: nothing, a WORD inside a token, a TOKEN, or a SENTENCE.
         marks: np.ndarray = scores[: TOKEN + 1].argmax(axis=0)
-        for start, end, apart in whole_spans(shadow_of(block)):
+        for start, end, apart in whole_spans(block.translate(SHADOW)):
             marks[start : end - 1] = INSIDE
             if apart:
                 marks[[start - 1, end - 1]] = TOKEN
@@ -131,26 +109,37 @@ class Segmenter(BaseSegmenter):
         marks[-1] = TOKEN
         marks[(marks == TOKEN) & (scores[SENTENCE] > self.threshold)] = SENTENCE
         marks[space] = INSIDE
-        return marks
+        return read_marks(block, marks, space, scores[EXPAND] > 0, self._expansions)
+
+    def scores(self, inputs: np.ndarray) -> np.ndarray:
+        """What the network says of each character of a block: [5, characters].
+
+        BundleError where the graph does not fit the settings.
+        """
+        n, context = inputs.shape[1], self._context
+        padded = np.zeros((1, 3, n + WINDOW + 2 * context), np.int64)
+        padded[0, :, context : context + n] = inputs
+        found = []
+        for start in range(0, n, WINDOW):
+            size = min(WINDOW, (n - start + STEP - 1) // STEP * STEP)
+            try:
+                with native:
+                    (answer,) = self._session.run(
+                        None, {"characters": padded[:, :, start : start + size + 2 * context]}
+                    )
+            except Exception as error:
+                reason = str(error).strip().splitlines()[-1]
+                raise BundleError(f"the segmenter's graph does not read its letters: {reason}") from None
+            expected = (1, EXPAND + 1, size)
+            if answer.shape != expected or np.isnan(answer).any():
+                raise BundleError(f"the segmenter's graph gives NaN, or not numbers of the shape {expected}")
+            found.append(answer[0])
+        return np.concatenate(found, axis=1)[:, :n]
 
 
 def features(block: str, alphabet: Alphabet, rules: RuleSegmenter) -> np.ndarray:
     """What the network sees of a block: letters, kinds, and what ends where by the rules; [3, characters]."""
     return np.concatenate([alphabet.encode(block), rules.marks(block)[None]])
-
-
-def _seen(block: str, kinds: np.ndarray) -> np.ndarray:
-    """For each character whether the network sees it: of white space in a row one, a line break where there is one.
-
-    Sentences of treebanks have single spaces inside, so two would look like the end of one.
-    """
-    seen = np.ones(len(block), bool)
-    for row in _ROW.finditer(block):
-        start, end = row.span()
-        breaks = np.flatnonzero(kinds[start:end] < BLANK)
-        seen[start:end] = False
-        seen[start + (breaks[0] if len(breaks) else 0)] = True
-    return seen
 
 
 def segmenter_for(folder: str | os.PathLike[str], language: str | None) -> BaseSegmenter:

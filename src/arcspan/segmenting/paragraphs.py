@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
-
-from arcspan.segmenting.sentence import Offsets
 
 LONGEST = 200_000  # characters of a paragraph that are held at once
 
@@ -16,6 +16,8 @@ _LINE = r"(?:\r\n|\r(?!\n)|[\n\x85\u2028])"  # a line break
 # when more of the text is there. The bound on spaces bounds how much text has to be held to know.
 _GAP = re.compile(rf"{_LINE}{_SPACE}{{0,{LONGEST}}}(?:{_LINE}|(?P<open>\Z))|[\f\u2029]")
 _VISIBLE = re.compile(r"\S")
+blank_mark = partial(re.compile("\\A\ufeff").sub, " ")
+"""The text with a space for a byte order mark at its beginning, which is not part of a word."""
 
 
 class Part(NamedTuple):
@@ -25,11 +27,6 @@ class Part(NamedTuple):
     text: str
     first: bool
     last: bool
-
-
-def blank_mark(text: str) -> str:
-    """The text with a space for a byte order mark at its beginning, which is not part of a word."""
-    return " " + text[1:] if text.startswith("\ufeff") else text
 
 
 def paragraphs(pieces: Iterable[str]) -> Iterator[Part]:
@@ -83,18 +80,15 @@ _ALONE = re.compile(
 def blocks(text: str) -> Iterator[tuple[int, str]]:
     """The parts of a paragraph in which sentences begin anew, each with its place: items of a list, or all of it."""
     begin = 0
-    items = (gap.span() for gap in _NEXT_ITEM.finditer(text))
-    for end, after in items if _LIST.match(text) else _rows(text):
+    if _LIST.match(text):
+        gaps = [gap.span() for gap in _NEXT_ITEM.finditer(text)]
+    else:
+        starts = [0, *(gap.end() for gap in re.finditer("\n", text))]
+        lines = [_ALONE.match(text, start) for start in starts] if len(starts) > 1 else []
+        kinds = [line and line.lastgroup for line in lines]
+        pairs = zip(starts[1:], pairwise(kinds), strict=True)
+        gaps = [(start - 1, start) for start, (kind, below) in pairs if kind and kind == below]
+    for end, after in gaps:
         yield begin, text[begin:end]
         begin = after
     yield begin, text[begin:]
-
-
-def _rows(text: str) -> Iterator[Offsets]:
-    start = 0
-    while end := text.find("\n", start) + 1:
-        this = _ALONE.match(text, start)
-        below = _ALONE.match(text, end)
-        if this and below and this.lastgroup == below.lastgroup:
-            yield end - 1, end
-        start = end

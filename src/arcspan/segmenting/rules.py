@@ -142,12 +142,6 @@ def _clitics(shadow: str, begin: int, end: int) -> list[Offsets]:
     return parts[::-1]
 
 
-def _is_clitic(shadow: str, start: int, middle: int, end: int) -> bool:
-    """Whether shadow[middle:end] is a word of the same token as shadow[start:middle]: it|'s, can|not."""
-    word = shadow[middle:end].lower()
-    return word in _CLITICS or (word in _SECONDS and shadow[start:end].lower() in _TWO_WORDS)
-
-
 _CLITICS = frozenset(("n't", "'s", "'re", "'ve", "'ll", "'d", "'m"))
 _SECONDS = frozenset(word[middle:] for word, middle in _TWO_WORDS.items())
 
@@ -173,14 +167,17 @@ class RuleSegmenter(BaseSegmenter):
     def marks(self, block: str) -> np.ndarray:
         """For each character of a block what ends after it: nothing, a WORD inside a token, a TOKEN, a SENTENCE."""
         english = self.language == "en"
-        shadow = kind.shadow_of(block)
+        shadow = block.translate(kind.SHADOW)
         words = _scan(shadow, 0, len(block), english)
         marks = np.zeros(len(block), np.int64)
         if words:
             starts, ends = np.array(words).T
             marks[ends - 1] = TOKEN
             for i in np.flatnonzero(starts[1:] == ends[:-1]).tolist() if english else ():
-                if _is_clitic(shadow, starts[i], ends[i], ends[i + 1]):
+                second = shadow[ends[i] : ends[i + 1]].lower()  # of the same token: it|'s, can|not
+                if second in _CLITICS or (
+                    second in _SECONDS and shadow[starts[i] : ends[i + 1]].lower() in _TWO_WORDS
+                ):
                     marks[ends[i] - 1] = WORD
             marks[ends[np.array(list(sentence_ends(shadow, words, english))) - 1] - 1] = SENTENCE
         return marks

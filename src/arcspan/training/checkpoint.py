@@ -150,21 +150,26 @@ def model_texts(description: dict[str, Any], inputs: PieceInputs | WordInputs) -
 
 
 def build(
-    description: dict[str, Any], inputs: PieceInputs | WordInputs, weights_from: str | None = None
+    part: str,
+    settings: ModelSettings,
+    encoder: EncoderSettings,
+    architecture: dict[str, Any] | None,
+    inventories: Inventories,
+    inputs: PieceInputs | WordInputs,
+    weights_from: str | None = None,
 ) -> Model:
-    """The network that a description asks for; its weights random, or the encoder's from a folder or hub name."""
-    settings = ModelSettings(**description["model"])
-    encoder_settings = EncoderSettings(**description["encoder"])
-    encoder: Encoder
-    if encoder_settings.kind not in ("lstm", "pretrained"):
-        encoder = find_part("encoders", encoder_settings.kind)(encoder_settings, inputs)
-    elif encoder_settings.kind == "lstm":
-        assert isinstance(inputs, WordInputs)
-        special = WordInputs.special
-        encoder = LstmEncoder(encoder_settings, len(inputs.words) + special, len(inputs.characters) + special)
+    """A network with random weights, or with those of a pretrained encoder from a folder or hub name."""
+    made: Encoder
+    if encoder.kind == "pretrained":
+        assert architecture is not None
+        made = PretrainedEncoder(encoder, architecture, weights_from)
+    elif encoder.kind != "lstm":
+        made = find_part("encoders", encoder.kind)(encoder, inputs)
     else:
-        encoder = PretrainedEncoder(encoder_settings, description["architecture"], weights_from)
-    return Model(settings, encoder, Inventories.from_json(description["inventories"]), description["part"])
+        assert isinstance(inputs, WordInputs)
+        sizes = (len(known) + inputs.special for known in (inputs.words, inputs.characters))
+        made = LstmEncoder(encoder, *sizes)
+    return Model(settings, made, inventories, part)
 
 
 def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str, Any]]:
@@ -177,7 +182,14 @@ def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str,
     inputs = inputs_from_json(
         description["inputs"], tokenizer.read_text(encoding="utf-8") if tokenizer.exists() else None
     )
-    model = build(description, inputs)
+    model = build(
+        description["part"],
+        ModelSettings(**description["model"]),
+        EncoderSettings(**description["encoder"]),
+        description["architecture"],
+        Inventories.from_json(description["inventories"]),
+        inputs,
+    )
     model.load_state_dict(load_file(folder / "model.safetensors"))
     return model.eval(), inputs, description
 

@@ -80,12 +80,8 @@ def _steps(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [one] if one else []
 
 
-def pretrained_architecture(settings: EncoderSettings) -> dict[str, Any] | None:
-    """The configuration of a pretrained encoder; None for any other."""
-    return _architecture(settings) if settings.kind == "pretrained" else None
-
-
-def _architecture(settings: EncoderSettings) -> dict[str, Any]:
+def pretrained_architecture(settings: EncoderSettings) -> dict[str, Any]:
+    """The configuration of a pretrained encoder."""
     import transformers
 
     try:
@@ -99,7 +95,7 @@ def _architecture(settings: EncoderSettings) -> dict[str, Any]:
 
 def _window(settings: EncoderSettings) -> int:
     """The most pieces that the encoder takes; absolute positions may start after the padding index."""
-    architecture = _architecture(settings)
+    architecture = pretrained_architecture(settings)
     most = int(architecture.get("max_position_embeddings") or 512)
     if architecture.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         most -= 2

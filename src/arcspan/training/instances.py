@@ -87,18 +87,12 @@ class Intake:
         if self.incompatible:
             why = ", ".join(f"{kind} {times:,}" for kind, times in self.reasons.most_common(3))
             parts.append(f"{self.incompatible:,} incompatible {self.fate} ({why})")
-        for count, text in (
-            (self.augmented, "added in other forms"),
-            (self.too_long, "too long, left out"),
-            (self.mismatched, "mismatched, left out"),
-            (self.empty, "empty, left out"),
-        ):
-            if count:
-                parts.append(f"{count:,} {text}")
+        rest = {"augmented": "added in other forms", "too_long": "too long, left out"}
+        rest |= {"mismatched": "mismatched, left out", "empty": "empty, left out"}
+        parts += [f"{count:,} {text}" for name, text in rest.items() if (count := getattr(self, name))]
         return "; ".join(parts)
 
 
-_PLAIN = Source()
 _FATES = {
     "drop": "dropped",
     "separate": "kept, trained on with separate losses",
@@ -107,23 +101,14 @@ _FATES = {
 
 
 def make_sentence(
-    name: str,
-    pair: Pair,
-    source: Source = _PLAIN,
-    *,
-    binarization: Any = "head",
-    incompatible: str = "separate",
-    missing: str = "hidden",
+    name: str, pair: Pair, source: Source | None = None, data: DataSettings | None = None
 ) -> tuple[Sentence, str | None]:
     """A sentence ready for training, and the kind of incompatibility where there is one.
 
-    source          gives its style and weight, and says whether tags are learnt, and constituents may be missing
-    binarization    head, left, right, or hidden
-    incompatible    separate: each layer by itself; hidden: each layer with the other hidden
-    missing         the same for a layer that is not there
-
     What a partial tree does not say (heads of -1, or constituents that may be missing) is always hidden.
     """
+    source, data = source or Source(), data or DataSettings()
+    binarization: Any = data.binarization
     some_spans = source.partial in ("spans", "both")
     constituency = None if pair.constituency is None else pair.constituency.without_wrapper()
     dependencies = pair.dependencies
@@ -137,8 +122,8 @@ def make_sentence(
             tree = LexicalTree.fit(constituency, dependencies)
             why = tree.kind if isinstance(tree, Incompatibility) else None
         joint = why is None
-    hidden = binarization == "hidden" if joint else (missing if joint is None else incompatible) == "hidden"
-    hidden = hidden or partial
+    setting = binarization if joint else data.missing if joint is None else data.incompatible
+    hidden = partial or setting == "hidden"
     nodes: Any = None
     labels: tuple[Chain, ...] = ()
     chains: dict[tuple[int, int], Chain] | None = None
@@ -231,7 +216,8 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
             intake.empty += not n
             intake.too_long += bool(n)
             continue
-        sentence, kind = _make(source, data, place, pair)
+        name = f"{Path(source.brackets or source.conll).name} sentence {place + 1}"
+        sentence, kind = make_sentence(name, pair, source, data)
         if kind is not None:
             intake.incompatible += 1
             intake.reasons[kind] += 1
@@ -243,21 +229,10 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
         intake.words += n
         yield from itertools.repeat(sentence, source.repeat)
         for form in augmented(pair, source.augment, f"{source.name} {place}"):
-            other, kind = _make(source, data, place, form)
+            other, kind = make_sentence(name, form, source, data)
             if kind is None or data.incompatible != "drop":
                 intake.augmented += 1
                 yield other
-
-
-def _make(source: Source, data: DataSettings, place: int, pair: Pair) -> tuple[Sentence, str | None]:
-    return make_sentence(
-        f"{Path(source.brackets or source.conll).name} sentence {place + 1}",
-        pair,
-        source,
-        binarization=data.binarization,
-        incompatible=data.incompatible,
-        missing=data.missing,
-    )
 
 
 class GoldSentence(NamedTuple):
@@ -364,16 +339,20 @@ def take_inventories(sentences: Sequence[Sentence], *, free: bool = True, least:
     known["seen_lemmas"] = without_rare(_seen_lemmas(sentences), known["lemmas"])
     if styles == [""]:
         return Inventories(**known)
-    unused = {}
-    for output in NAMED_OUTPUTS:
-        names = known[output.names]
-        unused[output.name] = tuple(
-            tuple(k for k, name in enumerate(names) if name not in own and name != ())
-            if (own := by_style[output.name, style] - {"", ()}) or not free
-            else ()
-            for style in styles
+    unused = {
+        output.name: tuple(
+            unused_names(known[output.names], by_style[output.name, style] - {""}, free) for style in styles
         )
+        for output in NAMED_OUTPUTS
+    }
     return Inventories(**known, styles=tuple(styles), unused=unused)
+
+
+def unused_names(names: Sequence[Any], used: set[Any], free: bool = True) -> tuple[int, ...]:
+    """The numbers of the names that a style does not use; none where it has no name at all and is `free`."""
+    if free and not used - {()}:
+        return ()
+    return tuple(k for k, name in enumerate(names) if name not in used and name != ())
 
 
 def _seen_lemmas(sentences: Sequence[Sentence]) -> dict[str, dict[str, str]]:
@@ -446,27 +425,20 @@ class Indexer:
     """Numbers of labels, relations, and of what is said of words; what is not in the inventories is IGNORE."""
 
     def __init__(self, inventories: Inventories) -> None:
-        self.labels = {chain: id for id, chain in enumerate(inventories.labels)}
-        self.relations = {relation: id for id, relation in enumerate(inventories.relations)}
-        self.words = {
-            output: {name: id for id, name in enumerate(getattr(inventories, output.names))}
-            for output in WORD_OUTPUTS
+        self.ids: dict[str, dict[Any, int]] = {
+            output.name: {name: id for id, name in enumerate(getattr(inventories, output.names))}
+            for output in NAMED_OUTPUTS
         }
 
     def __call__(self, sentence: Sentence) -> dict[str, Any]:
         """`labels` (2n-1,), `chains` by span, `relations` (n,), and `answers` (n,) by output."""
-        chains = sentence.chains
-        return {
-            "labels": _numbers(self.labels, sentence.labels),
-            "chains": None
-            if chains is None
-            else {place: self.labels.get(chain, IGNORE) for place, chain in chains.items()},
-            "relations": _numbers(self.relations, sentence.relations),
-            "answers": {
-                output.name: _numbers(ids, sentence.names(output.name)) for output, ids in self.words.items()
-            },
-        }
+        chains, labels = sentence.chains, self._numbers("label", sentence.labels)
+        if chains is not None:
+            chains = dict(zip(chains, self._numbers("label", chains.values()).tolist(), strict=True))
+        answers = {one.name: self._numbers(one.name, sentence.names(one.name)) for one in WORD_OUTPUTS}
+        relations = self._numbers("relation", sentence.relations)
+        return {"labels": labels, "chains": chains, "relations": relations, "answers": answers}
 
-
-def _numbers(ids: dict[Any, int], names: Sequence[Any]) -> np.ndarray:
-    return np.asarray([ids.get(name, IGNORE) for name in names], dtype=np.int64)
+    def _numbers(self, output: str, names: Iterable[Any]) -> np.ndarray:
+        ids = self.ids[output]
+        return np.asarray([ids.get(name, IGNORE) for name in names], dtype=np.int64)

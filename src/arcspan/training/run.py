@@ -183,11 +183,10 @@ def predict_pairs(
 
 def _final_scores(config: Config, data: Data, folder: Path, say: Say) -> dict[str, Any]:
     result: dict[str, Any] = {"system": config.model.system, "seed": config.seed}
-    result["dev"] = dev_scores(data.dev, predict_pairs(folder, data.dev), config)
-    say(f"best model on dev: {in_words(result['dev'])}")
-    if data.test:
-        result["test"] = dev_scores(data.test, predict_pairs(folder, data.test), config)
-        say(f"best model on test: {in_words(result['test'])}")
+    for name, gold in (("dev", data.dev), ("test", data.test)):
+        if gold:
+            result[name] = dev_scores(gold, predict_pairs(folder, gold), config)
+            say(f"best model on {name}: {in_words(result[name])}")
     return result
 
 

@@ -126,7 +126,7 @@ def train_segmenter(
         "training": _training(settings, seed),
     }
     graph = _graph(network)
-    segmenter = _CachedSegmenter(graph, kept)
+    segmenter = Segmenter(graph, kept)
     kept["threshold"] = segmenter.threshold = _threshold(segmenter, dev)
     scores = [score(segmenter, file) for file in dev]
     results = dict(zip(_named(settings.dev), scores, strict=True))
@@ -292,20 +292,6 @@ def _graph(network: Network) -> bytes:
             dynamic_axes={"characters": {2: "length"}, "scores": {2: "decided"}},
         )
     return stream.getvalue()
-
-
-class _CachedSegmenter(Segmenter):
-    """A segmenter that runs its network once for each block."""
-
-    def __init__(self, graph: bytes, settings: dict[str, Any]) -> None:
-        super().__init__(graph, settings)
-        self._known: dict[bytes, np.ndarray] = {}
-
-    def scores(self, inputs: np.ndarray) -> np.ndarray:
-        key = inputs.tobytes()
-        if key not in self._known:
-            self._known[key] = super().scores(inputs)
-        return self._known[key]
 
 
 def _threshold(segmenter: Segmenter, dev: Sequence[Sequence[Sequence[GoldText]]]) -> float:

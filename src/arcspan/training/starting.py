@@ -26,7 +26,7 @@ from arcspan.segmenting.learnt import SETTINGS
 from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import SEGMENTER, Config
 from arcspan.training.encoders import make_inputs
-from arcspan.training.instances import Sentence, style_names, without_rare
+from arcspan.training.instances import Sentence, style_names, unused_names, without_rare
 from arcspan.training.quantize import constants_of
 
 KEPT = ("language", "licence", "calibration")
@@ -108,14 +108,12 @@ class Start:
 
     def read_also(self, sentences: Sequence[Sentence]) -> PieceInputs | WordInputs:
         """What it reads, for these sentences too: a pretrained encoder as it is; vocabularies of words grow."""
-        old = self.inputs
-        new = make_inputs(self.encoder, sentences) if isinstance(old, WordInputs) else old
-        if not isinstance(old, WordInputs) or not isinstance(new, WordInputs):
+        old: Any = self.inputs
+        if isinstance(old, PieceInputs):
             return old
-        return WordInputs(
-            list(dict.fromkeys([*old.words, *new.words])),
-            list(dict.fromkeys([*old.characters, *new.characters])),
-        )
+        new: Any = make_inputs(self.encoder, sentences)
+        both = ((old.words, new.words), (old.characters, new.characters))
+        return WordInputs(*(list(dict.fromkeys([*mine, *others])) for mine, others in both))
 
     def give(self, model: Model) -> list[str]:
         """Copy weights into a model, by the names that their rows stand for; returns the names of what is new."""
@@ -222,12 +220,7 @@ def extended(
         layer = used[default[LAYERS.index(output.layer)]]
         for place, style in enumerate(new.styles):
             used[style] = used.get(style, layer) | _used(new, output, place)
-        unused[output.name] = tuple(
-            tuple(k for k, name in enumerate(names[output.names]) if name not in used[style] and name != ())
-            if used[style] - {()}
-            else ()
-            for style in styles
-        )
+        unused[output.name] = tuple(unused_names(names[output.names], used[style]) for style in styles)
     return Inventories(**names, styles=styles, unused=unused)
 
 
@@ -249,19 +242,13 @@ def _from_bundle(folder: Path) -> Start:
         config["inventories"]["seen_lemmas"] = json.loads(text)
     encoder = _settings(EncoderSettings, config["training"]["encoder"])
     inputs = inputs_from_json(config["inputs"], (folder / "tokenizer.json").read_text(encoding="utf-8"))
+    settings = _settings(ModelSettings, config["training"]["model"])
+    known = Inventories.from_json(config["inventories"])
     models = {}
     for component in config["components"]:
-        description = {
-            "part": component["part"],
-            "model": dataclasses.asdict(_settings(ModelSettings, config["training"]["model"])),
-            "encoder": dataclasses.asdict(encoder),
-            "architecture": config["architecture"],
-            "inventories": config["inventories"],
-        }
-        model = build(description, inputs)
+        model = build(component["part"], settings, encoder, config["architecture"], known, inputs)
         model.load_state_dict(_stored_weights(model, folder, component))
         models[model.part] = model.eval()
-    known = Inventories.from_json(config["inventories"])
     kept = {name: config[name] for name in KEPT if config.get(name)}
     styles = _by_name(config.get("styles", {}), known)
     segmenter = folder if (folder / SETTINGS).is_file() else None

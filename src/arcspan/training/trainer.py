@@ -58,6 +58,10 @@ class Data:
     start: Start | None = None
 
 
+# What a checkpoint keeps of a Trainer.
+_PROGRESS = ("step", "epoch", "done_in_epoch", "best", "best_epoch", "dev")
+
+
 class _Step(nn.Module):
     """The model and its losses as one module, so that several processes can share gradients."""
 
@@ -116,15 +120,12 @@ class Trainer:
         self.speed: meter.Meter | None = None  # of an epoch under way
         torch.manual_seed(config.seed)
         start = data.start
-        description: dict[str, Any] = {
-            "part": part,
-            "model": config.model.__dict__,
-            "encoder": config.encoder.__dict__,
-            "architecture": start.architecture if start else pretrained_architecture(config.encoder),
-            "inventories": data.inventories.to_json(),
-        }
-        pretrained = config.encoder.path if config.encoder.kind == "pretrained" and not start else None
-        self.model = build(description, data.inputs, weights_from=pretrained)
+        encoder, architecture, path = config.encoder, start.architecture if start else None, None
+        if encoder.kind == "pretrained" and not start:
+            architecture, path = pretrained_architecture(encoder), encoder.path
+        self.model = build(
+            part, config.model, encoder, architecture, data.inventories, data.inputs, weights_from=path
+        )
         if start:
             new = start.give(self.model)
             say(f"starting from {config.model.start}" + (f"; new: {', '.join(new)}" if new else ""))
@@ -355,16 +356,8 @@ class Trainer:
         }
         if self.average:
             tensors["average"] = self.average.weights
-        state = {
-            "step": self.step,
-            "epoch": self.epoch,
-            "done_in_epoch": self.done_in_epoch,
-            "best": self.best,
-            "best_epoch": self.best_epoch,
-            "dev": self.dev,
-            "speed": self.speed and self.speed.state,
-            "log": meter.seal(self.folder),
-        }
+        state = {name: getattr(self, name) for name in _PROGRESS}
+        state |= {"speed": self.speed and self.speed.state, "log": meter.seal(self.folder)}
         self.checkpoint.write("last", f"steps/{self.step:06d}", tensors, {}, state)
 
     def _load(self) -> None:
@@ -373,7 +366,7 @@ class Trainer:
         _load_optimizer(self.model, self.optimizer, load_file(folder / "optimizer.safetensors"))
         if self.average:
             self.average.load(load_file(folder / "average.safetensors"))
-        for name in ("step", "epoch", "done_in_epoch", "best", "best_epoch", "dev"):
+        for name in _PROGRESS:
             setattr(self, name, state[name])
         if state.get("speed"):
             self.speed = meter.Meter(self.structure, self.terms, state["speed"])
