@@ -1,4 +1,4 @@
-"""One thread, many requests: turns across them, fairness, cancellation, failures, a clean end."""
+"""Few threads, many requests: batches across them, fairness, cancellation, failures, a clean end."""
 
 from __future__ import annotations
 
@@ -64,8 +64,19 @@ def test_a_small_request_overtakes_a_large_one_that_came_first(busy: Scheduler, 
     assert not large.done()
     held.let_all_go()
     assert len(large.result(30)) == 40
-    # Of one request, no more than its share of a turn, and half of that beside another.
-    assert held.sizes == [1, 4, 3, 5, 5, 5, 5, 5, 5, 4]
+    # Of one request, no more than its share of a batch: a quarter of its words beside another.
+    assert held.sizes == [1, 6, 8, 8, 8, 8, 3]
+
+
+def test_sentences_of_like_length_are_parsed_together(busy: Scheduler, held: HeldParser) -> None:
+    """The parser makes a batch of them; turns of all lengths made it run many small ones."""
+    lengths = (5, 20, 6, 21)
+    apart = [busy.submit([task(*["Ada"] * n)], write) for n in lengths]
+    together = busy.submit([task(*["Ada"] * n) for n in lengths], write)
+    held.let_all_go()
+    expected = [" ".join(["Ada"] * n).encode() for n in lengths]
+    assert [*(one.result(30)[0] for one in apart)] == together.result(30) == expected
+    assert held.sizes == [1, 4, 3, 1]  # of the last request one long sentence, which is its share
 
 
 def test_nobody_waits_for_a_sentence_that_takes_long(scheduler: Scheduler, held: HeldParser) -> None:

@@ -66,11 +66,9 @@ class Settings:
         "Seconds from SIGTERM to the end of the process; requests not done a second before it are answered 503.",
         least=0,
     )
-    batch_sentences: int = described(64, "Sentences that the parser is given at once.", least=1)
+    batch_sentences: int = described(64, "Sentences that are parsed together.", least=1)
     batch_words: int = described(
-        1_000,
-        "Words that the parser is given at once; requests of many sentences share a quarter of them.",
-        least=1,
+        250, "Words that are parsed together; half of them are shared by requests of many sentences.", least=1
     )
     origins: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
