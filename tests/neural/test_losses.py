@@ -14,6 +14,7 @@ from arcspan.errors import TreeError
 from arcspan.neural.losses import IGNORE, Gold, Nodes, StructureLoss, with_intermediate
 from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts, pairs
 from arcspan.prediction.scores import Scores, search
+from arcspan.training.config import DataSettings
 from arcspan.training.instances import Indexer, make_sentence, take_inventories
 from tests.toy import toy_pairs
 
@@ -377,7 +378,9 @@ def test_a_gold_layer_that_no_tree_agrees_with_is_an_error_that_names_the_senten
 
 @pytest.mark.parametrize("binarization", ["head", "left", "right"])
 def test_intermediate_nodes_are_labelled_by_the_constituent_around_them(binarization: str) -> None:
-    sentences = [make_sentence("", pair, binarization=binarization)[0] for pair in toy_pairs(20)]
+    sentences = [
+        make_sentence("", pair, data=DataSettings(binarization=binarization))[0] for pair in toy_pairs(20)
+    ]
     inventories = take_inventories(sentences)
     names = tuple(dict.fromkeys(chain[-1] for chain in inventories.labels if chain))
     index, size = Indexer(inventories), len(inventories.labels)
