@@ -1,7 +1,8 @@
 """Put measured figures into the README and the model card: `python studies/readme_figures.py`.
 
-Reads studies/english/results.json, which studies/english/score.py writes, and rewrites what stands between the markers
-`<!-- figures: begin -->` and `<!-- figures: end -->`; without results there is nothing between them. The README also
+Reads studies/english/results.json and results-en-fast.json, which studies/english/score.py writes, and rewrites what
+stands between the markers `<!-- figures: begin -->` and `<!-- figures: end -->`; without results there is nothing
+between them. The README also
 has a comparison with other parsers, whose published figures are below. Figures within sentences, of any page, are
 listed in studies/quoted.toml with the results that they come from, and rewritten too.
 """
@@ -25,6 +26,7 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "studies" / "english" / "results.json"
+FAST = ROOT / "studies" / "english" / "results-en-fast.json"
 # Titles of columns, and where results have the figure: a name, or names inside one another.
 COLUMNS = {
     "sentences": "sentences",
@@ -86,24 +88,35 @@ PEERS: tuple[tuple[str, tuple[float | None, ...], str], ...] = (
 )
 
 
-def comparison(results: dict[str, Any] | None) -> str:
-    """The README's table of LAS beside other parsers; without results, only theirs."""
-    rows = list(PEERS)
-    if results:
-        own = tuple(value(results["treebanks"], place) for place in PLACES.values())
-        rows.insert(0, ("arcspan, dev", own, "measured, `studies/english/score.py`"))
+def comparison(models: dict[str, dict[str, Any]]) -> str:
+    """The README's table of LAS beside other parsers, with the models that have results."""
+    rows = [
+        (
+            f"arcspan `{name}`, dev",
+            tuple(value(results["treebanks"], place) for place in PLACES.values()),
+            "measured, `studies/english/score.py`",
+        )
+        for name, results in models.items()
+    ]
+    rows += PEERS
     lines = [f"| LAS | {' | '.join(PLACES)} | source |", "|---" + "|---:" * len(PLACES) + "|---|"]
     for name, figures, source in rows:
         lines.append(f"| {name} | {' | '.join(map(shown, figures))} | {source} |")
     return "\n".join(lines) + "\n"
 
 
-def readme(results: dict[str, Any]) -> str:
-    """The README's table: a line for each treebank."""
-    return f"{table('treebank', results['treebanks'], BRIEF)}\n\n{RULES}\n"
+def readme(models: dict[str, dict[str, Any]]) -> str:
+    """The README's table: a line for each treebank and model."""
+    rows = {
+        f"{treebank}, `{name}`" if name != "en" else treebank: entry
+        for name, results in models.items()
+        for treebank, entry in results["treebanks"].items()
+        if name == "en" or treebank in ("gum dev", "ewt dev", "masc dev")
+    }
+    return f"{table('treebank', rows, BRIEF)}\n\n{RULES}\n"
 
 
-def model_card(results: dict[str, Any]) -> str:
+def model_card(results: dict[str, Any], fast: dict[str, Any] | None) -> str:
     """The model card's tables: all figures of treebanks, from their words and from raw text, and of genres."""
     model, treebanks = results["model"], results["treebanks"]
     raw = {name: entry for name, entry in treebanks.items() if "raw" in entry}
@@ -122,6 +135,11 @@ def model_card(results: dict[str, Any]) -> str:
             parts += [f"By genre, {name}:", table("genre", entry["genres"], OF_GENRES)]
         if "errors" in entry:
             parts += errors(name, entry["errors"])
+    if fast:
+        parts += [
+            f"Scores of the model `{fast['model']['name']}`.",
+            table("treebank", fast["treebanks"], BRIEF),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -202,14 +220,19 @@ def quoted(page: str, one: dict[str, Any]) -> str:
     return page
 
 
-def pages(path: Path = RESULTS) -> dict[Path, str]:
-    """The pages as they should be, by the results in a file, which may be missing."""
-    results = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+def pages(path: Path = RESULTS, fast: Path = FAST) -> dict[Path, str]:
+    """The pages as they should be, by the results in two files, which may be missing."""
+    models = {
+        name: json.loads(one.read_text(encoding="utf-8"))
+        for name, one in (("en", path), ("en-fast", fast))
+        if one.is_file()
+    }
     first, card = ROOT / "README.md", ROOT / "docs" / "model-card.md"
-    page = filled(first.read_text(encoding="utf-8"), "figures", readme(results) if results else "")
+    page = filled(first.read_text(encoding="utf-8"), "figures", readme(models) if models else "")
+    scores = model_card(models["en"], models.get("en-fast")) if "en" in models else ""
     return {
-        first: filled(page, "comparison", comparison(results)),
-        card: filled(card.read_text(encoding="utf-8"), "figures", model_card(results) if results else ""),
+        first: filled(page, "comparison", comparison(models)),
+        card: filled(card.read_text(encoding="utf-8"), "figures", scores),
     }
 
 

@@ -6,7 +6,7 @@
 large     the large model, best and slowest: runs/large-bundle. It is the teacher of the others
 silver    AMALGUM as the teacher parses it, and the rare constructions of all treebanks
 last      the student, in two trainings, the second with two seeds: runs/english-bundle, `en` of the package
-fast      a student of the student with half the layers: runs/fast-bundle, `en-fast`
+fast      a student of the `en` inside the package with five of its layers: runs/fast-bundle, `en-fast`
 scores    of all three
 
 A step whose result is there is not done again, and a training that was stopped goes on from its last checkpoint. What
@@ -79,8 +79,10 @@ def steps(treebanks: Path, every: int) -> Iterator[Step]:
     runs = [RUNS / name for name in ("english", "last", "last-b")]
     yield script("average", "average.py", runs[0] / "best.json", *runs)
     yield from bundle("last", "english", treebanks)
-    yield training("fast-1", "fast", "fast-1")
-    yield training("fast-2", "fast-last", "fast")
+    silver = RUNS / "silver-en.conllu"
+    yield script("silver of en", "silver.py", silver, amalgum, silver, "--every", 4)
+    yield script("rare of en", "rare.py", RUNS / "rare-en/silver.conllu", treebanks, RUNS / "rare-en", silver)
+    yield training("fast-1", "fast", "fast")
     yield from bundle("fast", "fast", treebanks)
     for name, run in (("large", "large"), ("en", "english"), ("en-fast", "fast")):
         results = () if name == "en" else ("--output", HERE / f"results-{name}.json")

@@ -86,25 +86,34 @@ def test_a_figure_that_differs_is_mended_and_a_sentence_that_is_gone_is_named(fi
 def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps(RESULTS), encoding="utf-8")
-    readme, card = figures.pages(path).values()
+    none = tmp_path / "none.json"
+    readme, card = figures.pages(path, none).values()
     assert "| treebank | sentences | LAS | LAS from raw text | F1 | both trees right |" in readme
     assert "| gum dev | 1,575 | 86.1 | 84.3 | 85.5 | 40.0 |" in readme
     assert "| masc dev | 9 | - | - | 90.0 | - |" in readme
     assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 40.0 | 95.5 |" in card
     assert "| treebank | Words | LAS |\n|---|---:|---:|\n| gum dev | 99.5 | 84.3 |" in card
     assert "| news | 64 | 86.1 | 88.0 |" in card
-    without = figures.pages(tmp_path / "none.json")[ROOT / "README.md"]
+    without = figures.pages(none, none)[ROOT / "README.md"]
     assert figures.filled(figures.filled(readme, "figures", ""), "comparison", "") == figures.filled(
         without, "comparison", ""
     )
 
 
+def test_the_fast_model_stands_beside_the_other(figures: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(RESULTS), encoding="utf-8")
+    readme, card = figures.pages(path, path).values()
+    assert "| gum dev | 1,575 | 86.1 |" in readme and "| gum dev, `en-fast` | 1,575 | 86.1 |" in readme
+    assert card.count("| gum dev | 1,575 | 86.1 |") == 2
+
+
 def test_the_comparison_has_our_figures_where_they_were_measured(figures: ModuleType) -> None:
-    alone, beside = figures.comparison(None), figures.comparison(RESULTS)
+    alone, beside = figures.comparison({}), figures.comparison({"en": RESULTS})
     assert (
         "arcspan" not in alone and "| UDPipe 2, mBERT, test | 92.1 | 91.5 | 92.4 | 89.9 | [UD 2.17]" in alone
     )
-    assert "| arcspan, dev | 86.1 | 84.3 | - | - | measured" in beside
+    assert "| arcspan `en`, dev | 86.1 | 84.3 | - | - | measured" in beside
 
 
 def test_the_model_card_is_about_the_model_inside() -> None:
@@ -122,5 +131,5 @@ def test_the_model_card_is_about_the_model_inside() -> None:
 
 
 def test_without_results_there_are_no_figures(figures: ModuleType, tmp_path: Path) -> None:
-    for content in figures.pages(tmp_path / "none.json").values():
+    for content in figures.pages(tmp_path / "none.json", tmp_path / "none.json").values():
         assert "<!-- figures: begin -->\n<!-- figures: end -->" in content
