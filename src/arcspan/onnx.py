@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 from collections import Counter
 from contextlib import ContextDecorator
@@ -17,7 +18,8 @@ from types import ModuleType
 
 from arcspan.errors import BundleError
 
-_EXTERNAL = b"\x0a\x08location\x12"  # the first key that ONNX writes for weights in another file
+# The string that names weights in another file, after its length, 8, in as many bytes as somebody likes to write it.
+_EXTERNAL = re.compile(rb"(?:\x08|\x88\x80*\x00)location")
 
 
 def import_onnxruntime() -> ModuleType:
@@ -64,5 +66,5 @@ if hasattr(os, "register_at_fork"):
 
 def refuse_external_weights(graph: bytes, place: object) -> None:
     """BundleError for a graph that has weights in other files: no checksum covers these, and they may be anywhere."""
-    if _EXTERNAL in graph:
+    if _EXTERNAL.search(graph):
         raise BundleError(f"{place}: its weights are in another file: export the model anew, with all in one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import random
@@ -35,6 +36,7 @@ def fork(rng: random.Random, parser: Any) -> int:
     child = os.fork()
     if child == 0:
         status = 1
+        faulthandler.dump_traceback_later(SECONDS - 5)  # where it hangs
         try:
             again = [parse.error is None and parse.brackets() for parse in parser(TEXT, **question)]
             status = 0 if all(again) else 2

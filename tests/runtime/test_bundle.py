@@ -13,6 +13,7 @@ import onnx
 import pytest
 
 from arcspan.errors import BundleError
+from arcspan.onnx import refuse_external_weights
 from arcspan.runtime.bundle import MODELS, SEGMENTER, checksum, find_bundle, read_bundle, update_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.segmenting import Segmenter
@@ -107,6 +108,14 @@ def test_weights_outside_a_graph_are_refused(toy_bundle: Path, tmp_path: Path) -
         (folder / "checksums.json").write_text(json.dumps(sums))
         with pytest.raises(BundleError, match=rf"{name}: its weights are in another file"):
             load_predictor(folder) if name == "score.onnx" else Segmenter.load(folder)
+
+
+@pytest.mark.parametrize("spelling", [b"\x12\x01w\x0a\x08", b"\x8a\x00\x08", b"\x0a\x88\x80\x00"])
+def test_no_spelling_of_weights_elsewhere_gets_through(spelling: bytes) -> None:
+    """Only what ONNX itself writes was looked for; the fields may be in another order, and numbers longer."""
+    with pytest.raises(BundleError, match="g: its weights are in another file"):
+        refuse_external_weights(b"weight" + spelling + b"location\x12\x01w", "g")
+    refuse_external_weights(b"\x0a\x10encoder.location", "g")
 
 
 @pytest.mark.parametrize("name", ["config.json", "checksums.json"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import shutil
 import threading
 from pathlib import Path
 
@@ -217,6 +218,15 @@ def test_a_damaged_segmenter_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "segmenter.json").write_text('{"format": 99}')
     with pytest.raises(BundleError, match=r"format should be .* not 99"):
         Segmenter.load(tmp_path)
+
+
+def test_a_segmenter_without_an_end_is_refused(folder: Path, tmp_path: Path) -> None:
+    for name in ("segmenter.json", "segmenter.onnx"):
+        bad = shutil.copytree(folder, tmp_path / name)
+        (bad / name).unlink()
+        (bad / name).symlink_to("/dev/zero")
+        with pytest.raises(BundleError, match=f"{name}: no such file"):
+            Segmenter.load(bad)
 
 
 @pytest.mark.parametrize(

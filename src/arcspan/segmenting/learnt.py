@@ -70,6 +70,9 @@ class Segmenter(BaseSegmenter):
     def load(cls, folder: str | os.PathLike[str]) -> Segmenter:
         """The segmenter of a model bundle, or of a folder that `arcspan train --segmenter` wrote."""
         folder = Path(folder)
+        for name in (SETTINGS, GRAPH):
+            if not (folder / name).is_file():  # a device has no end
+                raise BundleError(f"{folder / name}: no such file: {folder} has no segmenter")
         try:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             graph = (folder / GRAPH).read_bytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from arcspan.errors import MissingExtraError
 from arcspan.serving.settings import Settings
 
 if TYPE_CHECKING:
@@ -18,4 +19,8 @@ def __getattr__(name: str) -> Any:
     # Imported when named: the command line reads the settings for its help, without Starlette.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{'app' if name == 'create_app' else 'server'}"), name)
+    try:
+        module = import_module(f"{__name__}.{'app' if name == 'create_app' else 'server'}")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("serving", "serve") from error
+    return getattr(module, name)

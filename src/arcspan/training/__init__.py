@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from arcspan.errors import MissingExtraError
 from arcspan.training.config import Config, read_config
 
 if TYPE_CHECKING:
@@ -12,8 +13,10 @@ def __getattr__(name: str) -> Any:
     """`train` and `predict_pairs` import torch, which configurations do without."""
     if name not in ("predict_pairs", "train"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from arcspan.training import run
-
+    try:
+        from arcspan.training import run
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("training", "train") from error
     return getattr(run, name)
 
 
