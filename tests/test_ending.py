@@ -27,6 +27,26 @@ for _ in range(4):
     begun.acquire()
 """
 
+ASK_EVERYTHING = """
+import sys
+from arcspan.parser import MODELS, Parser
+parser = Parser(MODELS / "en-fast", threads=2)
+known = set(sys.modules)
+text = "Logic plays a maximal role here. \\"Yes\\", he said, and what he did did n\u2019t matter \u2026"
+for options in ({}, {"k": 3}, {"confidence": True}, {"require": [("span", 0, 2)]}):
+    for found in parser(text, **options):
+        for parse in found if isinstance(found, list) else [found]:
+            parse.lemmas, parse.features, parse.confidence, parse.brackets(), parse.conllu()
+list(parser.pipe([text, ["Logic", "plays"]]))
+print(sorted(set(sys.modules) - known))
+"""
+
+
+def test_parsing_imports_nothing() -> None:
+    """The first parse imported numpy.ma; where another thread forked meanwhile, the child waited for it forever."""
+    done = subprocess.run([sys.executable, "-c", ASK_EVERYTHING], capture_output=True, text=True, timeout=300)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
 
 def test_python_ends_while_daemon_threads_parse(toy_bundle: Path) -> None:
     """It aborted ("terminate called"), or a thread printed that pools take no more work."""

@@ -108,7 +108,7 @@ class Guidelines:
         begins = np.cumsum(lengths) - lengths
         sentence = np.repeat(np.arange(len(lengths)), lengths)
         disobey = self._disobey(found, heads, begins[sentence], negative)
-        for b in np.unique(sentence[disobey]).tolist():
+        for b in {*sentence[disobey].tolist()}:
             own = slice(begins[b], begins[b] + lengths[b])
             best = self.best(relations[own], heads[own], negative[own])
             if best is not None:
@@ -127,8 +127,7 @@ class Guidelines:
         wrong |= (heads > 0) & ~allowed
         taken = np.flatnonzero((self._group[found] > 0) & (heads > 0))
         which = above[taken] * (len(_ONE_EACH) + 1) + self._group[found[taken]]
-        _, back, counts = np.unique(which, return_inverse=True, return_counts=True)
-        wrong[taken[counts[back] > 1]] = True
+        wrong[taken[np.bincount(which)[which] > 1]] = True
         return wrong
 
     def best(self, relations: np.ndarray, heads: np.ndarray, negative: np.ndarray) -> np.ndarray | None:

@@ -347,10 +347,17 @@ _alive: weakref.WeakSet[Predictor] = weakref.WeakSet()
 
 def _finish_imports() -> None:
     """Wait for the modules that other threads import: a forked process would wait for their locks forever."""
-    for name, module in list(sys.modules.items()):
-        if getattr(getattr(module, "__spec__", None), "_initializing", False):
+    waited: set[str] = set()  # this thread's own unfinished imports are named once
+    while names := {*filter(_is_being_imported, list(sys.modules))} - waited:
+        for name in names:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
+        waited |= names
+
+
+def _is_being_imported(name: str) -> bool:
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
 
 
 def _reset_all_after_fork() -> None:

@@ -9,6 +9,7 @@ wrapped.
 
 from __future__ import annotations
 
+import encodings.utf_32_le  # noqa: F401  otherwise imported by the first text: see tests/test_ending.py
 import unicodedata
 from collections.abc import Iterable
 
@@ -71,7 +72,7 @@ class Alphabet:
         codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
         letters = self._letter[codes]
         if (letters == _UNKNOWN).any():
-            for code in np.unique(codes[letters == _UNKNOWN]).tolist():
+            for code in {*codes[letters == _UNKNOWN].tolist()}:
                 self._kind[code] = kind = kind_of(code)
                 self._letter[code] = self._numbers.get(letter_of(chr(code)), kind)
             letters = self._letter[codes]
