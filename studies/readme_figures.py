@@ -63,8 +63,8 @@ RULES = (
 )
 FIRST_RULES = (
     "LAS is counted as the CoNLL 2018 scorer does, with punctuation, F1 as EVALB does; each treebank is parsed in its "
-    "own style. The dev parts chose the model; craft-ud test did not. Tags, lemmas, features, genres, the default style and the rules "
-    "in full: [model card](docs/model-card.md). Made by `studies/english/score.py`."
+    "own style. The dev parts chose the model; craft-ud test did not. Tags, lemmas, features, genres, the default "
+    "style and the rules in full: [model card](docs/model-card.md). Made by `studies/english/score.py`."
 )
 
 

@@ -37,6 +37,25 @@ def test_a_workflow_runs_scripts_that_exist_under_every_supported_python(path: P
         assert scripts or path.name == "wheels.yml"
 
 
+def test_every_week_the_newest_versions_are_tried() -> None:
+    """With those of constraints.txt, as before, nothing that a new one breaks could be seen."""
+    workflow = read(ROOT / ".github" / "workflows" / "test.yml")
+    (constraints,) = (
+        step["env"]["ARCSPAN_CONSTRAINTS"] for step in workflow["jobs"]["test"]["steps"] if "env" in step
+    )
+    assert "github.event_name == 'schedule' && '/dev/null'" in constraints
+    assert '-c "${ARCSPAN_CONSTRAINTS:-constraints.txt}"' in (ROOT / "scripts" / "test").read_text("utf-8")
+    for path in WORKFLOWS:
+        assert "schedule" in read(path)[True]  # `on`, which YAML takes for a truth value
+
+
+def test_the_changes_of_this_version_have_a_section_and_a_date() -> None:
+    from arcspan import __version__
+
+    released = read(ROOT / "CITATION.cff")["date-released"]
+    assert f"\n## {__version__} ({released})\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_every_supported_python_is_tried_by_the_test_command() -> None:
     script = (ROOT / "scripts" / "try-package").read_text(encoding="utf-8")
     tried = re.search(r"for version in ([\d. ]+);", script)

@@ -68,7 +68,7 @@ def main(seed: int, forks: int) -> Counter[str]:
         )  # a new one has not parsed yet, so much is still to be made
         stopped.clear()
         threads = [
-            threading.Thread(target=load, args=(parser, rng.choice(QUESTIONS), stopped))
+            threading.Thread(target=load, args=(parser, rng.choice(QUESTIONS), stopped), daemon=True)
             for _ in range(rng.randrange(1, 4))
         ]
         for thread in threads:
