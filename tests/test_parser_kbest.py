@@ -309,6 +309,13 @@ def test_k_may_be_larger_than_any_sentence_needs(parser: Parser) -> None:
     assert len(parser.parse(["Ada", "sees"], k=2**63)) == 2
 
 
+@pytest.mark.parametrize("weight", [float("nan"), float("-inf"), 1e308, -(10**400), "1", True, None])
+def test_a_weight_is_a_number_that_can_be_added(parser: Parser, weight: Any) -> None:
+    """Of 1e308 and -1e308 the sum was not a number; 10**400 was an OverflowError."""
+    with pytest.raises(ArcspanError, match="the weight a number of at most 1,000,000,000"):
+        parser.parse(WORDS, prefer=[(Arc(2, 1), weight)])
+
+
 def test_preferences_move_the_parse_as_far_as_they_weigh(
     parser: Parser, toy_bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,6 @@ scores (`structure_masks`).
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ from arcspan.decoding.constraints import Masks, constrain
 from arcspan.errors import ArcspanError
 from arcspan.prediction.outputs import Inventories
 from arcspan.trees import WRAPPERS
+
+MOST_WEIGHT = 1_000_000_000  # of a preference: the sums of many still are numbers
 
 Head = binary.HeadOf
 
@@ -134,11 +135,12 @@ def read_preferences(given: Iterable[Any]) -> list[Preference]:
     for one in given:
         try:
             what, weight = one
-            if isinstance(weight, (str, bytes, bool)) or not math.isfinite(weight):
+            if isinstance(weight, (str, bytes, bool)) or not -MOST_WEIGHT <= weight <= MOST_WEIGHT:
                 raise TypeError
         except (TypeError, ValueError):
             raise ArcspanError(
-                f"{one!r} is not a preference: write (constraint, weight), the weight a number: {_HELP}"
+                f"{one!r} is not a preference: write (constraint, weight), the weight a number of at most "
+                f"{MOST_WEIGHT:,}: {_HELP}"
             ) from None
         found.append((_read(what), float(weight)))
     return found
