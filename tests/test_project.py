@@ -124,4 +124,5 @@ def test_the_test_command_ends_with_0_only_when_all_is_well(tmp_path: Path, fail
         tool.chmod(0o755)
     done = subprocess.run(["bash", str(script)], capture_output=True, text=True)
     assert done.returncode == code
+    assert failing in done.stdout + done.stderr, "what a tool says is shown, in the background too"
     assert "scripts/try-package" in done.stdout + done.stderr or failing not in ("", "scripts/try-package")
