@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 # Several workers share the cores: threads of one that wait for each other would stall them all.
@@ -18,6 +19,14 @@ hypothesis.settings.load_profile("repeatable")
 TREEBANKS = Path(
     os.environ.get("ARCSPAN_TREEBANKS", Path(__file__).resolve().parents[2] / "shared" / "treebanks")
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Files survive a kill without being synchronized, and tests do not cut the power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which fails for what is not open, as it does
+        yield
 
 
 @pytest.fixture(scope="session")

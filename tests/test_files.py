@@ -32,6 +32,23 @@ def test_line_ends_and_permissions_are_kept(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
+def test_a_file_is_on_the_disk_before_it_takes_the_place_of_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "result.txt"
+    path.write_text("old")
+    found = []
+
+    def synchronized(descriptor: int) -> None:
+        found.append((os.fstat(descriptor).st_size, path.read_text()))
+
+    monkeypatch.setattr(os, "fsync", synchronized)
+    with atomic_write(path) as file:
+        file.write("newer")
+    assert found == [(5, "old")]
+    assert path.read_text() == "newer"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")

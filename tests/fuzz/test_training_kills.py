@@ -65,7 +65,8 @@ def main(seed: int, kills: int) -> Counter[str]:
     def config(folder: Path) -> Any:
         folder.mkdir()
         # Saved after each update and after each epoch.
-        return read_config(configure(folder, pairs, training__epochs=2, encoder__word_dropout=0.3))
+        changes = {"training__checkpoint_minutes": 0, "encoder__word_dropout": 0.3}
+        return read_config(configure(folder, pairs, training__epochs=2, **changes))
 
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)

@@ -66,7 +66,7 @@ def configure(folder: Path, pairs: list[Pair], **changes: Any) -> Path:
             "tag_size": 32,
             "mlp_dropout": 0.0,
         },
-        "training": {"epochs": 3, "batch_pieces": 60, "rate": 5e-3, "beta2": 0.95, "checkpoint_minutes": 0},
+        "training": {"epochs": 3, "batch_pieces": 60, "rate": 5e-3, "beta2": 0.95},
     }
     for name, value in changes.items():
         section, _, field = name.rpartition("__")
@@ -153,12 +153,14 @@ def test_incompatible_sentences_are_dropped_or_kept_and_counted(tmp_path: Path) 
 def test_a_run_resumed_after_every_epoch_ends_with_the_same_weights(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     pairs = toy_pairs(10)
-    whole = read_config(
-        configure(tmp_path / "whole", pairs, training__average=0.9, encoder__word_dropout=0.3)
-    )
-    train(whole, say=lambda line: None, bars=False)
+    changes = {
+        "training__average": 0.9,
+        "training__checkpoint_minutes": 0,  # after every update
+        "encoder__word_dropout": 0.3,
+    }
+    train(read_config(configure(tmp_path / "whole", pairs, **changes)), say=lambda line: None, bars=False)
     (tmp_path / "killed").mkdir()
-    path = configure(tmp_path / "killed", pairs, training__average=0.9, encoder__word_dropout=0.3)
+    path = configure(tmp_path / "killed", pairs, **changes)
     script = (
         "import os, signal, sys\n"
         "from arcspan.training import read_config, run, trainer\n"
