@@ -16,13 +16,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from itertools import compress
+from typing import Literal, NamedTuple, get_args
 
 from arcspan.errors import ArcspanError
 from arcspan.trees import DependencyTree
 
 Punctuation = Literal["auto", "ptb", "ctb", "unicode", "upos", "none"]
-PUNCTUATION_RULES: tuple[Punctuation, ...] = ("auto", "ptb", "ctb", "unicode", "upos", "none")
+PUNCTUATION_RULES: tuple[Punctuation, ...] = get_args(Punctuation)
 
 PTB_TAGS = frozenset({"``", "''", ":", ",", "."})
 
@@ -49,9 +50,7 @@ class ScoredArc(NamedTuple):
     @property
     def right_main(self) -> bool:
         """Whether the relation is right up to its subtype."""
-        return self.right_relation or main_relation(self.gold_relation) == main_relation(
-            self.predicted_relation
-        )
+        return main_relation(self.gold_relation) == main_relation(self.predicted_relation)
 
     @property
     def right(self) -> bool:
@@ -117,8 +116,7 @@ def score_attachment(
     >>> score_attachment(gold, DependencyTree([2, 0], ["nsubj", "root"]), [True, False])
     [ScoredArc(word=1, gold_head=2, predicted_head=2, gold_relation='nsubj:pass', predicted_relation='nsubj')]
     """
-    relations = [
-        tree.relations if subtypes else map(main_relation, tree.relations) for tree in (gold, predicted)
-    ]
+    name = str if subtypes else main_relation
+    relations = [map(name, tree.relations) for tree in (gold, predicted)]
     rows = zip(range(1, len(counts) + 1), gold.heads, predicted.heads, *relations, strict=True)
-    return [ScoredArc(*row) for row, count in zip(rows, counts, strict=True) if count]
+    return [ScoredArc(*row) for row in compress(rows, counts)]

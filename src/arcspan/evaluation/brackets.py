@@ -75,13 +75,12 @@ def read_flat(line: str) -> FlatTree:
         elif label is not None:
             stack.append(len(spans))
             spans.append((len(words), -1, label))
+        elif closing and stack:
+            opened = stack.pop()
+            start, _, label = spans[opened]
+            spans[opened] = (start, len(words), label)
         elif closing:
-            if stack:
-                opened = stack.pop()
-                start, _, label = spans[opened]
-                spans[opened] = (start, len(words), label)
-            else:
-                problem = "a closing bracket too many"
+            problem = "a closing bracket too many"
         elif stray:
             raise ValueError(f"text outside of brackets: {line[match.start() : match.start() + 40]!r}")
     if stack:
@@ -169,19 +168,13 @@ def _restore_quotes(
     counted, a mark can meet two of the other side, and the C program puts it back twice; so does this.
     """
     marks1, marks2 = _quotes(gold, keep1, rules), _quotes(predicted, keep2, rules)
-    for b, (leaf2, _) in enumerate(marks2):
-        before = marks2[b][1]
+    for b, (leaf2, before) in enumerate(marks2):
         for a, (leaf1, position) in enumerate(marks1):
-            tag1, tag2 = gold.tags[leaf1], predicted.tags[leaf2]
-            if position != before or tag1 == tag2:
-                continue
-            gone1, gone2 = tag1 in rules.deleted, tag2 in rules.deleted
-            if gone1 and not gone2:
-                keep1[leaf1] += 1
-                marks1[a:] = [(leaf, at + 1) for leaf, at in marks1[a:]]
-            elif gone2 and not gone1:
-                keep2[leaf2] += 1
-                marks2[b:] = [(leaf, at + 1) for leaf, at in marks2[b:]]
+            gone1, gone2 = gold.tags[leaf1] in rules.deleted, predicted.tags[leaf2] in rules.deleted
+            if position == before and gone1 != gone2:
+                keep, marks, leaf, at = (keep1, marks1, leaf1, a) if gone1 else (keep2, marks2, leaf2, b)
+                keep[leaf] += 1
+                marks[at:] = [(other, place + 1) for other, place in marks[at:]]
 
 
 def _quotes(tree: FlatTree, keep: list[int], rules: BracketRules) -> list[tuple[int, int]]:

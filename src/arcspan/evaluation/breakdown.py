@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from arcspan.evaluation.metrics import Confusion, Tally, tallies
-from arcspan.evaluation.report import Report, make_report, name_prediction, read_files
+from arcspan.evaluation.report import Report, make_report, score_files
 from arcspan.evaluation.scoring import AnyPair, Scoring, SentenceScore
 from arcspan.treebanks.files import TreeFiles
 from arcspan.trees.bracketed_text import LabelledSpan
@@ -119,8 +119,7 @@ def breakdown(
 
 def breakdown_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Breakdown:
     """The breakdown of files; see `evaluate_files`."""
-    with name_prediction(predicted):
-        return breakdown(read_files(gold), read_files(predicted), scoring)
+    return score_files(breakdown, gold, predicted, scoring)
 
 
 def csv_tables(systems: Mapping[str, Breakdown]) -> dict[str, str]:
@@ -137,9 +136,8 @@ def csv_tables(systems: Mapping[str, Breakdown]) -> dict[str, str]:
             for bin_name, tally in points.items():
                 scores = [round(score, 4) for score in (tally.precision, tally.recall, tally.f1)]
                 curves.append([name, curve, bin_name, *tally, *scores])
-        for what, confusion in zip(
-            pairs, (system.report.label_confusion, system.report.relation_confusion), strict=True
-        ):
+        confusions = system.report.label_confusion, system.report.relation_confusion
+        for what, confusion in zip(pairs, confusions, strict=True):
             counts = Counter[tuple[str, str]]()
             for (a, b, _), count in confusion.items():
                 counts[NOTHING if a is None else a, NOTHING if b is None else b] += count

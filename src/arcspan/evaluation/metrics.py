@@ -53,12 +53,6 @@ class Metric:
     def __get__(self, report: BracketFigures | None, owner: type) -> Metric | float | None:
         return self if report is None else report.figure(self)
 
-    def is_known(self, totals: Mapping[str, int]) -> bool:
-        """Whether there was anything to make the figure of."""
-        if self.kind == "brackets":
-            return totals["con_sentences"] > 0
-        return self.part in totals and totals[self.whole] > 0
-
     def value(self, counts: Mapping[str, Any]) -> Any:
         """The figure from summed counts: numbers, or arrays with one entry per resample; 0 where nothing counts."""
         if self.part in METRICS:
@@ -96,7 +90,9 @@ class BracketFigures:
 
     def figure(self, metric: Metric) -> float | None:
         """The value of one figure; None where there was nothing to make it of."""
-        return float(metric.value(self.totals)) if metric.is_known(self.totals) else None
+        counted = self.totals["con_sentences" if metric.kind == "brackets" else metric.whole]
+        known = metric.kind == "brackets" or metric.part in self.totals
+        return float(metric.value(self.totals)) if counted and known else None
 
 
 class EvalbFigures(BracketFigures):

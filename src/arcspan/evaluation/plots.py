@@ -30,18 +30,13 @@ _STYLE = {
 FORMATS = ("png", "svg", "pdf")
 
 
-def _matplotlib() -> Any:
+def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
+    """The curves of all systems, one panel per curve, as the bytes of a picture file."""
     try:
         import matplotlib
         import matplotlib.figure
     except ImportError:
         raise MissingExtraError("drawing pictures", "plots") from None
-    return matplotlib
-
-
-def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
-    """The curves of all systems, one panel per curve, as the bytes of a picture file."""
-    matplotlib = _matplotlib()
     names = [name for name in CURVES if any(system.curves[name] for system in systems.values())]
     if not names:
         raise ArcspanError("nothing was scored, so there is nothing to draw")

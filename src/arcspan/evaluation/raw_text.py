@@ -129,7 +129,12 @@ def _load(udeval: Any, source: RawSource, name: str) -> Any:
     if isinstance(source, str | os.PathLike):
         name, sentences = name_of(source), read_conllu(source)
     else:
-        sentences = map(_sentence, source)
+        sentences = (
+            one
+            if isinstance(one, ConlluSentence)
+            else ConlluSentence([*filter(None, one.conllu().splitlines())])
+            for one in source
+        )
     text = io.StringIO("".join(_numbered_lines(sentences, name)))
     try:
         return udeval.load_conllu(text, name, {"multiple_roots_okay": True})
@@ -142,12 +147,6 @@ def _load(udeval: Any, source: RawSource, name: str) -> Any:
     except RecursionError:
         what = "a sentence in which too many words in a row depend on one another"
         raise FileError(what, path=name) from None
-
-
-def _sentence(given: ConlluSentence | HasConllu) -> ConlluSentence:
-    if isinstance(given, ConlluSentence):
-        return given
-    return ConlluSentence([line for line in given.conllu().splitlines() if line])
 
 
 def _numbered_lines(sentences: Iterable[ConlluSentence], name: str) -> Iterator[str]:

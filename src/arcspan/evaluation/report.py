@@ -6,13 +6,12 @@ scoring anything again.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +35,8 @@ from arcspan.evaluation.scoring import (
 from arcspan.evaluation.tables import Printable, report_table
 from arcspan.treebanks import Pair, read_pairs
 from arcspan.treebanks.files import TreeFiles
+
+Scored = TypeVar("Scored")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -254,24 +255,24 @@ def evaluate_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | Non
     Heads with several roots or a cycle do not form a tree, but they are scored: some treebanks have them, and some
     parsers write them. Empty elements (-NONE-) are left out.
     """
-    with name_prediction(predicted):
-        return make_report(read_files(gold), read_files(predicted), scoring or Scoring())
+    return score_files(make_report, gold, predicted, scoring)
+
+
+def score_files(
+    score: Callable[..., Scored], gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None
+) -> Scored:
+    """What `score` makes of the trees of files; errors name the prediction that they are about."""
+    try:
+        return score(read_files(gold), read_files(predicted), scoring or Scoring())
+    except FileError:
+        raise
+    except ArcspanError as error:
+        raise FileError(str(error), path=str(predicted)) from None
 
 
 def read_files(files: TreeFiles) -> Iterator[Pair]:
     """The trees of files, streamed."""
     return read_pairs(*files, heads="any", empties="strip")
-
-
-@contextlib.contextmanager
-def name_prediction(predicted: TreeFiles) -> Iterator[None]:
-    """Errors name the prediction that they are about."""
-    try:
-        yield
-    except FileError:
-        raise
-    except ArcspanError as error:
-        raise FileError(str(error), path=str(predicted)) from None
 
 
 def check_comparable(reports: Mapping[str, Report]) -> list[str]:

@@ -120,9 +120,7 @@ def compare(
     if not 0 < confidence < 1:
         raise ArcspanError(f"the confidence lies between 0 and 1 (0.95), not {confidence}")
     counted = [name for name in a.counts if name in b.counts]
-    one, other = (
-        np.stack([report.counts[name] for name in counted], axis=1).astype(np.float64) for report in (a, b)
-    )
+    one, other = (np.array([report.counts[name] for name in counted], np.float64).T for report in (a, b))
     draws = _bootstrap(one, other, samples, np.random.default_rng([seed, 0]))
     exchanges = _randomize(one, other, samples, np.random.default_rng([seed, 1]))
     differences = {}

@@ -24,8 +24,8 @@ class Printable:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
 
-def columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Rows with their cells in columns; the first `left` columns start left, the others end right.
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows with their cells in columns; the cells of the first column start left, the others end right.
 
     >>> print(columns([["LAS", "95.64"], ["F1", "5.8"]]))
     LAS  95.64
@@ -33,11 +33,8 @@ def columns(rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     lines = []
-    for row in rows:
-        cells = [
-            cell.ljust(width) if place < left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+    for first, *others in rows:
+        cells = [first.ljust(widths[0]), *map(str.rjust, others, widths[1:])]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
