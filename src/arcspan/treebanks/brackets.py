@@ -113,56 +113,41 @@ def cut_units(lines: Iterable[tuple[int, str]], *, quick: bool = False) -> Itera
     >>> [unit.text for unit in cut_units([(1, "(A a) (B"), (2, "b)")])]
     ['(A a)', '(B\\nb)']
     """
-    cutter = _Cutter()
-    for number, line in lines:
-        if cutter.depth and _WRAPPER.match(line) and _WRAPPER.match(cutter.parts[0]):
-            yield cutter.unclosed()
-        if quick and not cutter.depth and line.startswith("(") and line.count("(") == line.count(")"):
+    started, depth = 0, 0  # of the tree that is still open: its first line, its open brackets
+    parts: list[str] = []  # and its text
+    for number, line in itertools.chain(lines, [(0, None)]):
+        if depth and (line is None or (_WRAPPER.match(line) and _WRAPPER.match(parts[0]))):
+            brackets = "a closing bracket is" if depth == 1 else f"{depth} closing brackets are"
+            problem = f"the tree that starts here is not closed: {brackets} missing"
+            yield Unit(started, "\n".join(parts), problem)
+            depth = 0
+        if not line or line.isspace():
+            continue
+        if quick and not depth and line.startswith("(") and line.count("(") == line.count(")"):
             yield Unit(number, line)
-        elif line and not line.isspace():
-            yield from cutter.cut(number, line)
-    if cutter.depth:
-        yield cutter.unclosed()
-
-
-class _Cutter:
-    """Cuts lines bracket by bracket; between lines it holds the tree that is still open."""
-
-    def __init__(self) -> None:
-        self.started, self.depth = 0, 0  # its first line, and its open brackets
-        self.parts: list[str] = []
-
-    def unclosed(self) -> Unit:
-        """The open tree, given up."""
-        brackets = "a closing bracket is" if self.depth == 1 else f"{self.depth} closing brackets are"
-        problem = f"the tree that starts here is not closed: {brackets} missing"
-        unit = Unit(self.started, "\n".join(self.parts), problem)
-        self.depth = 0
-        return unit
-
-    def cut(self, number: int, line: str) -> list[Unit]:
-        """The units that end in a line."""
-        units: list[Unit] = []
+            continue
+        units: list[Unit] = []  # that end in this line
         position = 0
         for match in _BRACKET.finditer(line):
             if match.group() == "(":
-                if not self.depth:
+                if not depth:
                     units += _between(number, line[position : match.start()])
-                    self.started, self.parts, position = number, [], match.start()
-                self.depth += 1
-                continue
-            if self.depth == 1:
-                self.parts.append(line[position : match.end()])
-                units.append(Unit(self.started, "\n".join(self.parts)))
-            elif not self.depth:
-                _close_too_many(number, units)
-            position = position if self.depth > 1 else match.end()
-            self.depth = max(0, self.depth - 1)
-        if self.depth:
-            self.parts.append(line[position:])
+                    started, parts, position = number, [], match.start()
+                depth += 1
+            elif depth > 1:
+                depth -= 1
+            else:
+                if depth:
+                    parts.append(line[position : match.end()])
+                    units.append(Unit(started, "\n".join(parts)))
+                else:
+                    _close_too_many(number, units)
+                position, depth = match.end(), 0
+        if depth:
+            parts.append(line[position:])
         else:
             units += _between(number, line[position:])
-        return units
+        yield from units
 
 
 def _between(number: int, text: str) -> list[Unit]:

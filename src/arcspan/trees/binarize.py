@@ -51,11 +51,18 @@ def binarize(
         if nodes is None:
             raise TreeError(str(why_incompatible(tree, d)))
         return tuple([(i, j, chain) for i, j, _, chain in nodes])
-    if kind == "left":
-        return _left(tree)
-    if kind == "right":
-        return _right(tree)
-    raise ValueError(f"binarization is 'head', 'left' or 'right', not {kind!r}")
+    if kind not in ("left", "right"):
+        raise ValueError(f"binarization is 'head', 'left' or 'right', not {kind!r}")
+    parts, parents, children = units(tree)
+    made: list[BinaryNode] = []
+    for index, (i, j, chain) in enumerate(parts):
+        around = parents[index]
+        if kind == "right" and around >= 0 and children[around][0] < index < children[around][-1]:
+            made.append((i, parts[around][1], ()))
+        made.append((i, j, chain))
+        if kind == "left":
+            made.extend((i, parts[child][0], ()) for child in reversed(children[index][2:]))
+    return tuple(made)
 
 
 def unbinarize(words: Iterable[str], tags: Iterable[str] | None, nodes: Iterable[Any]) -> ConstituencyTree:
@@ -119,23 +126,3 @@ def head_nodes(tree: ConstituencyTree, heads: Sequence[int]) -> list[HeadedNode]
                 r = m
             j = k
     return nodes
-
-
-def _left(tree: ConstituencyTree) -> tuple[BinaryNode, ...]:
-    parts, _, children = units(tree)
-    nodes: list[BinaryNode] = []
-    for (i, j, chain), below in zip(parts, children, strict=True):
-        nodes.append((i, j, chain))
-        nodes.extend((i, parts[child][0], ()) for child in reversed(below[2:]))
-    return tuple(nodes)
-
-
-def _right(tree: ConstituencyTree) -> tuple[BinaryNode, ...]:
-    parts, parents, children = units(tree)
-    nodes: list[BinaryNode] = []
-    for index, (i, j, chain) in enumerate(parts):
-        parent = parents[index]
-        if parent >= 0 and index != children[parent][0] and index != children[parent][-1]:
-            nodes.append((i, parts[parent][1], ()))
-        nodes.append((i, j, chain))
-    return tuple(nodes)
