@@ -26,7 +26,7 @@ _SAME = {
     "ー": KATAKANA,
     "ｰ": KATAKANA,
 }
-_HAN = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
+HAN_RANGES = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
 
 
 class _Shadow(dict[int, str]):
@@ -38,8 +38,6 @@ class _Shadow(dict[int, str]):
 
 
 def _kind(character: str, code: int) -> str:
-    if character in _SAME:
-        return _SAME[character]
     if character.isspace():
         return " "
     category = unicodedata.category(character)
@@ -48,7 +46,7 @@ def _kind(character: str, code: int) -> str:
     if category[0] == "M":
         return MARK
     if category == "Lo":
-        if any(low <= code <= high for low, high in _HAN):
+        if any(low <= code <= high for low, high in HAN_RANGES):
             return HAN
         if 0x3040 <= code <= 0x309F:
             return HIRAGANA
@@ -61,4 +59,4 @@ def _kind(character: str, code: int) -> str:
     return character
 
 
-SHADOW = _Shadow()  # text.translate(SHADOW) is the shadow of a text
+SHADOW = _Shadow(str.maketrans(_SAME))  # text.translate(SHADOW) is the shadow of a text

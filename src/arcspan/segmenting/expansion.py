@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from os.path import commonprefix
 
 from arcspan.settings import described
 
@@ -79,6 +80,4 @@ class Expansions:
 
 def _shared(one: str, other: str) -> int:
     """How many characters both begin with."""
-    return next(
-        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+    return len(commonprefix([one, other]))  # noqa: RUF071 - characters are meant

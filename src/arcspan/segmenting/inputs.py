@@ -15,9 +15,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-EDGE, WRAPPED, MEANT, BLANK = range(
-    4
-)  # beyond the paragraph, the two kinds of line breaks, other white space
+from arcspan.segmenting.characters import HAN_RANGES
+
+# Beyond the paragraph, the two kinds of line breaks, other white space.
+EDGE, WRAPPED, MEANT, BLANK = range(4)
 CATEGORIES = (
     *("Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe"),
     *("Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"),
@@ -27,14 +28,9 @@ KINDS = 8 + len(CATEGORIES)
 LINE_BREAKS = (0x0A, 0x85, 0x2028)
 _UNKNOWN = -1
 _RANGES = (
-    (0x3040, 0x309F, HIRAGANA),
-    (0x30A0, 0x30FF, KATAKANA),
-    (0x3400, 0x4DBF, HAN),
-    (0x4E00, 0x9FFF, HAN),
-    (0xF900, 0xFAFF, HAN),
-    (0xFF66, 0xFF9F, KATAKANA),
+    *((low, high, HAN) for low, high in HAN_RANGES),
+    *((0x3040, 0x309F, HIRAGANA), (0x30A0, 0x30FF, KATAKANA), (0xFF66, 0xFF9F, KATAKANA)),
     (0x1F000, 0x1FAFF, EMOJI),
-    (0x20000, 0x3FFFF, HAN),
 )
 
 

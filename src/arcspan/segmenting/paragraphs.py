@@ -35,12 +35,8 @@ def paragraphs(pieces: Iterable[str]) -> Iterator[Part]:
     >>> [part.text for part in paragraphs(["One\n", "two\n", "\nthr", "ee"])]
     ['One\ntwo', 'three']
     """
-    text, shift, begin, first = (
-        "",
-        0,
-        0,
-        True,
-    )  # text[begin:] is to be done; text[0] is the shift-th character
+    # text[begin:] is to be done; text[0] is the shift-th character
+    text, shift, begin, first = "", 0, 0, True
     searched, inside = 0, True  # no gap begins before text[searched]; `inside` a paragraph or a gap
     for piece in pieces:
         text, shift, searched, begin = text[begin:], shift + begin, searched - begin, 0

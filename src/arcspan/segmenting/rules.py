@@ -79,45 +79,33 @@ def _scanner(english: bool) -> re.Pattern[str]:
 _SCANNERS = {True: _scanner(True), False: _scanner(False)}
 
 
-def _scan(shadow: str, begin: int, end: int, english: bool) -> list[Offsets]:
-    """The words of shadow[begin:end], in order."""
+def _scan(shadow: str, english: bool) -> list[Offsets]:
+    """The words of a text, given as its shadow, in order."""
     tokens: list[Offsets] = []
     scanner = _SCANNERS[english].match
-    spaces = _SPACES.match
-    while begin < end:
-        begin = spaces(shadow, begin, end).end()  # type: ignore[union-attr]
-        found = scanner(shadow, begin, end)
-        if found is None:
-            break
+    begin = 0
+    while begin < len(shadow):
+        if shadow[begin] == " ":
+            begin += 1
+            continue
+        found = scanner(shadow, begin)
+        assert found is not None  # the last alternative takes any character
         group, last = found.lastgroup, found.end()
-        if group in ("plain", "word"):
-            if shadow[last : last + 1] == "." and keeps_stop(shadow, tokens, begin, last, end, english):
-                last += 1
-            if english:
-                tokens.extend(_clitics(shadow, begin, last))
-            else:
-                tokens.append((begin, last))
-        else:
-            if group == "address":
-                last = address_end(shadow, begin, last)
-            tokens.append((begin, last))
+        is_word = group in ("plain", "word")
+        if is_word and shadow.startswith(".", last) and keeps_stop(shadow, tokens, begin, last, english):
+            last += 1
+        elif group == "address":
+            last = address_end(shadow, begin, last)
+        tokens += _clitics(shadow, begin, last) if is_word and english else [(begin, last)]
         begin = last
     return tokens
 
 
-_SPACES = re.compile(" *")
 _NOT = re.compile(r"(?i:n't)$")
 _CLITIC = re.compile(r"(?i:'(?:s|re|ve|ll|d|m))$")
-_TWO_WORDS = {
-    **dict.fromkeys(("gonna", "wanna", "gotta", "cannot", "gimme", "lemme"), 3),
-    "lotta": 3,
-    "y'all": 2,
-    "d'you": 2,
-    "d'ye": 2,
-    "t'is": 2,
-    "t'was": 2,
-    "more'n": 4,
-}
+# Two words that are written as one, with a space where the second begins.
+_PAIRS = ("gon na", "wan na", "got ta", "can not", "gim me", "lem me", "lot ta", "y' all", "d' you", "d' ye")
+_TWO_WORDS = {pair.replace(" ", ""): pair.index(" ") for pair in (*_PAIRS, "t' is", "t' was", "more 'n")}
 _LONGEST_CLITIC_HOST = 64  # a longer "word" is data, not English
 
 
@@ -168,7 +156,7 @@ class RuleSegmenter(BaseSegmenter):
         """For each character of a block what ends after it: nothing, a WORD inside a token, a TOKEN, a SENTENCE."""
         english = self.language == "en"
         shadow = block.translate(kind.SHADOW)
-        words = _scan(shadow, 0, len(block), english)
+        words = _scan(shadow, english)
         marks = np.zeros(len(block), np.int64)
         if words:
             starts, ends = np.array(words).T

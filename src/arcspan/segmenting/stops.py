@@ -55,28 +55,23 @@ OPENERS = word_set(
 )
 
 
-def keeps_stop(shadow: str, tokens: list[Offsets], begin: int, last: int, end: int, english: bool) -> bool:
+def keeps_stop(shadow: str, tokens: list[Offsets], begin: int, last: int, english: bool) -> bool:
     """Whether the full stop after shadow[begin:last] is part of it: an abbreviation, an initial, "1."."""
     if last - begin > 16 or shadow.startswith("...", last):
         return False
-    word = shadow[begin:last]
-    after = _AFTER.match(shadow, last + 1, end)
+    word, previous = shadow[begin:last], shadow[slice(*tokens[-1])] if tokens else ""
+    after = _AFTER.match(shadow, last + 1)
     following = after.group(2) if after else ""
-    spaced = shadow[last + 1 : last + 2] == " "
+    spaced = shadow.startswith(" ", last + 1)
     if _INITIALS.match(word):
         return True
-    before_comma = shadow[last + 1 : last + 2] in (",", ";")  # no sentence ends there
+    before_comma = shadow.startswith((",", ";"), last + 1)  # no sentence ends there
     if len(word) == 1 and word.isalpha():
         attached = bool(tokens) and tokens[-1][1] == begin and shadow[begin - 1] in "/-–"
-        return not attached and (before_comma or _is_initial(shadow, tokens, word, following, spaced))
-    if word[0].isdigit():
-        # the number of a list item or a heading
-        return (
-            spaced
-            and bool(following)
-            and _NUMBERING.match(word) is not None
-            and _opens_sentence(shadow, tokens)
-        )
+        return not attached and (before_comma or _is_initial(word, previous, following, spaced))
+    if word[0].isdigit():  # the number of a list item or a heading
+        numbering = spaced and following and _NUMBERING.match(word)
+        return bool(numbering) and previous in _BEFORE_ITEMS
     lower = word.lower()
     if lower == "ph" and following == "D":
         return True
@@ -96,14 +91,13 @@ def keeps_stop(shadow: str, tokens: list[Offsets], begin: int, last: int, end: i
 
 
 _BEFORE_PEOPLE = word_set("and from with for the but that than was were are president author")
-_BEFORE_ITEMS = frozenset((".", "!", "?", ":", STOP))
+_BEFORE_ITEMS = frozenset(("", ".", "!", "?", ":", STOP))  # nothing: it begins the text
 _NUMBERING = re.compile(r"\d{1,2}(?:\.\d{1,2})*$")
 
 
-def _is_initial(shadow: str, tokens: list[Offsets], letter: str, following: str, spaced: bool) -> bool:
+def _is_initial(letter: str, previous: str, following: str, spaced: bool) -> bool:
     if not following:
         return False
-    previous = shadow[tokens[-1][0] : tokens[-1][1]] if tokens else ""
     if letter.islower():  # born, died, page, circa; Roe v. Wade
         versus = letter == "v" and previous[:1].isupper() and following[0].isupper()
         return versus or (letter in "pcvdbm" and (following[0].isdigit() or (previous == "(" and spaced)))
@@ -111,21 +105,12 @@ def _is_initial(shadow: str, tokens: list[Offsets], letter: str, following: str,
         return True
     if following[0].isdigit() or (len(following) > 1 and following.lower() in OPENERS):
         return False
-    if (
-        spaced
-        and following[0].isupper()
-        and len(previous) > 2
-        and previous.islower()
-        and previous not in _BEFORE_PEOPLE
-    ):
-        return False  # "vitamin C. Later": the letter names a kind of something
+    names_kind = len(previous) > 2 and previous.islower() and previous not in _BEFORE_PEOPLE
+    if spaced and following[0].isupper() and names_kind:  # "vitamin C. Later"
+        return False
     if letter == "I" and spaced:
         return previous[:1].isupper() and following[0].isupper()
     return True
-
-
-def _opens_sentence(shadow: str, tokens: list[Offsets]) -> bool:
-    return not tokens or shadow[tokens[-1][0] : tokens[-1][1]] in _BEFORE_ITEMS
 
 
 def sentence_ends(shadow: str, tokens: list[Offsets], english: bool) -> Iterator[int]:
@@ -214,11 +199,7 @@ _SAID = re.compile(
     r"(?:said|asked|cried|shouted|replied|answered|whispered|yelled|howled|screamed|exclaimed|called|muttered|says|asks)\b"
 )
 _NEVER_FIRST = frozenset(",;:.?!)]}%/&=<>+-–—…，、；：－") | {"--", "...", "..", "]"}
-_MAY_END = word_set(
-    """
-    etc a.m p.m u.s d.c u.k u.n u.s.a inc ltd corp co jr sr al ph.d n.y l.a
-    """
-)
+_MAY_END = word_set("etc a.m p.m u.s d.c u.k u.n u.s.a inc ltd corp co jr sr al ph.d n.y l.a")
 _ALWAYS_END = word_set("etc a.m p.m")
 _TIMES = word_set(
     """
