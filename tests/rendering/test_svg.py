@@ -166,7 +166,7 @@ def test_no_text_lies_on_another_or_outside(layout: str, room: float, seed: int,
 def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) -> None:
     drawing = WideDrawing(arrange(*random_pair(seed, n)), Look())
     places: dict[int, list[float]] = {}
-    for (_, word), offset in drawing.ports.offsets.items():
+    for (_, word), offset in drawing.offsets.items():
         places.setdefault(word, []).append(offset)
     for offsets in places.values():
         assert len({round(offset, 3) for offset in offsets}) == len(offsets)

@@ -113,24 +113,20 @@ class Drawing(ABC):
     starts: list[float]
     bends: list[float]
     word_ends: list[float]
-    pressed: list[
-        float
-    ]  # the distance between the ends of two arcs at each word, compared with that of `Ports`
+    pressed: list[float]  # the distance between the ends of two arcs at each word, compared with `PORT_GAP`
     arcs_edge: float  # across: where arcs begin and end
     arc_pitch: float
     has_arcs = True
     root: float | None = None  # the length of the root's arc, where that does not depend on its level
     drop = 0.0  # how far from a constituent's middle the edges to its children begin, along
     row = 0.0
-    stripes: Sequence[
-        float
-    ] = ()  # the middles of lines, of which every other is shaded, for the eye to keep to
+    stripes: Sequence[float] = ()  # the middles of lines, of which every other is shaded for the eye
 
     def __init__(self, picture: Picture, look: Look) -> None:
         self.picture, self.look = picture, look
         self.colours = BLACK if look.colours == "black" else LIGHT
         self.rtl = is_right_to_left(picture.words)
-        self.ports = Ports(picture)
+        self.offsets, self.arc_room = _ports(picture)
         self.anchors = []
         self.place()
         self.anchors = self.anchors or picture.anchors(self.places)
@@ -153,26 +149,25 @@ class Drawing(ABC):
 
     def port(self, arc: Arc, word: int) -> float:
         """Where an arc meets a word, along."""
-        return self.places[word - 1] + self.ports.offsets[arc.modifier, word] * self.pressed[word - 1]
-
-    def _background(self) -> Iterator[str]:
-        width, colours = number(self.width), self.colours
-        yield f'<rect class="paper" width="{width}" height="{number(self.height)}" rx="8" fill="{colours["paper"]}"/>'
-        look = f'width="{width}" height="{number(self.row)}" fill="{colours["ink"]}" opacity=".04"'
-        for y in self.stripes[::2]:
-            yield f'<rect class="stripe" y="{number(y - self.row / 2)}" {look}/>'
+        return self.places[word - 1] + self.offsets[arc.modifier, word] * self.pressed[word - 1]
 
     def svg(self) -> str:
         """The whole document."""
         legend = self._legend()
-        width, height = number(self.width), number(self.height)
+        width, height, row = map(number, (self.width, self.height, self.row))
+        size, ink = f'width="{width}" height="{height}"', self.colours["ink"]
+        stripe = f'width="{width}" height="{row}" fill="{ink}" opacity=".04"'
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="arcspan" viewBox="0 0 {width} {height}" '
-                f'width="{width}" height="{height}" role="img" fill="none" font-family="{FONTS}">',
+                f'{size} role="img" fill="none" font-family="{FONTS}">',
                 f"<title>{escape(' '.join(self.picture.words))}</title>",
                 *([f"<style>{STYLE}</style>"] if self.look.colours == "auto" else []),
-                *self._background(),
+                f'<rect class="paper" {size} rx="8" fill="{self.colours["paper"]}"/>',
+                *(
+                    f'<rect class="stripe" y="{number(y - self.row / 2)}" {stripe}/>'
+                    for y in self.stripes[::2]
+                ),
                 *self._edges(),
                 *self._constituents(),
                 *self._words(),
@@ -215,16 +210,13 @@ class Drawing(ABC):
             at, start, bend = self.anchors[parent], self.starts[parent], self.bends[parent]
             if word:
                 to, end = self.places[word - 1], self.word_ends[word - 1]
-                data = self._data(word=word, head=word if spine else None)
+                data = _data(word=word, head=word if spine else None)
             else:
                 one = self.picture.constituents[child]
                 to, end = self.anchors[child], self.ends[child]
-                data = self._data(span=f"{one.i},{one.j}", head=one.head if spine else None)
-            look = (
-                f'class="spine" stroke="{self.colours["head"]}" stroke-width="2.6"'
-                if spine
-                else 'class="edge"'
-            )
+                data = _data(span=f"{one.i},{one.j}", head=one.head if spine else None)
+            thick = f'class="spine" stroke="{self.colours["head"]}" stroke-width="2.6"'
+            look = thick if spine else 'class="edge"'
             points = [(at, start), (to, end)]
             if at != to:
                 at += self.drop
@@ -251,7 +243,7 @@ class Drawing(ABC):
             sure = self.look.confidence.spans.get((one.i, one.j)) if self.look.confidence else None
             words = f"word {one.j}" if one.j - one.i == 1 else f"words {one.i + 1}–{one.j}"
             span = f"{one.i},{one.j}"
-            data = self._data(span=span, label=one.label, head=one.head or None, confidence=sure)
+            data = _data(span=span, label=one.label, head=one.head or None, confidence=sure)
             italic = ' font-style="italic"' if _band(sure) == "unsure" else ""
             yield f'<g{_look("constituent", sure)} fill="{self._colour(sure, "ink")}"{italic}{data}>'
             yield _title([one.label, words, head, _percent(sure)])
@@ -262,12 +254,10 @@ class Drawing(ABC):
         arcs = {arc.modifier: arc for arc in self.picture.arcs}
         for position, (word, tag) in enumerate(zip(self.picture.words, self.picture.tags, strict=True), 1):
             arc = arcs.get(position)
-            data = self._data(word=position, tag=tag or None, head=arc.head if arc else None)
-            relation = ""
-            if arc is not None:
-                relation = (
-                    f"{arc.relation} of {self.picture.words[arc.head - 1]}" if arc.head else arc.relation
-                )
+            data = _data(word=position, tag=tag or None, head=arc.head if arc else None)
+            relation = arc.relation if arc else ""
+            if arc and arc.head:
+                relation += f" of {self.picture.words[arc.head - 1]}"
             yield f'<g class="word" fill="{self.colours["ink"]}"{data}>{_title([f"{position} {word}", tag, relation])}'
             yield from self.word_texts(position, word, tag)
             yield "</g>"
@@ -276,7 +266,7 @@ class Drawing(ABC):
         """Arcs from the outermost to the innermost."""
         for arc in sorted(self.picture.arcs, key=lambda arc: -arc.level):
             sure = self.look.confidence.arcs[arc.modifier - 1] if self.look.confidence else None
-            data = self._data(word=arc.modifier, head=arc.head, label=arc.relation, confidence=sure)
+            data = _data(word=arc.modifier, head=arc.head, label=arc.relation, confidence=sure)
             head = self.picture.words[arc.head - 1] if arc.head else "root"
             about = [f"{head} → {self.picture.words[arc.modifier - 1]}", arc.relation, _percent(sure)]
             colour = self._colour(sure, "arc")
@@ -314,44 +304,34 @@ class Drawing(ABC):
     def _colour(self, probability: float | None, otherwise: str) -> str:
         return self.colours.get(_band(probability), self.colours[otherwise])
 
-    def _data(self, **values: object) -> str:
-        shown = {key: f"{value:.4f}" if isinstance(value, float) else value for key, value in values.items()}
-        return "".join(
-            f' data-{key}="{escape(str(value))}"' for key, value in shown.items() if value is not None
-        )
+
+def _data(**values: object) -> str:
+    shown = {key: f"{value:.4f}" if isinstance(value, float) else value for key, value in values.items()}
+    return "".join(f' data-{key}="{escape(str(value))}"' for key, value in shown.items() if value is not None)
 
 
-class Ports:
-    """The places along a word where its arcs end, so that arcs of one word do not lie on each other.
+def _ports(picture: Picture) -> tuple[dict[tuple[int, int], float], list[float]]:
+    """Where the arc to a modifier meets a word, from the word's middle, and the room that each word's arcs take.
 
-    On each side the longest arc is the nearest to the middle: arcs of one word never cross.
+    Arcs of one word do not lie on each other, and since on each side the longest is the nearest to the middle, they
+    never cross.
     """
-
-    def __init__(self, picture: Picture) -> None:
-        self.offsets: dict[tuple[int, int], float] = {}
-        self.widths = [0.0] * (len(picture.words) + 1)
-        sides: dict[int, tuple[list[Arc], list[Arc]]] = {}
-        for arc in picture.arcs:
-            if arc.head:
-                sides.setdefault(arc.modifier, ([], []))[arc.head > arc.modifier].append(arc)
-                sides.setdefault(arc.head, ([], []))[arc.modifier > arc.head].append(arc)
-            else:
-                self.offsets[arc.modifier, arc.modifier] = 0.0
-        for word, (left, right) in sides.items():
-            root = (word, word) in self.offsets
-            left.sort(key=lambda arc: arc.level)
-            right.sort(key=lambda arc: -arc.level)
-            row: list[Arc | None] = [*left, *([None] if root else []), *right]
-            middle = len(left) if root else (len(row) - 1) / 2
-            for place, end in enumerate(row):
-                if end is not None:
-                    self.offsets[end.modifier, word] = (place - middle) * PORT_GAP
-            self.widths[word] = 2 * max(middle, len(row) - 1 - middle) * PORT_GAP
-
-    def inwards(self, arc: Arc) -> float:
-        """How much nearer to each other the ends of an arc are than the middles of its words."""
-        left, right = sorted((arc.head, arc.modifier))
-        return self.offsets[arc.modifier, left] - self.offsets[arc.modifier, right]
+    offsets: dict[tuple[int, int], float] = {}
+    widths = [0.0] * len(picture.words)
+    ends: dict[int, list[tuple[int, int, Arc]]] = {}  # of each word: on which side of it, order there, arc
+    for arc in picture.arcs:
+        side = 1 if arc.head > arc.modifier else -1 if arc.head else 0  # the root's arc is in the middle
+        ends.setdefault(arc.modifier, []).append((side, -side * arc.level, arc))
+        if arc.head:
+            ends.setdefault(arc.head, []).append((-side, side * arc.level, arc))
+    for word, own in ends.items():
+        own.sort(key=lambda end: end[:2])
+        sides = [side for side, *_ in own]
+        middle = sides.index(0) if 0 in sides else (len(own) - 1) / 2
+        for place, (*_, arc) in enumerate(own):
+            offsets[arc.modifier, word] = (place - middle) * PORT_GAP
+        widths[word - 1] = 2 * max(middle, len(own) - 1 - middle) * PORT_GAP
+    return offsets, widths
 
 
 _WIDTHS = {

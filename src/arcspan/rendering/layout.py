@@ -171,8 +171,9 @@ class Picture(NamedTuple):
             sizes[column] = max(sizes[column], measure("label", one.label))
         ending: dict[int, list[Arc]] = {}
         for arc in self.arcs:
-            ending.setdefault(max(arc.head, arc.modifier), []).append(arc)
-            if not arc.head:
+            if arc.head:
+                ending.setdefault(max(arc.head, arc.modifier), []).append(arc)
+            else:
                 column = arc.modifier - 1
                 sizes[column] = max(sizes[column], measure("relation", arc.relation))
         centres: list[Size] = []
@@ -180,8 +181,7 @@ class Picture(NamedTuple):
         for word, size in enumerate(sizes, 1):
             centre = free + middle(size)
             for arc in ending.get(word, ()):
-                if arc.head:
-                    centre = max(centre, centres[min(arc.head, arc.modifier) - 1] + apart(arc))
+                centre = max(centre, centres[min(arc.head, arc.modifier) - 1] + apart(arc))
             centres.append(centre)
             free = centre + size - middle(size) + gap
         return centres, free - gap if centres else free

@@ -67,11 +67,16 @@ class WideDrawing(Drawing):
 
     def place(self) -> None:
         """Columns as wide as their contents, rows of constituents, words, tags and arcs."""
-        picture, ports = self.picture, self.ports
+        picture = self.picture
+
+        def apart(arc: Arc) -> float:
+            left, right = (self.offsets[arc.modifier, end] for end in sorted((arc.head, arc.modifier)))
+            return width_of(arc.relation, RELATION) + 22 + left - right
+
         places, total = picture.spread(
             measure=lambda kind, content: width_of(content, SIZES[kind]),
-            least=ports.widths[1:],
-            apart=lambda arc: width_of(arc.relation, RELATION) + 22 + ports.inwards(arc),
+            least=self.arc_room,
+            apart=apart,
             middle=lambda size: size / 2,
             gap=12.0,
         )

@@ -62,7 +62,7 @@ class TallDrawing(Drawing):
         labels = zip(self.label_xs, picture.constituents, strict=True)
         self.ends = [x - width(one.label, LABEL) / 2 - 2 for x, one in labels]
         self.word_ends = [x - 4 for x in self.word_xs]
-        self.pressed = [min(0.8, (self.row - 6) / (size or self.row)) for size in self.ports.widths[1:]]
+        self.pressed = [min(0.8, (self.row - 6) / (size or self.row)) for size in self.arc_room]
         words = zip(self.word_xs, picture.words, self.tag_xs, picture.tags, strict=True)
         x = max(
             (

@@ -12,7 +12,6 @@ import shutil
 import unicodedata
 from itertools import pairwise
 from math import inf
-from typing import Any
 
 from arcspan.rendering.layout import Arc, Layer, Layout, Picture, arrange, columns, is_right_to_left, layouts
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -80,22 +79,22 @@ class _Canvas:
             column += size
         return column
 
-    def line(self, *points: tuple[int, int], heavy: bool = False, kind: str = "edge") -> None:
-        """A line through the middles of cells, given by row and column; a heavy one wins over a light one."""
+    def line(self, *points: tuple[int, int], kind: str) -> None:
+        """A line through the middles of cells, given by row and column; one to a head is heavy and wins over others."""
         for (row, column), end in pairwise(points):
             down, right = _sign(end[0] - row), _sign(end[1] - column)
             while (row, column) != end:
                 ahead, back = _DIRECTIONS[down, right]
-                self._mark((row, column), ahead, heavy, kind)
+                self._mark((row, column), ahead, kind)
                 row, column = row + down, column + right
-                self._mark((row, column), back, heavy, kind)
+                self._mark((row, column), back, kind)
 
-    def _mark(self, place: tuple[int, int], direction: int, heavy: bool, kind: str) -> None:
+    def _mark(self, place: tuple[int, int], direction: int, kind: str) -> None:
         self.rows = max(self.rows, place[0] + 1)
         cell = self.lines.get(place, 0)
         old = cell // direction % 3
-        self.lines[place] = cell + (max(old, 1 + heavy) - old) * direction
-        if heavy or place not in self.kinds:
+        self.lines[place] = cell + (max(old, 2 if kind == "head" else 1) - old) * direction
+        if kind == "head" or place not in self.kinds:
             self.kinds[place] = kind
 
     def text(self, colour: bool) -> str:
@@ -169,9 +168,8 @@ def _wide(picture: Picture, available: float) -> _Canvas | None:
         if parent >= 0:
             row, column = (words_row, centres[word - 1]) if word else (rows[child], anchors[child])
             above, start = rows[parent], anchors[parent]
-            canvas.line(
-                (above, start), (above + 1, start), (above + 1, column), (row, column), **_look(spine)
-            )
+            turns = (above, start), (above + 1, start), (above + 1, column), (row, column)
+            canvas.line(*turns, kind="head" if spine else "edge")
     for centre, form, tag in zip(centres, picture.words, picture.tags, strict=True):
         _centred(canvas, words_row, centre, _isolated(form), "word", rtl)
         _centred(canvas, words_row + 1, centre, tag, "tag", rtl)
@@ -209,8 +207,6 @@ def _tall(picture: Picture, available: int) -> _Canvas:
     """The drawing with one word per line: constituents to the left, arcs to the right."""
     canvas = _Canvas()
     rows, edge = _indented(picture, canvas)
-    if not picture.arcs:
-        return canvas
     digits = len(str(len(picture.words)))
     column = edge + 2
     ends = []
@@ -219,15 +215,12 @@ def _tall(picture: Picture, available: int) -> _Canvas:
         end = canvas.write(row, column, str(arc.modifier).rjust(digits), "number") + 1
         end = canvas.write(row, end, f"{'◂' if arc.head else '◆'} {arc.relation}".rstrip(), "arc")
         ends.append(canvas.write(row, end + 1, str(arc.head), "number") if arc.head else end)
-    start = max(ends)
-    if start + 2 * picture.depth + 1 <= available:
-        for arc in picture.arcs:
-            if arc.head:
-                bend = start + 2 * arc.level
-                (at, end), (head, head_end) = (
-                    (rows[w - 1], ends[w - 1] + 1) for w in (arc.modifier, arc.head)
-                )
-                canvas.line((at, end), (at, bend), (head, bend), (head, head_end), kind="arc")
+    start = max(ends, default=0)
+    for arc in picture.arcs if start + 2 * picture.depth + 1 <= available else ():
+        if arc.head:
+            bend = start + 2 * arc.level
+            (at, end), (head, head_end) = ((rows[w - 1], ends[w - 1] + 1) for w in (arc.modifier, arc.head))
+            canvas.line((at, end), (at, bend), (head, bend), (head, head_end), kind="arc")
     return canvas
 
 
@@ -241,7 +234,7 @@ def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
         if line.parent >= 0:
             top, trunk = places[line.parent]
             column = trunk + 2
-            canvas.line((top, trunk), (row, trunk), (row, column), **_look(line.spine))
+            canvas.line((top, trunk), (row, trunk), (row, column), kind="head" if line.spine else "edge")
         for place, position in enumerate(line.constituents):
             one = picture.constituents[position]
             places[position] = row, column
@@ -249,7 +242,8 @@ def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
             below = line.constituents[place + 1 :]
             if below or line.word:
                 head = picture.constituents[below[0]].head if below else line.word
-                canvas.line((row, column - 1), (row, column + 2), **_look(0 < head == one.head))
+                kind = "head" if 0 < head == one.head else "edge"
+                canvas.line((row, column - 1), (row, column + 2), kind=kind)
                 column += 2
         if line.word:
             rows[line.word - 1] = row
@@ -258,10 +252,6 @@ def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
                 column = canvas.write(row, column + 1, picture.tags[line.word - 1], "tag")
         edge = max(edge, column)
     return rows, edge
-
-
-def _look(spine: bool) -> dict[str, Any]:
-    return {"heavy": True, "kind": "head"} if spine else {}
 
 
 def _sign(value: int) -> int:
