@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from concurrent.futures import Future
 from importlib import resources
 from importlib.util import find_spec
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
@@ -31,8 +30,6 @@ from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
 from arcspan.serving.scheduler import Scheduler, Task
 from arcspan.serving.settings import Settings
-
-Result = TypeVar("Result")
 
 # Pictures carry their own <style>; scripts come from this server or not at all.
 POLICY = (
@@ -111,23 +108,29 @@ class Answers:
         self.settings, self.metrics = scheduler.settings, scheduler.metrics
 
     async def answer(self, incoming: Request) -> Response:
-        """The answer in the accepted format."""
+        """The answer in the accepted format; it is given up when the client leaves or its time is over."""
+        kind = _accepted(incoming.headers.get("accept", ""))
+        answer = asyncio.ensure_future(self._answer(_read(incoming), kind))
         left = asyncio.ensure_future(client_left(incoming.receive))
         try:
-            end = asyncio.get_running_loop().time() + self.settings.time_limit
-            request = _read(incoming)
-            return await self._answer(request, _accepted(incoming.headers.get("accept", "")), left, end)
+            both: set[asyncio.Future[Any]] = {answer, left}
+            limit = self.settings.time_limit
+            await asyncio.wait(both, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                return answer.result()
+            raise ClientLeft if left.done() else Refusal("out_of_time", limit=limit)
         finally:
+            answer.cancel()
             left.cancel()
 
-    async def _answer(
-        self, request: ParseRequest, kind: str, left: asyncio.Future[None], end: float
-    ) -> Response:
+    async def _answer(self, request: ParseRequest, kind: str) -> Response:
         self._check_request(request)
-        best = self.parser.query(
-            style=request.style
-        )  # an unknown style is refused before the work of splitting
-        each = await self._split(request, left, end)
+        # An unknown style is refused before the work of splitting.
+        best = self.parser.query(style=request.style)
+        # The sentences of each text; those in words are one list.
+        each = [[Sentence(tuple(words)) for words in request.words or []]]
+        if request.text is not None:
+            each = await asyncio.wrap_future(self.scheduler.split(request.texts, request.one_sentence))
         sentences = [sentence for own in each for sentence in own]
         self._check_sentences(
             sentences, bool(request.require or request.forbid or request.prefer), kind in PICTURES
@@ -147,8 +150,7 @@ class Answers:
         write = FILES.get(kind) or (
             write_picture(request, short, kind) if kind else write_json(request, short)
         )
-        found = await self._wait(self.scheduler.submit(tasks, write), left, end)
-        pieces = iter(found)
+        pieces = iter(await asyncio.wrap_future(self.scheduler.submit(tasks, write)))
         self.metrics.sentences.inc(len(sentences))
         self.metrics.words.inc(sum(len(one.words) for one in sentences))
         texts = [list(islice(pieces, len(own))) for own in each]
@@ -166,35 +168,11 @@ class Answers:
             parts = [b'{"texts":[' + b",".join(parts) + b"]}"]
         return Response(parts[0], media_type="application/json")
 
-    async def _split(
-        self, request: ParseRequest, left: asyncio.Future[None], end: float
-    ) -> list[list[Sentence]]:
-        """The sentences of each text; those in words are one list."""
-        if request.text is None:
-            return [[Sentence(tuple(words)) for words in request.words or []]]
-        return await self._wait(self.scheduler.split(request.texts, request.one_sentence), left, end)
-
-    async def _wait(self, future: Future[Result], left: asyncio.Future[None], end: float) -> Result:
-        """The result, which is cancelled when the client leaves or its time is over."""
-        own = asyncio.wrap_future(future)
-        try:
-            both: set[asyncio.Future[Any]] = {own, left}
-            seconds = end - own.get_loop().time()
-            await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if own.done():
-                return own.result()
-        finally:
-            own.cancel()
-        if left.done():
-            raise ClientLeft
-        raise Refusal("out_of_time", limit=self.settings.time_limit)
-
     def _check_request(self, request: ParseRequest) -> None:
         settings = self.settings
         if request.k > settings.max_k:
-            raise Refusal(
-                "bad_request", reason=f"k: this server gives at most {settings.max_k} trees per sentence"
-            )
+            reason = f"k: this server gives at most {settings.max_k} trees per sentence"
+            raise Refusal("bad_request", reason=reason)
         length = sum(map(len, request.texts))
         if length > settings.max_text:
             raise Refusal("text_too_long", count=length, limit=settings.max_text)
@@ -209,11 +187,9 @@ class Answers:
         self._check_count(len(sentences))
         if (constrained or drawn) and len(sentences) != 1:
             about = "constraints are about the words of" if constrained else "a picture shows"
-            raise Refusal(
-                "bad_request",
-                reason=f"{about} one sentence, but there are {len(sentences)}: "
-                'send one, as "words" or with "one_sentence" if its text is split in two',
-            )
+            how = 'send one, as "words" or with "one_sentence" if its text is split in two'
+            reason = f"{about} one sentence, but there are {len(sentences)}: {how}"
+            raise Refusal("bad_request", reason=reason)
         limit = self.settings.max_words_beyond if constrained else self.settings.max_words
         for number, sentence in enumerate(sentences, 1):
             if len(sentence.words) > limit:
