@@ -14,7 +14,7 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 import click
 
@@ -134,18 +134,13 @@ def _mend_standard_streams() -> None:
 
 
 def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
+    message: Warning | str, category: type[Warning], filename: str, *place: Any, **more: Any
 ) -> None:
     """A warning of arcspan's own is a note; those of other packages are shown as Python does."""
     if category is UserWarning and Path(filename).is_relative_to(Path(__file__).parents[1]):
         note(f"warning: {message}")
     else:
-        _python_shows_warning(message, category, filename, lineno, file, line)
+        _python_shows_warning(message, category, filename, *place, **more)
 
 
 _python_shows_warning = warnings.showwarning

@@ -7,6 +7,8 @@ exponentials of their scores.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +21,6 @@ from arcspan.trees import ConstituencyTree, DependencyTree
 
 if TYPE_CHECKING:
     from arcspan.parser import Parser
-    from arcspan.treebanks import ConlluSentence
 
 
 class Alternative(NamedTuple):
@@ -49,8 +50,12 @@ class Corpus(NamedTuple):
 
         def ranked() -> Iterator[tuple[int | None, float, Alternative]]:
             for place in read_places(self.brackets, self.conllu):
-                known = place.sentence if self.brackets is None else None
-                yield *_rank(known), Alternative(1.0, *place.checked())
+                rank, score = None, 0.0
+                if self.brackets is None and place.sentence is not None:
+                    with contextlib.suppress(ValueError):  # no such comments, or another program's
+                        said = (place.sentence.comment(name) or "" for name in ("rank", "score"))
+                        rank, score = int(next(said)), float(next(said))
+                yield rank, score, Alternative(1.0, *place.checked())
 
         return _grouped(ranked()) if self.brackets or self.conllu else iter(())
 
@@ -84,32 +89,17 @@ def parsed(path: str, parser: Parser, k: int | None) -> Iterator[list[Alternativ
     return _grouped((parse.rank, parse.score, Alternative(1.0, *parse.trees)) for parse in found)
 
 
-def _rank(sentence: ConlluSentence | None) -> tuple[int | None, float]:
-    """The rank and the score that comments give."""
-    if sentence is None:
-        return None, 0.0
-    try:
-        return int(sentence.comment("rank") or ""), float(sentence.comment("score") or "")
-    except ValueError:  # not there, or another program's
-        return None, 0.0
-
-
 def _grouped(ranked: Iterable[tuple[int | None, float, Alternative]]) -> Iterator[list[Alternative]]:
     """The best parses of each sentence together, with weights that sum to one."""
-    group: list[tuple[float, Alternative]] = []
-    for rank, score, trees in ranked:
-        if group and (rank is None or rank == 1):
-            yield _weighed(group)
-            group = []
-        group.append((score, trees))
-    if group:
-        yield _weighed(group)
+    begun = 0
 
+    def number(one: tuple[int | None, float, Alternative]) -> int:
+        """Which sentence it is of: rank 1, or none, begins another."""
+        nonlocal begun
+        begun += one[0] in (None, 1)
+        return begun
 
-def _weighed(group: list[tuple[float, Alternative]]) -> list[Alternative]:
-    best = max(score for score, _ in group)
-    weights = [math.exp(score - best) for score, _ in group]
-    return [
-        trees._replace(weight=weight / sum(weights))
-        for weight, (_, trees) in zip(weights, group, strict=True)
-    ]
+    for _, group in itertools.groupby(ranked, number):
+        _, scores, trees = zip(*group, strict=True)
+        weights = [math.exp(score - max(scores)) for score in scores]
+        yield [one._replace(weight=own / sum(weights)) for own, one in zip(weights, trees, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -10,10 +10,6 @@ from click.core import ParameterSource
 from arcspan.cli.progress import note
 from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options
 from arcspan.errors import ArcspanError
-
-if TYPE_CHECKING:
-    from arcspan.evaluation.rules import BracketRules
-    from arcspan.treebanks.files import TreeFiles
 
 HELP = f"""Score predicted trees against gold trees.
 
@@ -59,6 +55,7 @@ def command(
     if raw:
         _evaluate_raw(context, files, as_json)
         return
+    from arcspan.evaluation.brackets import evaluate_brackets
     from arcspan.evaluation.report import evaluate_files
     from arcspan.evaluation.runs import Runs
     from arcspan.evaluation.tables import tally_table
@@ -68,7 +65,13 @@ def command(
     if evalb:
         if as_json or labels:
             raise ArcspanError("--evalb prints EVALB's summary only; leave out --json and --labels")
-        _print_evalb(gold, systems, scoring.rules)
+        for system in systems:
+            if gold.brackets is None or system.brackets is None:
+                raise ArcspanError("--evalb needs bracket files")
+            summary = evaluate_brackets(gold.brackets, system.brackets, scoring.rules)
+            click.echo(summary)
+            if summary.gives_up_at:
+                note(f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)")
         return
     reports = [evaluate_files(gold, system, scoring) for system in systems]
     result = reports[0] if len(reports) == 1 else Runs.of(reports)
@@ -78,18 +81,6 @@ def command(
             click.echo("\n" + tally_table("label", report.labels))
         if report.relations:
             click.echo("\n" + tally_table("relation", report.relations, report.main_relations))
-
-
-def _print_evalb(gold: TreeFiles, systems: list[TreeFiles], rules: BracketRules) -> None:
-    from arcspan.evaluation.brackets import evaluate_brackets
-
-    for system in systems:
-        if gold.brackets is None or system.brackets is None:
-            raise ArcspanError("--evalb needs bracket files")
-        summary = evaluate_brackets(gold.brackets, system.brackets, rules)
-        click.echo(summary)
-        if summary.gives_up_at:
-            note(f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)")
 
 
 def _evaluate_raw(context: click.Context, files: tuple[str, ...], as_json: bool) -> None:

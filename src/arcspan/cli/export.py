@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import click
 
@@ -32,13 +33,7 @@ from arcspan.errors import MissingExtraError
 )
 @click.option("--replace", is_flag=True, help="Replace an existing bundle.")
 def command(
-    checkpoint: str,
-    bundle: str,
-    precision: str,
-    name: str | None,
-    replace: bool,
-    calibrate: tuple[tuple[str, str], ...],
-    style: str | None,
+    checkpoint: str, bundle: str, calibrate: tuple[tuple[str, str], ...], style: str | None, **options: Any
 ) -> None:
     """Turn the best model of the run in CHECKPOINT into the model bundle BUNDLE.
 
@@ -54,7 +49,7 @@ def command(
 
     # Read first: a bundle that could not be fitted must not be left behind.
     dev = [pair for files in calibrate for pair in read_pairs(*files)]
-    export(checkpoint, bundle, precision=precision, name=name, replace=replace, say=note)
+    export(checkpoint, bundle, say=note, **options)
     if calibrate:
         fitted = fit(bundle, dev, style=style).to_json()
         note("temperatures: " + ", ".join(f"{key} {value:g}" for key, value in fitted.items()))

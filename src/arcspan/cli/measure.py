@@ -71,10 +71,9 @@ def command(
         raise ArcspanError(f"no measure {unknown[0]!r}; there are {', '.join(MEASURES)}")
     layout = layout or next((kind for kind in ("csv", "json") if output.endswith(f".{kind}")), "table")
     rows = []
-    for row in _rows(files, per, model, k):
-        keep = [name for name in wanted if name in row.measures]
-        found, errors = ({name: of.get(name, 0.0) for name in keep} for of in (row.measures, row.errors))
-        rows.append(Row(row.file, row.sentence, found, errors if row.errors else {}))
+    for file, sentence, measures, errors in _rows(files, per, model, k):
+        found = {name: measures[name] for name in wanted if name in measures}
+        rows.append(Row(file, sentence, found, {name: errors.get(name, 0.0) for name in found if errors}))
     with open_output(output) as out:
         {"table": _table, "csv": _csv, "json": _json}[layout](out, rows)
     if not any("W" in row.measures for row in rows) and not only:

@@ -91,7 +91,12 @@ class ResumableOutput:
 
     def _begin(self, file: IO[bytes]) -> None:
         """Lock the output, take over what an earlier run has left, and cut off what no note covers."""
-        if not self.complete and not self._is_locked(file):
+        locked = False
+        with contextlib.suppress(
+            FileNotFoundError
+        ):  # a run that has just ended moves the file that it locked
+            locked = self.complete or (lock(file) and os.path.samefile(file.fileno(), self.part))
+        if not locked:
             raise ArcspanError(f"{self.path}: another run is writing to it")
         before = read_note(self.path)
         if before is not None and self._resume:
@@ -130,12 +135,6 @@ class ResumableOutput:
                 f"{self.path}: {STARTS} runs were killed at the same place; given up: delete {self._notes} to try again"
             )
         self._save(starts=self._note.starts + 1)
-
-    def _is_locked(self, file: IO[bytes]) -> bool:
-        """Whether this run has the file now; one that has just ended moves the file that it locked."""
-        with contextlib.suppress(FileNotFoundError):
-            return lock(file) and os.path.samefile(file.fileno(), self.part)
-        return False
 
     @property
     def items(self) -> int:
@@ -261,9 +260,8 @@ def _places(path: Path) -> tuple[Path, Path]:
 def _open_part(path: Path) -> IO[bytes]:
     """An unfinished output to write, in a folder of our own; never one that is a link to something else."""
     for _ in range(3):
-        with contextlib.suppress(
-            FileNotFoundError
-        ):  # another run may remove the empty folder, or move its file
+        # Another run may remove the empty folder, or move its file.
+        with contextlib.suppress(FileNotFoundError):
             with contextlib.suppress(FileExistsError):
                 path.parent.mkdir()
             if path.parent.is_symlink() or path.parent.is_file():

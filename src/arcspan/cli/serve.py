@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +16,6 @@ from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.serving.settings import Settings, limits
 
-if TYPE_CHECKING:
-    from arcspan.parser import Parser
-
 WARM_UP = ["Logic", "plays", "a", "maximal", "role", "here", "."]
 
 
@@ -27,8 +23,7 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """An option for each limit of `Settings`, in their order."""
     for limit in reversed(limits()):
         name = f"--{limit.name.replace('_', '-')}"
-        help_text = limit.metadata["doc"]
-        command = click.option(name, default=limit.default, help=help_text)(command)
+        command = click.option(name, default=limit.default, help=limit.metadata["doc"])(command)
     return command
 
 
@@ -76,28 +71,18 @@ def command(
     settings = Settings(token=_token(token_file), origins=origins, **given)  # type: ignore[arg-type]
     listener = bind(host, port)
     parser = load(model, threads=threads)
-    _warm_up(parser)
+    parser.parse(WARM_UP)  # so that the first client waits for nothing that is made once
+    with contextlib.suppress(ArcspanError):  # a model that knows no other trees than the best
+        parser.parse(WARM_UP, k=2, confidence=True)
     address, number = listener.getsockname()[:2]
     where = f"http://[{host}]:{number}" if ":" in host else f"http://{host}:{number}"
     if settings.token is None and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
         note("anybody who reaches this address may use the server: --token-file asks for a token")
-    name = parser.config.get("name") or parser.path
+    hello = f"serving {parser.config.get('name') or parser.path} at {where} (Ctrl-C stops)"
     app = create_app(parser, settings)
-    serve(
-        app,
-        listener,
-        access_log=access_log,
-        started=lambda: note(f"serving {name} at {where} (Ctrl-C stops)"),
-    )
+    serve(app, listener, access_log=access_log, started=lambda: note(hello))
     if app.scheduler.at_work:
         os._exit(0)  # a search cannot be interrupted, and nobody waits for what it finds
-
-
-def _warm_up(parser: Parser) -> None:
-    """Have everything compiled before the first client waits for it."""
-    parser.parse(WARM_UP)
-    with contextlib.suppress(ArcspanError):  # a model that knows no other trees than the best
-        parser.parse(WARM_UP, k=2, confidence=True)
 
 
 def _token(path: str | None) -> str | None:
