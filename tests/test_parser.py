@@ -200,7 +200,11 @@ def test_an_empty_sentence_has_empty_trees(parser: Parser) -> None:
     assert parse.to_dict()["words"] == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.text(max_size=60))
 @example("0'LL")
 def test_any_text_is_parsed_and_aligned(parser: Parser, text: str) -> None:
