@@ -59,7 +59,7 @@ def test_python_ends_while_daemon_threads_parse(toy_bundle: Path) -> None:
 def test_a_fork_waits_for_imports_of_other_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A forked process that imported the same module waited forever for a thread that it does not have."""
     (tmp_path / "slowly_imported.py").write_text(
-        "import sys\nsys.begun.set()\nassert sys.go.wait(30)\nsum(range(3_000_000))\ndone = True\n"
+        "import sys\nsys.begun.set()\nassert sys.go.wait(300)\nsum(range(3_000_000))\ndone = True\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     begun, go = threading.Event(), threading.Event()
@@ -67,8 +67,8 @@ def test_a_fork_waits_for_imports_of_other_threads(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(sys, "go", go, raising=False)
     thread = threading.Thread(target=__import__, args=("slowly_imported",))
     thread.start()
-    assert begun.wait(30)
+    assert begun.wait(300)
     go.set()
     predictor._finish_imports()  # what is done before every fork
     assert vars(sys.modules["slowly_imported"])["done"]
-    thread.join(30)
+    thread.join(300)

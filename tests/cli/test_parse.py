@@ -723,7 +723,7 @@ def test_an_interrupt_does_not_wait_for_a_batch(toy_bundle: Path, lines: Path, t
         try:
             assert process.stdout is not None and process.stdout.readline() == "busy\n"
             process.send_signal(signal.SIGINT)
-            _, error = process.communicate(timeout=60)
+            _, error = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == 1

@@ -26,17 +26,17 @@ def test_it_says_where_it_listens_answers_there_and_ends_well(toy_bundle: Path, 
         said = process.stderr.readline()
         assert said.startswith("serving toy at http://127.0.0.1:")
         address = said.split(" at ")[1].split(" ")[0]
-        with urllib.request.urlopen(f"{address}/health", timeout=30) as answer:
+        with urllib.request.urlopen(f"{address}/health", timeout=300) as answer:
             health = json.load(answer)
         request = urllib.request.Request(
             f"{address}/parse",
             data=b'{"text": "Logic plays a role here."}',
             headers={"Content-Type": "application/json", "Authorization": "Bearer s3cret"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             (sentence,) = json.load(answer)["sentences"]
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(300) == 0
         assert process.stderr.read() == ""
     assert health["limits"]["max_k"] == 3
     assert health["token"] is True

@@ -301,7 +301,7 @@ def test_a_forked_worker_may_search_after_its_parent_has(monkeypatch) -> None:
     queue = context.Queue()
     child = context.Process(target=_search_in_child, args=(queue,))
     child.start()
-    assert queue.get(timeout=60) == expected
+    assert queue.get(timeout=300) == expected
     child.join()
 
 

@@ -106,7 +106,7 @@ def _check(driver: Any, url: str) -> None:
     driver.get(url)
     if url.startswith("http"):
         shown = "return document.querySelector('svg.arcspan, #status.problem') !== null"
-        WebDriverWait(driver, 60, poll_frequency=0.05).until(lambda _: driver.execute_script(shown))
+        WebDriverWait(driver, 300, poll_frequency=0.05).until(lambda _: driver.execute_script(shown))
     # Point at everything, and give handlers that were smuggled in their events.
     driver.execute_script(
         "for (const one of document.querySelectorAll('*')) for (const name of ['mouseover', 'focus', 'load', 'error'])"

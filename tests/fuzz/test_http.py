@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import httpx
+
 from arcspan.parser import Parser
 from arcspan.serving import Settings, create_app
 from tests.fuzz.test_text import TOY, draw
@@ -32,7 +34,7 @@ LIMITS = Settings(
     max_connections=40,
     max_waiting=16,
 )
-SENDING_SECONDS = 0.4  # for a head or a body, and between two requests
+SENDING_SECONDS = 1.0  # for a head or a body, and between two requests
 FIELDS = (
     "text",
     "words",
@@ -93,6 +95,10 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
     failures = logging.getLogger("arcspan.serving")
     parser = Parser(TOY, threads=1)
     server = Running(create_app(parser, _limits(parser)))
+    # A connection that is kept may be closed, for its silence, just when the next request is sent.
+    server.client = httpx.Client(
+        base_url=server.url, timeout=600, limits=httpx.Limits(max_keepalive_connections=0)
+    )
     expected = [parse.brackets() for parse in parser(HONEST)]
     try:
         for _ in rounds:
@@ -116,7 +122,7 @@ def _limits(parser: Parser) -> Settings:
     """Time limits for clients that get as little of a busy machine as this process does."""
     begun, used = time.monotonic(), time.process_time()
     parser.parse(["Ada", "sees"], k=3, confidence=True)  # which compiles everything
-    slow = max(1.0, (time.monotonic() - begun) / (time.process_time() - used))
+    slow = max(1.0, (time.monotonic() - begun) / max(0.001, time.process_time() - used))
     names = ("header_time_limit", "body_time_limit", "idle_time_limit")
     limits: dict[str, Any] = dict.fromkeys(names, slow * SENDING_SECONDS)
     return replace(LIMITS, **limits)
@@ -240,4 +246,4 @@ class _Slow:
 
 
 def test_hostile_requests_do_not_disturb_honest_ones() -> None:
-    assert run(seed=1, rounds=range(3))["honest requests"]
+    assert run(seed=1, rounds=range(2))["honest requests"]

@@ -205,7 +205,7 @@ def test_a_forked_process_goes_on_with_its_parents_predictor(sep: Made, words: l
     answer = context.Queue()
     child = context.Process(target=_scores, args=(predictor, words, answer))
     child.start()
-    assert answer.get(timeout=120) == wanted
+    assert answer.get(timeout=300) == wanted
     child.join()
     assert [one.score for one in predictor.predict(words)] == wanted
 

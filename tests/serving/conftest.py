@@ -43,7 +43,7 @@ class Running:
         self.server = Server(app, started=begin)
         self._thread = threading.Thread(target=self.server.run, args=([listener],), daemon=True)
         self._thread.start()
-        assert started.wait(30)
+        assert started.wait(300)
 
     def parse(self, **request: Any) -> httpx.Response:
         return self.client.post("/parse", json=request)
@@ -51,7 +51,7 @@ class Running:
     @property
     def connections(self) -> list[Any]:
         """What the server holds, after it has looked at what came."""
-        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(30)
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(300)
         return list(self.server.server_state.connections)
 
     def metric(self, name: str) -> float:
@@ -61,7 +61,7 @@ class Running:
 
     def stop(self) -> None:
         self.server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(300)
         assert not self._thread.is_alive()
         self.client.close()
 
@@ -102,7 +102,7 @@ class HeldParser(Parser):
         items = list(items)
         if any(len(sentence.words) >= self.holds_from for sentence, _ in items):
             self.begun.release()
-            assert self.go.acquire(timeout=30)
+            assert self.go.acquire(timeout=300)
         self.sizes.append(len(items))
         yield from super().stream(items, *given, **options)
 

@@ -44,7 +44,7 @@ def test_half_sent_headers_are_408_however_slowly_they_go_on(start: Start) -> No
 
 
 def test_the_headers_of_a_second_request_have_their_time_too(start: Start) -> None:
-    server = start(header_time_limit=0.5)
+    server = start(header_time_limit=2)  # in which the first request is surely sent
     with connect(server) as client:
         ask_health(client)
         client.sendall(HALF_HEAD)
@@ -52,10 +52,9 @@ def test_the_headers_of_a_second_request_have_their_time_too(start: Start) -> No
 
 
 def test_a_connection_that_is_silent_is_closed(start: Start) -> None:
-    server = start(header_time_limit=0.3, idle_time_limit=0.3)
-    with connect(server) as client:
+    with connect(start(header_time_limit=0.3)) as client:
         assert is_closed(client)
-    with connect(server) as client:
+    with connect(start(idle_time_limit=0.3)) as client:
         ask_health(client)
         assert is_closed(client)
 
@@ -116,7 +115,7 @@ def test_where_all_are_worked_on_the_next_is_refused(start: Start, held: HeldPar
             b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
             % (len(body), body)
         )
-        assert held.begun.acquire(timeout=30)
+        assert held.begun.acquire(timeout=300)
         with connect(server) as client:
             status, answer = read_answer(client)
             assert (status, answer["error"]["code"]) == (503, "too_many_connections")

@@ -56,7 +56,7 @@ class Page:
     def wait(self, met: Callable[[], Any]) -> Any:
         # What was found may be drawn anew before it is read: look again.
         passing = [NoSuchElementException, StaleElementReferenceException]
-        waiting = WebDriverWait(self.driver, 20, poll_frequency=0.02, ignored_exceptions=passing)
+        waiting = WebDriverWait(self.driver, 120, poll_frequency=0.02, ignored_exceptions=passing)
         return waiting.until(lambda _: met())
 
     def parse(self, text: str) -> None:

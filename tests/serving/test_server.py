@@ -43,26 +43,26 @@ def test_a_server_told_to_stop_answers_what_it_has_taken(start: Start, held: Hel
     answers: list[int] = []
     client = threading.Thread(target=lambda: answers.append(server.parse(text="Logic plays.").status_code))
     client.start()
-    assert held.begun.acquire(timeout=30)
+    assert held.begun.acquire(timeout=300)
     server.server.should_exit = True
     while not server.app.stopping:
         pass
     held.let_all_go()
-    client.join(30)
+    client.join(300)
     assert answers == [200]
 
 
 def test_a_server_told_to_stop_waits_no_longer_than_its_grace_period(start: Start, held: HeldParser) -> None:
     """Whatever the parser is busy with, and whatever half-sent requests there are."""
-    server = start(held, grace=0.3, header_time_limit=100, body_time_limit=100)
+    server = start(held, grace=0.3, header_time_limit=1000, body_time_limit=1000)
     slow = [connect(server) for _ in range(2)]
     slow[0].sendall(HALF)
     answers: list[httpx.Response] = []
     client = threading.Thread(target=lambda: answers.append(server.parse(text="Logic plays.")))
     client.start()
-    assert held.begun.acquire(timeout=30)
+    assert held.begun.acquire(timeout=300)
     server.stop()
-    client.join(30)
+    client.join(300)
     assert [answer.status_code for answer in answers] == [503]
     assert answers[0].json()["error"]["code"] == "stopping"
     assert all(is_closed(one) for one in slow)
@@ -89,11 +89,11 @@ def test_the_process_ends_though_a_long_search_runs(toy_bundle: Path) -> None:
         url = f"http://127.0.0.1:{port}"
         heavy = {"words": [["Logic", "plays"] * 150] * 250, "svg": ["wide", "tall"]}
         with ThreadPoolExecutor(4) as clients:
-            answers = [clients.submit(httpx.post, f"{url}/parse", json=heavy, timeout=60) for _ in range(4)]
-            wait_until(lambda: "\narcspan_waiting 4.0\n" in httpx.get(f"{url}/metrics").text)
+            answers = [clients.submit(httpx.post, f"{url}/parse", json=heavy, timeout=300) for _ in range(4)]
+            wait_until(lambda: "\narcspan_waiting 4.0\n" in httpx.get(f"{url}/metrics", timeout=300).text)
             server.send_signal(signal.SIGTERM)
             assert {answer.result().status_code for answer in answers} == {503}
-        assert server.wait(10) == 0
+        assert server.wait(60) == 0
         assert server.stderr is not None
         assert server.stderr.read() == ""
 
@@ -108,19 +108,19 @@ def test_with_256_file_descriptors_300_half_sent_requests_stop_nobody(toy_bundle
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     try:
-        halves = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(300)]
+        halves = [socket.create_connection(("127.0.0.1", port), timeout=300) for _ in range(300)]
         for place, half in enumerate(halves):
             with contextlib.suppress(OSError):  # those that had to make room
                 half.sendall((b"", HALF_HEAD, HALF)[place % 3])
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
             for _ in range(10):
                 assert client.post("/parse", json={"words": ["Ada", "plays"]}).status_code == 200
         for _ in range(10):
-            assert httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200
+            assert httpx.get(f"http://127.0.0.1:{port}/health", timeout=300).status_code == 200
         for half in halves:
             half.close()
         server.send_signal(signal.SIGTERM)
-        assert server.wait(30) == 0
+        assert server.wait(300) == 0
         assert server.stderr is not None
         assert server.stderr.read() == ""
     finally:
@@ -129,9 +129,9 @@ def test_with_256_file_descriptors_300_half_sent_requests_stop_nobody(toy_bundle
 
 def test_a_text_in_a_link_is_not_written_to_the_access_log(toy_bundle: Path) -> None:
     with process("--model", str(toy_bundle), "--access-log") as (server, port):
-        assert httpx.get(f"http://127.0.0.1:{port}/?text=secret").status_code == 200
+        assert httpx.get(f"http://127.0.0.1:{port}/?text=secret", timeout=300).status_code == 200
         server.send_signal(signal.SIGTERM)
-        said = "".join(server.communicate(timeout=30))
+        said = "".join(server.communicate(timeout=300))
     assert "secret" not in said
     assert '"GET / HTTP/1.1" 200' in said
 
@@ -142,10 +142,10 @@ def test_sigterm_under_load_loses_no_request(toy_bundle: Path) -> None:
         with ThreadPoolExecutor(16) as clients:
             loads = [clients.submit(load, port, place, answered) for place in range(16)]
             for _ in range(100):
-                assert answered.acquire(timeout=30)
+                assert answered.acquire(timeout=300)
             server.send_signal(signal.SIGTERM)
-            counts = [one.result(60) for one in loads]
-        assert server.wait(30) == 0
+            counts = [one.result(300) for one in loads]
+        assert server.wait(300) == 0
         assert server.stderr is not None
         assert server.stderr.read() == ""
     assert sum(counts) >= 100
@@ -157,7 +157,7 @@ def load(port: int, place: int, answered: threading.Semaphore) -> int:
     A connection that was made must bring a whole and right answer.
     """
     sentences = [pair.constituency.words for pair in toy_pairs(20, seed=place)]
-    connection, count = http.client.HTTPConnection("127.0.0.1", port, timeout=30), 0
+    connection, count = http.client.HTTPConnection("127.0.0.1", port, timeout=300), 0
     while True:
         words = sentences[count % len(sentences)]
         if connection.sock is None:

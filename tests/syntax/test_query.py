@@ -191,9 +191,9 @@ def test_what_is_not_a_pattern_is_refused_at_its_place(pattern: str, place: int)
 
 def test_hostile_values_do_not_take_long() -> None:
     tree = DependencyTree([0], ["root"], ["a" * 100_000])
-    start = time.process_time()
+    start = time.thread_time()  # other threads of the process may be at work
     assert not Query("{word:/.*a.*a.*b/}").find(tree)
-    assert time.process_time() - start < 5
+    assert time.thread_time() - start < 5
 
 
 def test_a_query_of_too_many_steps_is_refused() -> None:
