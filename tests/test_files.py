@@ -37,7 +37,7 @@ def test_a_file_is_on_the_disk_before_it_takes_the_place_of_the_old_one(
 ) -> None:
     path = tmp_path / "result.txt"
     path.write_text("old")
-    found = []
+    found: list[tuple[int, str]] = []
 
     def synchronized(descriptor: int) -> None:
         found.append((os.fstat(descriptor).st_size, path.read_text()))
