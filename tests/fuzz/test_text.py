@@ -120,4 +120,4 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
 
 
 def test_hostile_texts_are_parsed_as_promised() -> None:
-    assert run(seed=1, rounds=range(25))["texts"]
+    assert run(seed=1, rounds=range(12))["texts"] >= 24
