@@ -416,13 +416,14 @@ def test_nodes_that_are_not_constituents_have_one_label_or_their_parents(
     model = next(part[0] for part in parts.values() if "label" in part[0].outputs)
     labels = {label for c, _ in pairs for _, _, label in c.spans}
     assert set(model.intermediate) == (labels - {"TOP"} if intermediate == "parent" else set())
-    bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32")
-    parser = load(bundle)
     trees = [tree for tree, _ in predict_pairs(tmp_path / "run", pairs)]
+    assert {label for tree in trees for _, _, label in tree.spans} <= labels
+    if intermediate == "empty" or "data__binarization" in changes:
+        return  # their bundles are those of other tests, and take seconds to make
+    parser = load(export(tmp_path / "run", tmp_path / "bundle", precision="fp32"))
     assert trees == [parser.parse(tree.words).constituency for tree in trees]
     best = parser.parse(trees[0].words, k=3) if "both" in parts else []
-    for tree in [*trees, *(parse.constituency for parse in best)]:
-        assert {label for _, _, label in tree.spans} <= labels
+    assert {label for parse in best for _, _, label in parse.constituency.spans} <= labels
 
 
 def test_gold_tags_are_read_where_the_model_asks_for_them(tmp_path: Path) -> None:
