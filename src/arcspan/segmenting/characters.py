@@ -59,4 +59,5 @@ def _kind(character: str, code: int) -> str:
     return character
 
 
-SHADOW = _Shadow(str.maketrans(_SAME))  # text.translate(SHADOW) is the shadow of a text
+# text.translate(SHADOW) is the shadow of a text
+SHADOW = _Shadow({ord(character): same for character, same in _SAME.items()})

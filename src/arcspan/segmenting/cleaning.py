@@ -20,7 +20,8 @@ from arcspan.segmenting.sentence import Sentence
 if TYPE_CHECKING:
     from arcspan.segmenting.base import BaseSegmenter
 
-Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], str]]
+Rule = tuple[str, str | Callable[[re.Match[str]], str]]
+"""A pattern of what is taken out, and what stands in its place."""
 
 # Elements that end a paragraph; others stand inside one.
 _BLOCKS = frozenset(
@@ -36,47 +37,39 @@ def _tag(found: re.Match[str]) -> str:
     return "\n\n" if name in _BLOCKS else "\n" if name == "br" else ""
 
 
-def _nothing(found: re.Match[str]) -> str:
-    return ""
-
-
 RULES: dict[str, tuple[Rule, ...]] = {
     "html": (
-        (re.compile(r"<!--(?:[^-]|-(?!->))*(?:-->|\Z)"), _nothing),
-        (re.compile(r"(?is)<(script|style)\b[^<>]{0,2000}>.*?(?:</\1\s{0,9}>|\Z)"), _nothing),
-        (re.compile(r"</?([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]{0,2000}>|<![^<>]{0,2000}>"), _tag),
+        (r"<!--(?:[^-]|-(?!->))*(?:-->|\Z)", ""),
+        (r"(?is)<(script|style)\b[^<>]{0,2000}>.*?(?:</\1\s{0,9}>|\Z)", ""),
+        (r"</?([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]{0,2000}>|<![^<>]{0,2000}>", _tag),
         (
-            re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"),
+            r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",
             lambda found: html.unescape(found[0]).replace("\xa0", " "),
         ),
     ),
     # A word that was divided at the end of a line; what goes on with a capital letter was written with the hyphen.
     "hyphens": (
         (
-            re.compile(r"(?<=[^\W\d_])[-\xad‐][ \t]{0,9}\r?\n[ \t]{0,99}([^\W\d_])"),
+            r"(?<=[^\W\d_])[-\xad‐][ \t]{0,9}\r?\n[ \t]{0,99}([^\W\d_])",
             lambda found: found[1] if found[1].islower() else "-" + found[1],
         ),
-        (re.compile("\xad"), _nothing),
+        ("\xad", ""),
     ),
     # Numbers and times of SubRip and WebVTT; a sentence may go on in the next subtitle.
     "subtitles": (
-        (re.compile(r"\AWEBVTT[^\n]{0,200}\n"), _nothing),
+        (r"\AWEBVTT[^\n]{0,200}\n", ""),
         (
-            re.compile(
-                r"(?m)(?:(?:\r?\n){2})?^(?:\d{1,6}[ \t]{0,9}\r?\n)?"
-                r"(?:\d{1,3}:)?\d\d:\d\d[,.]\d{3}[ \t]{1,9}-->[^\n]{0,200}(?:\n|\Z)"
-            ),
-            lambda found: "\n",
+            r"(?m)(?:(?:\r?\n){2})?^(?:\d{1,6}[ \t]{0,9}\r?\n)?"
+            r"(?:\d{1,3}:)?\d\d:\d\d[,.]\d{3}[ \t]{1,9}-->[^\n]{0,200}(?:\n|\Z)",
+            "\n",
         ),
     ),
     # "[12:01] Ann: hello", "<ann> hello": what somebody says begins a paragraph.
     "chat": (
         (
-            re.compile(
-                r"(?m)^[ \t]{0,9}(?:[\[(]?(?:\d{1,4}[-/.]\d\d?[-/.]\d{1,4},? )?\d\d?:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?"
-                r"[\])]?[ \t]{0,9}(?:-[ \t])?)?(?:<[^<>\n]{1,40}>|[^\W\d_][\w.'-]{0,30}(?: [\w.'-]{1,30})?:)[ \t]"
-            ),
-            lambda found: "\n\n",
+            r"(?m)^[ \t]{0,9}(?:[\[(]?(?:\d{1,4}[-/.]\d\d?[-/.]\d{1,4},? )?\d\d?:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?"
+            r"[\])]?[ \t]{0,9}(?:-[ \t])?)?(?:<[^<>\n]{1,40}>|[^\W\d_][\w.'-]{0,30}(?: [\w.'-]{1,30})?:)[ \t]",
+            "\n\n",
         ),
     ),
 }
@@ -92,20 +85,19 @@ class CleanText:
         for kind in kinds:
             if kind not in RULES:
                 raise ArcspanError(f"what can be taken out of a text is {', '.join(RULES)}, not {kind!r}")
-            for pattern, replacement in RULES[kind]:
-                self._replace(pattern, replacement)
+            for rule in RULES[kind]:
+                self._replace(*rule)
 
-    def _replace(self, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> None:
+    def _replace(self, pattern: str, replacement: str | Callable[[re.Match[str]], str]) -> None:
         texts: list[str] = []
         places: list[tuple[np.ndarray, np.ndarray]] = []
         end = 0
-        for found in pattern.finditer(self.text):
+        for found in re.finditer(pattern, self.text):
             start, stop = found.span()
-            new = replacement(found)
+            new = replacement if isinstance(replacement, str) else replacement(found)
             texts += [self.text[end:start], new]
             places.append((self._starts[end:start], self._ends[end:start]))
-            whole = np.full(len(new), self._starts[start]), np.full(len(new), self._ends[stop - 1])
-            places.append(whole)
+            places.append((np.full(len(new), self._starts[start]), np.full(len(new), self._ends[stop - 1])))
             end = stop
         if end:
             places.append((self._starts[end:], self._ends[end:]))
