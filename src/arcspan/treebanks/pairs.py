@@ -232,9 +232,9 @@ def _place(unit: Unit | None, sentence: ConlluSentence | None, name: str, heads:
     return Place(unit, sentence, Pair(constituency, dependencies))
 
 
-def parse_pair(sentence: ConlluSentence, heads: Heads = "tree") -> Pair:
+def parse_pair(sentence: ConlluSentence) -> Pair:
     """Both trees of a sentence, or the one that it has; FileError where they do not fit."""
-    return _place(_commented_tree(sentence, {}), sentence, sentence.path, heads).checked()
+    return _place(_commented_tree(sentence, {}), sentence, sentence.path, "tree").checked()
 
 
 def _commented_tree(sentence: ConlluSentence, options: dict[str, Any]) -> Unit | None:

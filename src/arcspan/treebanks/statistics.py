@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from arcspan.treebanks.pairs import Pair
-from arcspan.trees import WRAPPERS, ConstituencyTree, why_incompatible
+from arcspan.trees import WRAPPERS, why_incompatible
 
 #: What the kinds of `Incompatibility` mean, for people.
 CAUSES = {
@@ -52,17 +52,15 @@ class Statistics:
             self.projective += dependencies.is_projective
             self.relations.update(dependencies.relations)
         if constituency is not None:
-            self._add_constituents(constituency)
+            spans = constituency.spans
+            spans = spans[1:] if spans and spans[0][2] in WRAPPERS else spans
+            self.labels.update(label for _, _, label in spans)
+            self.unary += sum(one[:2] == other[:2] for one, other in itertools.pairwise(spans))
             if dependencies is not None:
                 why = why_incompatible(constituency, dependencies)
                 self.compatible += why is None
                 self.causes.update([why.kind] if why else [])
                 self.places.update([(why.kind, why.span[2])] if why and why.span else [])
-
-    def _add_constituents(self, tree: ConstituencyTree) -> None:
-        spans = tree.spans[1:] if tree.spans and tree.spans[0][2] in WRAPPERS else tree.spans
-        self.labels.update(label for _, _, label in spans)
-        self.unary += sum(one[:2] == other[:2] for one, other in itertools.pairwise(spans))
 
     @property
     def projective_percent(self) -> float:

@@ -145,7 +145,9 @@ def write_pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[Labe
     if not words:
         yield "()"
         return
-    bare = not any(tags) and _may_stand_bare(len(words), spans)
+    # Words without tags stand bare where they are not taken for tags when read back.
+    alone = {i for i, j, _ in spans if j == i + 1}
+    bare = not any(tags) and spans and all(label for _, _, label in spans) and len(alone) < len(words)
     ends: list[int] = []
     following = 0
     for k in range(len(words)):
@@ -163,9 +165,3 @@ def write_pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[Labe
         while ends and ends[-1] == k + 1:
             yield ")"
             ends.pop()
-
-
-def _may_stand_bare(n: int, spans: Sequence[LabelledSpan]) -> bool:
-    """Whether words without tags can be written as such and are not taken for tags when read back."""
-    alone = {i for i, j, _ in spans if j == i + 1}
-    return bool(spans) and all(label for _, _, label in spans) and len(alone) < n

@@ -67,11 +67,9 @@ def write_spaces(after: str) -> str:
     >>> write_spaces(""), write_spaces(" "), write_spaces(" \n")
     ('SpaceAfter=No', '', 'SpacesAfter=\\s\\n')
     """
-    if after == " ":
-        return ""
-    return (
-        "SpacesAfter=" + "".join(_SPACES.get(space, space) for space in after) if after else "SpaceAfter=No"
-    )
+    if after in ("", " "):
+        return "" if after else "SpaceAfter=No"
+    return "SpacesAfter=" + "".join(_SPACES.get(space, space) for space in after)
 
 
 def read_spaces(misc: str) -> str:
