@@ -595,24 +595,16 @@ def _located(sentence: ConlluSentence) -> dict[str, Any]:
         text = spelled  # the same, with the white space of SpacesAfter
     offsets: list[Offsets] = []
     multiword = []
-    covered, own, space = 0, (0, 0), True
-    for token in sentence.tokens:
-        first, dash, last = token.id.partition("-")
-        if token.is_word and int(first) <= covered:
-            offsets.append(own)
-            continue
-        if not (token.is_word or dash):
-            continue  # an empty node
+    space = True
+    for token, first, last in sentence.surface():
         position += len(text[position:]) - len(text[position:].lstrip())
         if not text.startswith(token.form, position):
             return {}
-        own = position, position + len(token.form)
-        position, space = own[1], token.space_after
-        if dash:
-            covered = int(last)
-            multiword.append((int(first), covered, token.form))
-        else:
-            offsets.append(own)
+        end = position + len(token.form)
+        offsets += [(position, end)] * (last - first + 1)
+        position, space = end, token.space_after
+        if not token.is_word:
+            multiword.append((first, last, token.form))
     return {"text": text, "offsets": tuple(offsets), "multiword": tuple(multiword), "space_after": space}
 
 

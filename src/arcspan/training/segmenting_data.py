@@ -69,16 +69,11 @@ def _gold(sentence: ConlluSentence, paragraph: bool) -> GoldText | None:
     """The marks of a sentence; None where its text does not have its words."""
     text = sentence.text
     marks = np.zeros(len(text), np.int64)
-    forms = {token.id: token.form for token in sentence.words}
+    forms = [token.form for token in sentence.words]
     expansions = []
-    place, inside, glued = 0, 0, False
-    for token in sentence.tokens:
-        if (token.is_word and int(token.id) <= inside) or "." in token.id:
-            continue
-        words: tuple[str, ...] = (token.form,)
-        if "-" in token.id:
-            first, inside = map(int, token.id.split("-"))
-            words = tuple(forms[str(number)] for number in range(first, inside + 1))
+    place, glued = 0, False
+    for token, first, last in sentence.surface():
+        words = tuple(forms[first - 1 : last])
         glued = not token.space_after
         start, end = _find(text, token.form, place)
         if start < 0:

@@ -215,17 +215,18 @@ class ConlluSentence:
     def _error(self, what: str, line: int) -> FileError:
         return FileError(what, path=self.path or None, line=line)
 
-    def spell(self) -> str:
-        """The text that the surface tokens make: a multiword token stands for the words it covers."""
-        pieces, covered = [], 0
+    def surface(self) -> Iterator[tuple[ConlluToken, int, int]]:
+        """The tokens that the text is made of, each with its first and last word; several of a multiword token."""
+        covered = 0
         for token in self.tokens:
             first, dash, last = token.id.partition("-")
-            if dash and is_number(last):
-                covered = int(last)
-            elif not token.is_word or int(first) <= covered:
-                continue
-            pieces.append(token.form + token.spaces_after)
-        return "".join(pieces).rstrip()
+            if dash or (token.is_word and int(first) > covered):
+                covered = int(last or first)
+                yield token, int(first), covered
+
+    def spell(self) -> str:
+        """The text that the surface tokens make."""
+        return "".join(token.form + token.spaces_after for token, _, _ in self.surface()).rstrip()
 
     def __str__(self) -> str:
         """The lines as they were read, each with its end, and the blank line."""
