@@ -150,7 +150,8 @@ class Answers:
         write = FILES.get(kind) or (
             write_picture(request, short, kind) if kind else write_json(request, short)
         )
-        pieces = iter(await asyncio.wrap_future(self.scheduler.submit(tasks, write)))
+        found = await asyncio.wrap_future(self.scheduler.submit(tasks, write))
+        pieces = iter(found)
         self.metrics.sentences.inc(len(sentences))
         self.metrics.words.inc(sum(len(one.words) for one in sentences))
         texts = [list(islice(pieces, len(own))) for own in each]
