@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from torch import Tensor
 
 from arcspan.distributions import TreeDistribution, Trees
 from arcspan.errors import ScoreError, TreeError
-from arcspan.neural.model import Model
+from arcspan.neural.model import Model, as_indices
 from arcspan.prediction.scores import Scores
 
 IGNORE = -100  # cross_entropy passes over this class
@@ -65,11 +65,6 @@ class Gold:
     projective: np.ndarray
     weights: np.ndarray
     names: list[str] = field(default_factory=list)
-
-    @property
-    def words(self) -> int:
-        """How many words the batch has."""
-        return int(self.lengths.sum())
 
     @property
     def has_spans(self) -> np.ndarray:
@@ -173,39 +168,45 @@ class StructureLoss:
         """The loss of a task's sentences, and the nodes of the agreed trees where these were hidden."""
         both = task.spans and task.arcs
         span, arc = scores.span if task.spans else None, scores.arc if task.arcs else None
-        trees = TreeDistribution(span, arc, scores.headed if both else None, gold.lengths).rows(task.chosen)
-        own = _choose(gold, task.chosen)
-        batch, size = len(own.lengths), trees.size
+        whole = TreeDistribution(span, arc, scores.headed if both else None, gold.lengths)
+        chosen, trees = task.chosen, whole.rows(task.chosen)
+        names = [gold.names[b] if gold.names else f"sentence {b}" for b in chosen]
+        shape = (len(whole), whole.size, whole.size)
         wrong_span = wrong_arc = None
-        if task.know_spans:
-            wrong_span = _wrong_spans(own, size) if task.fixed else _crossing(own, size)
+        if task.know_spans and task.fixed:
+            wrong_span = np.ones(shape, dtype=bool)
+            wrong_span[gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1]] = False
+            wrong_span = wrong_span[chosen]
+        elif task.know_spans:
+            wrong_span = np.stack([_crossing(gold.chains[b] or (), whole.size) for b in chosen])
         if task.know_arcs:
-            known = own.heads >= 0
-            b, m, h = (part[known] for part in (own.word_b, own.word_m, own.heads))
-            wrong_arc = np.zeros((batch, size, size), dtype=bool)
+            known = gold.heads >= 0
+            b, m, h = (part[known] for part in (gold.word_b, gold.word_m, gold.heads))
+            wrong_arc = np.zeros(shape, dtype=bool)
             wrong_arc[b, m] = True
             wrong_arc[b, m, h] = False
+            wrong_arc = wrong_arc[chosen]
         agreeing = nodes = None
         if task.fixed:
-            agreed = _gold_trees(own, size)
+            agreed = _gold_trees(gold, chosen, whole.size)
         else:
             agreeing = trees.masked(wrong_span, wrong_arc)
-            agreed = _best(agreeing, own)
+            agreed = _best(agreeing, names)
             if task.know_spans:
-                nodes = _label_nodes(agreed, own, task.chosen)
+                nodes = _label_nodes(agreed, gold, chosen)
         if self.crf:
             right = trees.score(agreed) if agreeing is None else agreeing.log_partition
             value = trees.log_partition - right
         else:
             if self.cost == "arcs" and wrong_arc is not None:
-                wrong_span, wrong_arc = None, wrong_arc & (np.arange(size) > 0)
-            value = _margin(trees, trees.plus(wrong_span, wrong_arc), own, agreed)
-        return (value * torch.as_tensor(own.weights, device=value.device)).sum(), nodes
+                wrong_span, wrong_arc = None, wrong_arc & (np.arange(whole.size) > 0)
+            value = _margin(trees, trees.plus(wrong_span, wrong_arc), agreed, names)
+        return (value * torch.as_tensor(gold.weights[chosen], device=value.device)).sum(), nodes
 
 
-def _margin(trees: TreeDistribution, costly: TreeDistribution, gold: Gold, agreed: Trees) -> Tensor:
+def _margin(trees: TreeDistribution, costly: TreeDistribution, agreed: Trees, names: Sequence[str]) -> Tensor:
     """The greatest score + cost of all trees, less the agreed tree's score; cost counts wrong spans and arcs."""
-    found = _best(costly, gold)
+    found = _best(costly, names)
     target, score = trees.score(agreed), trees.score(found)
     cost = (costly.score(found) - score.detach()).round()
     margin = score + cost - target
@@ -214,23 +215,23 @@ def _margin(trees: TreeDistribution, costly: TreeDistribution, gold: Gold, agree
     below = (margin.detach() < -slack).nonzero()
     if len(below):
         raise TreeError(
-            f"{_name(gold, int(below[0, 0]))}: the gold tree scores more than the best tree of the search, so the "
+            f"{names[int(below[0, 0])]}: the gold tree scores more than the best tree of the search, so the "
             "search does not contain it (is its binarization head-consistent, its d-tree projective with one root?)"
         )
     return margin.clamp(min=0)
 
 
-def _best(trees: TreeDistribution, gold: Gold) -> Trees:
+def _best(trees: TreeDistribution, names: Sequence[str]) -> Trees:
     """The best trees; where a sentence has none, an error that names it."""
     try:
         return trees.argmax
     except ScoreError:
-        for b in range(len(trees)):
+        for b, name in enumerate(names):
             try:
                 trees.rows([b]).argmax  # noqa: B018
             except ScoreError as error:
                 raise TreeError(
-                    f"{_name(gold, b)}: no tree of the search agrees with its gold layer: {error}"
+                    f"{name}: no tree of the search agrees with its gold layer: {error}"
                 ) from None
         raise
 
@@ -245,10 +246,10 @@ def losses(
     hidden = model.styled(model.encode(inputs), inputs.get("styles"))
     found = {}
     found["structure"], where = structure(Scores(hidden, **model.structure(hidden)), gold)
-    like = hidden.dependency
-    b, m = _index(gold.word_b, like), _index(gold.word_m, like)
-    nodes = [_index(place, like) for place in (where.b, where.nodes[:, 0], where.nodes[:, 1])]
-    placed = model.at_places(hidden, nodes, [b, m, _index(gold.heads.clip(0), like)], folded=False)
+    device = hidden.dependency.device
+    words = b, m, _ = as_indices((gold.word_b, gold.word_m, gold.heads.clip(0)), device)
+    nodes = as_indices((where.b, where.nodes[:, 0], where.nodes[:, 1]), device)
+    placed = model.at_places(hidden, nodes, words, folded=False)
     labels = with_intermediate(where, model.inventories.labels, model.intermediate)
     relations = np.where(gold.heads < 0, IGNORE, gold.relations)
     for name, rows, classes in (("label", where.b, labels), ("relation", gold.word_b, relations)):
@@ -286,29 +287,21 @@ def with_intermediate(
     return labels
 
 
-def _gold_trees(gold: Gold, size: int) -> Trees:
-    """The gold trees, of the layers that a task knows."""
+def _gold_trees(gold: Gold, chosen: np.ndarray, size: int) -> Trees:
+    """The gold trees of some sentences, of the layers that a task knows."""
     heads = np.zeros((len(gold.lengths), size), dtype=np.int64)
     heads[gold.word_b, gold.word_m] = gold.heads
     spans = np.zeros((len(gold.lengths), 2 * size - 3, 3), dtype=np.int64)
     first = np.searchsorted(gold.node_b, gold.node_b)  # where the rows of its sentence begin
     spans[gold.node_b, np.arange(len(first)) - first] = gold.nodes
-    return Trees(torch.from_numpy(heads), torch.from_numpy(spans), torch.zeros(0))
+    return Trees(torch.from_numpy(heads[chosen]), torch.from_numpy(spans[chosen]), torch.zeros(0))
 
 
-def _wrong_spans(gold: Gold, size: int) -> np.ndarray:
-    """Spans that are not in the gold binary trees, [B, n+1, n+1]."""
-    wrong = np.ones((len(gold.lengths), size, size), dtype=bool)
-    wrong[gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1]] = False
-    return wrong
-
-
-def _crossing(gold: Gold, size: int) -> np.ndarray:
-    """Spans that cross a gold bracket, [B, n+1, n+1]."""
-    wrong = np.zeros((len(gold.lengths), size, size), dtype=bool)
-    for table, own in zip(wrong, gold.chains, strict=True):
-        for i, j in own or ():
-            table[:i, i + 1 : j] = table[i + 1 : j, j + 1 :] = True
+def _crossing(brackets: Iterable[tuple[int, int]], size: int) -> np.ndarray:
+    """Spans that cross one of the brackets, [n+1, n+1]."""
+    wrong = np.zeros((size, size), dtype=bool)
+    for i, j in brackets:
+        wrong[:i, i + 1 : j] = wrong[i + 1 : j, j + 1 :] = True
     return wrong
 
 
@@ -316,16 +309,12 @@ def _label_nodes(agreed: Trees, gold: Gold, chosen: np.ndarray) -> Nodes:
     """The nodes of trees that agree with gold constituents, with the constituents' labels, or `unlabelled`."""
     assert agreed.spans is not None
     spans = agreed.spans.cpu().numpy()
-    b, row = np.nonzero(spans[:, :, 1])
-    nodes = np.pad(spans[b, row, :2], ((0, 0), (0, 1)))
+    row, column = np.nonzero(spans[:, :, 1])
+    b, nodes = chosen[row], np.pad(spans[row, column, :2], ((0, 0), (0, 1)))
     places = zip(b.tolist(), nodes[:, 0].tolist(), nodes[:, 1].tolist(), strict=True)
     unlabelled = gold.unlabelled.tolist()
     labels = [(gold.chains[own] or {}).get((start, end), unlabelled[own]) for own, start, end in places]
-    return Nodes(chosen[b], nodes, np.asarray(labels, dtype=np.int64))
-
-
-def _name(gold: Gold, place: int) -> str:
-    return gold.names[place] if gold.names else f"sentence {place}"
+    return Nodes(b, nodes, np.asarray(labels, dtype=np.int64))
 
 
 def _cross_entropy(logits: Tensor, classes: np.ndarray, weights: np.ndarray) -> Tensor:
@@ -338,35 +327,7 @@ def _head_selection(arc: Tensor, gold: Gold, chosen: np.ndarray) -> Tensor:
     """Cross-entropy of each known head among all positions of its sentence."""
     mine = np.isin(gold.word_b, chosen) & (gold.heads >= 0)
     b, m, heads = gold.word_b[mine], gold.word_m[mine], gold.heads[mine]
-    logits = arc[_index(b, arc), _index(m, arc)]
+    logits = arc[tuple(as_indices((b, m), arc.device))]
     position = torch.arange(logits.shape[1], device=arc.device)
     outside = position > torch.as_tensor(gold.lengths[b], device=arc.device).unsqueeze(1)
     return _cross_entropy(logits.masked_fill(outside, -1e30), heads, gold.weights[b])
-
-
-def _choose(gold: Gold, chosen: np.ndarray) -> Gold:
-    """The gold structures of some of the sentences, renumbered from 0."""
-    if len(chosen) == len(gold.lengths):
-        return gold
-    place = np.full(len(gold.lengths), -1, dtype=np.int64)
-    place[chosen] = np.arange(len(chosen))
-    node, word = place[gold.node_b] >= 0, place[gold.word_b] >= 0
-    rows = {"node_b": node, "nodes": node, "labels": node}
-    rows |= dict.fromkeys(("word_b", "word_m", "heads", "relations"), word)
-    found: dict[str, Any] = {}
-    for one in fields(Gold):
-        value = getattr(gold, one.name)
-        if one.name in rows:
-            found[one.name] = value[rows[one.name]]
-        elif one.name == "answers":
-            found[one.name] = {name: ids[word] for name, ids in value.items()}
-        elif isinstance(value, list):
-            found[one.name] = [value[b] for b in chosen] if value else []
-        else:
-            found[one.name] = value[chosen]
-    found["node_b"], found["word_b"] = place[found["node_b"]], place[found["word_b"]]
-    return Gold(**found)
-
-
-def _index(array: np.ndarray, like: Tensor) -> Tensor:
-    return torch.as_tensor(np.ascontiguousarray(array, dtype=np.int64), device=like.device)

@@ -189,7 +189,7 @@ class Model(nn.Module):
         self, hidden: Hidden, nodes: Places, words: Places
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Scores of labels at nodes, and of relations at words, as `prediction.Scorer` wants them."""
-        found = self.at_places(hidden, _tensors(nodes, self.device), _tensors(words, self.device))
+        found = self.at_places(hidden, as_indices(nodes, self.device), as_indices(words, self.device))
         made = {name: on_host(part) for name, part in found.items()}
         return made.get("label"), made.get("relation")
 
@@ -197,5 +197,6 @@ class Model(nn.Module):
         """Nothing to do in a forked process."""
 
 
-def _tensors(places: Places, device: torch.device) -> list[Tensor]:
+def as_indices(places: Places, device: torch.device) -> list[Tensor]:
+    """Arrays of positions as tensors."""
     return [torch.as_tensor(np.ascontiguousarray(place, dtype=np.int64), device=device) for place in places]
