@@ -6,11 +6,10 @@ Paths are relative to the configuration's own folder; `$NAME` in a path is an en
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +77,7 @@ class Source:
     def or_style(self, constituency: str, dependency: str) -> Source:
         """The same with these conventions where it names none."""
         own = self.styles
-        return dataclasses.replace(
-            self, constituency_style=own[0] or constituency, dependency_style=own[1] or dependency
-        )
+        return replace(self, constituency_style=own[0] or constituency, dependency_style=own[1] or dependency)
 
 
 @dataclass(frozen=True)
@@ -208,15 +205,15 @@ class Config:
         {},
         "names for parsing: of a style, or of two, for constituents and dependencies; the first is the default",
     )
-    data: DataSettings = dataclasses.field(default_factory=DataSettings)
-    encoder: EncoderSettings = dataclasses.field(default_factory=EncoderSettings)
-    model: ModelSettings = dataclasses.field(default_factory=ModelSettings)
-    training: TrainingSettings = dataclasses.field(default_factory=TrainingSettings)
-    segmenter: SegmenterSettings = dataclasses.field(default_factory=SegmenterSettings)
+    data: DataSettings = field(default_factory=DataSettings)
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts and lists."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
 
 def read_config(
@@ -243,10 +240,8 @@ def read_config(
 
 def recipes() -> dict[str, str]:
     """The recipes that come with the package, and the first line of each."""
-    out = {}
-    for path in sorted(_RECIPES.glob("*.toml")):
-        out[path.stem] = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-    return out
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_RECIPES.glob("*.toml"))}
+    return {name: text.splitlines()[0].lstrip("# ") for name, text in texts.items()}
 
 
 def config_from_dict(
@@ -255,107 +250,97 @@ def config_from_dict(
     """A checked configuration from plain dicts, its paths left as they are."""
     try:
         config = read(Config, data)
+        _check(config)
+        if not segmenter_only:
+            _check_parser(config)
+        elif not config.segmenter.train:
+            raise ConfigError("segmenter.train names no treebank")
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
-    _check(config, where)
-    if not segmenter_only:
-        _check_parser(config, where)
-    elif not config.segmenter.train:
-        raise ConfigError(f"{where}: segmenter.train names no treebank")
     return config
 
 
 def document() -> str:
     """Every field of a configuration, as a commented TOML file."""
-    sections = [entry for entry in dataclasses.fields(Config) if "doc" not in entry.metadata]
-    lines = [_field_line(entry) for entry in dataclasses.fields(Config) if entry not in sections]
+    sections = [entry for entry in fields(Config) if "doc" not in entry.metadata]
+    lines = [_field_line(entry) for entry in fields(Config) if entry not in sections]
     for section in sections:
-        entries = dataclasses.fields(section.default_factory)  # type: ignore[misc,arg-type]
+        entries = fields(section.default_factory)  # type: ignore[misc,arg-type]
         lines += ["", f"[{section.name}]", *map(_field_line, entries)]
     for table, places in (
         (Source, "data.train, data.dev or data.test"),
         (Text, "segmenter.train or segmenter.dev"),
     ):
         lines += ["", f"# a treebank in {places} is a table:"]
-        lines += [f"#   {_field_line(entry)}" for entry in dataclasses.fields(table)]
+        lines += [f"#   {_field_line(entry)}" for entry in fields(table)]
     return "\n".join(lines) + "\n"
 
 
 def _field_line(entry: Any) -> str:
     factory = entry.default_factory
-    default = entry.default if factory is dataclasses.MISSING else factory()
+    default = entry.default if factory is MISSING else factory()
     return f"{entry.name} = {as_toml(default)}  # {entry.metadata['doc']}"
 
 
-def _check(config: Config, where: str) -> None:
+def _check(config: Config) -> None:
     if not config.output:
-        raise ConfigError(f"{where}: output names no folder for the run")
+        raise ConfigError("output names no folder for the run")
     for name, own in config.styles.items():
         pair = [own, own] if isinstance(own, str) else own
         if not isinstance(pair, list) or list(map(type, pair)) != [str, str]:
             raise ConfigError(
-                f"{where}: styles.{name} should be the name of a style, or a list of two, for constituents and "
-                f"dependencies, not {as_toml(own)}"
+                f"styles.{name} should be the name of a style, or a list of two, for constituents and dependencies, "
+                f"not {as_toml(own)}"
             )
     for name in ("train", "dev"):
         for place, text in enumerate(getattr(config.segmenter, name)):
             if not text.conll:
-                raise ConfigError(f"{where}: segmenter.{name}[{place}] needs conll")
+                raise ConfigError(f"segmenter.{name}[{place}] needs conll")
 
 
-def _check_parser(config: Config, where: str) -> None:
+def _check_parser(config: Config) -> None:
     if config.encoder.kind == "pretrained" and not config.encoder.path and not config.model.start:
-        raise ConfigError(
-            f'{where}: encoder.path is missing: name a folder or hub model, or set encoder.kind = "lstm"'
-        )
+        raise ConfigError('encoder.path is missing: name a folder or hub model, or set encoder.kind = "lstm"')
     if config.model.system.startswith("joint") and config.data.binarization not in ("head", "hidden"):
         raise ConfigError(
-            f'{where}: {config.model.system} searches l-trees: data.binarization must be "head" or "hidden"'
+            f'{config.model.system} searches l-trees: data.binarization must be "head" or "hidden"'
         )
-    for name in ("train", "dev"):
-        if not getattr(config.data, name):
-            raise ConfigError(f"{where}: data.{name} names no treebank")
     for name in ("train", "dev", "test"):
-        for place, source in enumerate(getattr(config.data, name)):
+        sources = getattr(config.data, name)
+        if not sources and name != "test":
+            raise ConfigError(f"data.{name} names no treebank")
+        for place, source in enumerate(sources):
+            where = f"data.{name}[{place}]"
             if not source.brackets and not source.conll:
-                raise ConfigError(f"{where}: data.{name}[{place}] needs brackets or conll, or both")
+                raise ConfigError(f"{where} needs brackets or conll, or both")
             if unknown := source.augment.keys() - AUGMENTS:
-                known = ", ".join(AUGMENTS)
-                raise ConfigError(
-                    f"{where}: data.{name}[{place}].augment: no form {min(unknown)!r}; known: {known}"
-                )
+                raise ConfigError(f"{where}.augment: no form {min(unknown)!r}; known: {', '.join(AUGMENTS)}")
             if (source.without or source.only) and not source.conll:
-                raise ConfigError(f"{where}: data.{name}[{place}]: the comments of conll identify documents")
+                raise ConfigError(f"{where}: the comments of conll identify documents")
 
 
 def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
     """Make every path absolute, and check that the files are there before anything long begins."""
     root = _path(config.data.root, folder) if config.data.root else folder
 
-    def with_sources(which: str, *names: str) -> Any:
-        section = getattr(config, which)
-        found = {
-            name: [
-                _resolve_source(source, f"{which}.{name}[{place}]", folder, root)
-                for place, source in enumerate(getattr(section, name))
-            ]
-            for name in names
-        }
-        return dataclasses.replace(section, **found)
+    def with_sources(section: Any, which: str, *names: str) -> Any:
+        changed: dict[str, Any] = {}
+        for name in names:
+            sources = enumerate(getattr(section, name))
+            changed[name] = [_resolve_source(own, f"{which}.{name}[{k}]", folder, root) for k, own in sources]
+        return replace(section, **changed)
 
-    segmenter = with_sources("segmenter", "train", "dev")
-    config = dataclasses.replace(config, segmenter=segmenter, output=str(_path(config.output, folder)))
+    segmenter = with_sources(config.segmenter, "segmenter", "train", "dev")
+    config = replace(config, segmenter=segmenter, output=str(_path(config.output, folder)))
     if segmenter_only:
         return config
-    data = dataclasses.replace(with_sources("data", "train", "dev", "test"), root=str(root))
-    encoder = config.encoder
+    data = replace(with_sources(config.data, "data", "train", "dev", "test"), root=str(root))
+    encoder, start = config.encoder, config.model.start
     if encoder.kind != "lstm" and encoder.path:
-        encoder = dataclasses.replace(encoder, path=_encoder_path(encoder.path, folder))
-    start = config.model.start
+        encoder = replace(encoder, path=_encoder_path(encoder.path, folder))
     if start and _path(start, folder).is_dir():
         start = str(_path(start, folder))
-    model = dataclasses.replace(config.model, start=start)
-    return dataclasses.replace(config, data=data, encoder=encoder, model=model)
+    return replace(config, data=data, encoder=encoder, model=replace(config.model, start=start))
 
 
 def _resolve_source(source: Any, where: str, folder: Path, root: Path) -> Any:
@@ -368,7 +353,7 @@ def _resolve_source(source: Any, where: str, folder: Path, root: Path) -> Any:
             changed[name] = str(file)
         elif name in ("without", "only") and value:
             changed[name] = _values(value, folder, f"{where}.{name}")
-    return dataclasses.replace(source, **changed)
+    return replace(source, **changed)
 
 
 def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[str]]:
