@@ -1,12 +1,13 @@
 """Words to vectors: a pretrained encoder, or one trained from scratch.
 
-Both take the arrays of `arcspan.runtime.inputs` by name and give hidden[B, n+2, D]: position 0 is the
+Both take the arrays of `arcspan.prediction.inputs` by name and give hidden[B, n+2, D]: position 0 is the
 sentence's beginning, n+1 its end. The two halves of a vector stand for the two directions of reading, from
 which the scorers make fenceposts (`scorers.fenceposts`).
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import torch
@@ -27,6 +28,13 @@ class Encoder(nn.Module):
 
     size: int
     input_names: tuple[str, ...]
+
+
+def architecture_of(config: Any) -> dict[str, Any]:
+    """A Hugging Face configuration as plain values, without the folder of whoever loaded it."""
+    found: dict[str, Any] = json.loads(config.to_json_string(use_diff=False))
+    found.pop("_name_or_path", None)
+    return found
 
 
 class ScalarMix(nn.Module):

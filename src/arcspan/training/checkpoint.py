@@ -25,7 +25,7 @@ from safetensors.torch import load_file, save_file
 from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.files import atomic_write, dump
-from arcspan.neural.encoder import Encoder, LstmEncoder, PretrainedEncoder
+from arcspan.neural.encoder import Encoder, LstmEncoder, PretrainedEncoder, architecture_of
 from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.parts import find_part
@@ -88,28 +88,22 @@ class Checkpoint:
             if other != target:  # the one before, and what kills left half done
                 shutil.rmtree(other, ignore_errors=True)
 
-    def pointer(self, name: str) -> dict[str, Any] | None:
-        """What a pointer says, or None where there is none."""
-        path = self.folder / f"{name}.json"
-        try:
-            data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
-        format = data.get("format") if isinstance(data, dict) else None
-        if format != FORMAT:
-            raise BundleError(f"{path}: format {format} is not {FORMAT}, which arcspan {__version__} reads")
-        said = data.pop("checksum", None)
-        if said != _checksum(data):
-            raise BundleError(f"{path}: damaged (its checksum differs from the one in it)")
-        return data
-
     def open(self, name: str) -> tuple[Path, dict[str, Any]]:
         """The folder that a pointer names, its checksums verified, and the state kept with it."""
-        found = self.pointer(name)
-        if found is None:
-            raise BundleError(f"{self.folder}: no {name}.json: is this the folder of a training run?")
+        path = self.folder / f"{name}.json"
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise BundleError(
+                f"{self.folder}: no {name}.json: is this the folder of a training run?"
+            ) from None
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
+        format = found.get("format") if isinstance(found, dict) else None
+        if format != FORMAT:
+            raise BundleError(f"{path}: format {format} is not {FORMAT}, which arcspan {__version__} reads")
+        if found.pop("checksum", None) != _checksum(found):
+            raise BundleError(f"{path}: damaged (its checksum differs from the one in it)")
         folder = self.folder / found["folder"]
         for file, expected in found["sha256"].items():
             if not (folder / file).is_file():
@@ -121,28 +115,19 @@ class Checkpoint:
         return folder, found["state"]
 
 
-def describe_model(
-    model: Model, encoder: EncoderSettings, inputs: PieceInputs | WordInputs
-) -> dict[str, Any]:
-    """Everything needed to build the model again, but the weights and the tokenizer."""
-    architecture = None
-    if isinstance(model.encoder, PretrainedEncoder):
-        architecture = json.loads(model.encoder.pretrained.config.to_json_string(use_diff=False))
-        architecture.pop("_name_or_path", None)  # somebody's folder
-    return {
+def model_texts(model: Model, encoder: EncoderSettings, inputs: PieceInputs | WordInputs) -> dict[str, str]:
+    """The text files of a saved model: all that is needed to build it again, but the weights."""
+    pretrained = isinstance(model.encoder, PretrainedEncoder)
+    description = {
         "format": FORMAT,
         "arcspan": __version__,
         "part": model.part,
         "model": asdict(model.settings),
         "encoder": asdict(encoder),
-        "architecture": architecture,
+        "architecture": architecture_of(model.encoder.pretrained.config) if pretrained else None,
         "inventories": model.inventories.to_json(),
         "inputs": inputs.to_json(),
     }
-
-
-def model_texts(description: dict[str, Any], inputs: PieceInputs | WordInputs) -> dict[str, str]:
-    """The text files of a saved model."""
     texts = {"model.json": dump(description)}
     if isinstance(inputs, PieceInputs):
         texts["tokenizer.json"] = inputs.text

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from arcspan.errors import ConfigError
+from arcspan.neural.encoder import architecture_of
 from arcspan.neural.settings import EncoderSettings
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.training.instances import Sentence
@@ -17,7 +18,9 @@ def make_inputs(settings: EncoderSettings, sentences: Sequence[Sentence]) -> Pie
     if settings.kind == "lstm" or not settings.path:
         unique = {id(sentence): sentence.words for sentence in sentences}
         return WordInputs.count(unique.values(), least=settings.least_count)
-    tokenizer = _tokenizer(settings.path)
+    tokenizer = _read("AutoTokenizer", settings.path)
+    if not getattr(tokenizer, "is_fast", False):
+        raise ConfigError(f"encoder.path = {settings.path!r}: it has no fast tokenizer (tokenizer.json)")
     begin = _first(tokenizer.cls_token_id, tokenizer.bos_token_id)
     end = _first(tokenizer.sep_token_id, tokenizer.eos_token_id)
     padding = _first(tokenizer.pad_token_id, end)
@@ -82,15 +85,7 @@ def _steps(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 def pretrained_architecture(settings: EncoderSettings) -> dict[str, Any]:
     """The configuration of a pretrained encoder."""
-    import transformers
-
-    try:
-        config = transformers.AutoConfig.from_pretrained(settings.path)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"encoder.path = {settings.path!r}: {_first_line(error)}") from None
-    found: dict[str, Any] = json.loads(config.to_json_string(use_diff=False))
-    found.pop("_name_or_path", None)  # somebody's folder, which would go into bundles
-    return found
+    return architecture_of(_read("AutoConfig", settings.path))
 
 
 def _window(settings: EncoderSettings) -> int:
@@ -104,25 +99,20 @@ def _window(settings: EncoderSettings) -> int:
     return settings.window or min(most, 512)
 
 
-def _tokenizer(path: str) -> Any:
+def _read(kind: str, path: str) -> Any:
+    """What a class of transformers reads from a folder or the hub, without its warnings."""
     import transformers
 
     quiet = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(path)
+        return getattr(transformers, kind).from_pretrained(path)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"encoder.path = {path!r}: {_first_line(error)}") from None
+        first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ConfigError(f"encoder.path = {path!r}: {first_line}") from None
     finally:
         transformers.logging.set_verbosity(quiet)
-    if not getattr(tokenizer, "is_fast", False):
-        raise ConfigError(f"encoder.path = {path!r}: it has no fast tokenizer (tokenizer.json)")
-    return tokenizer
 
 
 def _first(*ids: int | None) -> int | None:
     return next((id for id in ids if id is not None), None)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -33,9 +33,16 @@ class _Tally:
         self.seconds += seconds
         self.structure += structure
 
-    @property
-    def means(self) -> list[float]:
-        return [total / max(1, self.words) for total in self.terms]
+    def figures(self, names: Sequence[str]) -> dict[str, float]:
+        """Means, the terms of the loss by these names."""
+        means = [total / max(1, self.words) for total in self.terms]
+        return {
+            "loss": sum(means),
+            **{f"{name}_loss": value for name, value in zip(names, means, strict=True)},
+            "words_per_second": self.words / self.seconds,
+            "seconds": self.seconds,
+            "structure_share": self.structure / self.seconds,
+        }
 
 
 class Meter:
@@ -58,7 +65,7 @@ class Meter:
     @property
     def loss(self) -> float:
         """The mean per word since the last look."""
-        return sum(self.recent.means)
+        return sum(self.recent.terms) / max(1, self.recent.words)
 
     def add(self, terms: np.ndarray, words: int) -> None:
         """Note the terms of an update's loss, per word, and its words."""
@@ -69,22 +76,9 @@ class Meter:
 
     def figures(self) -> dict[str, float]:
         """Means since the last look."""
-        out = self._summary(self.recent)
+        out = self.recent.figures(self.names)
         self.recent = _Tally([0.0] * len(self.names))
         return out
-
-    def whole(self) -> dict[str, float]:
-        """Means since the epoch began."""
-        return self._summary(self.epoch)
-
-    def _summary(self, tally: _Tally) -> dict[str, float]:
-        return {
-            "loss": sum(tally.means),
-            **{f"{name}_loss": value for name, value in zip(self.names, tally.means, strict=True)},
-            "words_per_second": tally.words / tally.seconds,
-            "seconds": tally.seconds,
-            "structure_share": tally.structure / tally.seconds,
-        }
 
 
 def log(folder: Path, record: dict[str, Any], *, board: bool = False) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate.utils import broadcast_object_list, gather_object
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.utils import deterministic
@@ -31,7 +32,7 @@ from arcspan.prediction.outputs import Inventories
 from arcspan.training import meter
 from arcspan.training.average import Average
 from arcspan.training.batches import Example, collate, schedule
-from arcspan.training.checkpoint import Checkpoint, build, describe_model, model_texts
+from arcspan.training.checkpoint import Checkpoint, build, model_texts
 from arcspan.training.config import Config, TrainingSettings
 from arcspan.training.encoders import pretrained_architecture
 from arcspan.training.instances import GoldSentence
@@ -160,7 +161,7 @@ class Trainer:
             self._run(resume)
 
     def _run(self, resume: bool) -> None:
-        resume = resume and self.checkpoint.pointer("last") is not None
+        resume = resume and (self.folder / "last.json").exists()
         step = _Step(self.model, self.settings)
         self.accelerator.free_memory()
         self.step_module, self.optimizer = self.accelerator.prepare(step, self.optimizer)
@@ -210,7 +211,14 @@ class Trainer:
                 if time.monotonic() - self._saved_at > self.settings.checkpoint_minutes * 60:
                     self._save()
         if begun < len(updates) or speed.epoch.words:
-            self._log({"kind": "epoch", "step": self.step, "epoch": self.epoch + 1, **speed.whole()})
+            self._log(
+                {
+                    "kind": "epoch",
+                    "step": self.step,
+                    "epoch": self.epoch + 1,
+                    **speed.epoch.figures(self.terms),
+                }
+            )
         self.speed = None
 
     def _report(self, speed: meter.Meter, label: str, updates: int) -> None:
@@ -302,16 +310,15 @@ class Trainer:
                 self._log({"kind": "dev", "step": self.step, "epoch": self.epoch, **self.dev})
                 when = f"epoch {self.epoch}" if self.epoch else "before the first update"
                 self.say(f"{when}: dev {in_words(self.dev)}")
-            chosen = self._broadcast(self.dev.get("chosen", 0.0))
+            (chosen,) = broadcast_object_list([self.dev.get("chosen", 0.0)])
             if chosen > self.best:
                 self.best, self.best_epoch = chosen, self.epoch
                 if self.accelerator.is_main_process:
-                    description = describe_model(self.model, self.config.encoder, self.data.inputs)
                     self.checkpoint.write(
                         "best",
                         f"models/{self.step:06d}",
                         {"model": self.model.state_dict()},
-                        model_texts(description, self.data.inputs),
+                        model_texts(self.model, self.config.encoder, self.data.inputs),
                         {
                             "step": self.step,
                             "epoch": self.epoch,
@@ -331,18 +338,8 @@ class Trainer:
                 gold = [self.data.dev[place] for place in some]
                 found += zip(some, predict_gold([self.model], self.data.inputs, gold), strict=True)
                 bar.update(len(some))
-        if processes > 1:
-            from accelerate.utils import gather_object
-
-            found = gather_object(found)
+        found = gather_object(found) if processes > 1 else found
         return [pair for _, pair in sorted(found, key=lambda item: item[0])]
-
-    def _broadcast(self, value: float) -> float:
-        if self.accelerator.num_processes == 1:
-            return value
-        from accelerate.utils import broadcast_object_list
-
-        return float(broadcast_object_list([value])[0])
 
     # ---- state on disk
 
