@@ -6,10 +6,10 @@ whole, so the result cannot depend on their number.
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -63,8 +63,6 @@ def as_scores(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def check_count(value: Any, name: str) -> None:
     """Refuse what is not a whole number of at least 1."""
-    if type(value) is int and value >= 1:
-        return
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
         raise ScoreError(f"{name} must be a whole number of at least 1, not {value!r}")
 
@@ -74,10 +72,13 @@ def check(
     arc: ArrayLike | None,
     lengths: ArrayLike | None,
     headed: ArrayLike | None,
+    threads: int | None = None,
     *,
     joint: bool = False,
 ) -> tuple[Scores, NDArray[np.int64]]:
     """The scores and lengths of a batch as arrays that fit each other; joint: spans and arcs must both be there."""
+    if threads is not None and not (type(threads) is int and threads >= 1):
+        check_count(threads, "threads")  # which takes numpy's numbers as well
     if lengths is None or (span is None and arc is None):
         raise ScoreError("lengths are needed, and span scores, arc scores or both")
     if (joint or headed is not None) and (span is None or arc is None):
@@ -94,8 +95,7 @@ def check(
         raise ScoreError(
             f"{name} must have the shape [B, n+1, n+1] with B = {sizes.shape[0]}, not {list(shape)}"
         )
-    numbers = sizes.tolist()
-    if numbers and not 0 <= min(numbers) <= max(numbers) < max(shape[1], 1):
+    if (numbers := sizes.tolist()) and (min(numbers) < 0 or max(numbers) >= (shape[1] or 1)):
         raise ScoreError(f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}")
     if arcs is not None and arcs.shape != shape:
         raise ScoreError(f"arc must have the shape of span, {list(shape)}, not {list(arcs.shape)}")
@@ -148,7 +148,7 @@ def best(
     algorithm: int | None = None,
 ) -> Decoded:
     """The best trees by the search that such scores need, or by a given one of lexicalized trees."""
-    scores, sizes = check(span, arc, lengths, headed, joint=algorithm is not None)
+    scores, sizes = check(span, arc, lengths, headed, threads, joint=algorithm is not None)
     if algorithm is None:
         algorithm = CKY if arc is None else EISNER if span is None else EISNER_SATTA
     found, status = _call(algorithm, scores, _FLOAT64 if algorithm == NAIVE else _FLOAT32, sizes, threads)
@@ -168,8 +168,10 @@ def _call(
     if arc is not None:
         heads = np.zeros((count, size), _INT64)
     if columns:
-        rows, spans = _span_rows(sizes, columns)
-    if count > 1 or threads is not None:
+        ends = list(accumulate([2 * n - 1 if n else 0 for n in sizes.tolist()]))
+        rows = np.empty((ends[-1] if ends else 0, columns), _INT64)  # of the whole batch
+        spans = [rows] if count == 1 else [rows[a:b] for a, b in pairwise([0, *ends])]
+    if count > 1:
         order, threads = plan(sizes, power, threads)
         status = np.empty(count, _INT64)
     values = np.zeros(count)
@@ -187,21 +189,11 @@ def _call(
         None if order is None else pointer(order),
         count,
         size,
-        threads or 1,
+        min(threads or 1, count),
     )
     if failed and status is None:
         status = np.array([failed])
     return Decoded(heads, spans, values), status if failed else None
-
-
-def _span_rows(sizes: NDArray[np.int64], columns: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """One array for the spans of the whole batch, and each sentence's part of it."""
-    if len(sizes) == 1:
-        rows = np.empty((max(2 * int(sizes[0]) - 1, 0), columns), _INT64)
-        return rows, [rows]
-    ends = list(itertools.accumulate((max(2 * n - 1, 0) for n in sizes.tolist()), initial=0))
-    rows = np.empty((ends[-1], columns), _INT64)
-    return rows, [rows[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def _search_again(algorithm: int, scores: Scores, found: Decoded, b: int, n: int) -> int:
@@ -278,8 +270,6 @@ def available_threads() -> int:
 
 def plan(lengths: NDArray[np.int64], power: int, threads: int | None) -> tuple[NDArray[np.int32] | None, int]:
     """How many threads are worth starting where a sentence costs length**power; if several, the longest first."""
-    if threads is not None:
-        check_count(threads, "threads")
     if threads != 1 and len(lengths) > 1:
         cost = sum((n + 1.0) ** power for n in lengths.tolist())
         threads = min(threads or available_threads(), len(lengths), 1 + int(cost / _WORTH_A_THREAD))

@@ -117,7 +117,7 @@ def hessian_product(
     >>> hessian_product(None, np.zeros((1, 3, 3)), [2], along=(None, along, None))[1][0].tolist()
     [[0.0, 0.0, 0.0], [0.25, 0.0, -0.25], [-0.25, 0.25, 0.0]]
     """
-    scores, sizes = check(span, arc, lengths, headed)
+    scores, sizes = check(span, arc, lengths, headed, threads)
     for part, way in zip(scores, along, strict=True):
         if way is not None and (part is None or np.shape(way) != part.shape):
             expected = "None" if part is None else f"of the shape {list(part.shape)}"
@@ -219,7 +219,7 @@ def sample(
     [[1, 3], [1, 3]]
     """
     check_count(k, "k")
-    scores, sizes = check(span, arc, lengths, headed)
+    scores, sizes = check(span, arc, lengths, headed, threads)
     count, size = len(sizes), _size(scores)
     columns = 2 if arc is None else 3
     uniform = np.random.default_rng(random).random((count, k, 2 * size))
@@ -269,7 +269,7 @@ def _infer(
     with_headed: bool | None,
     threads: int | None,
 ) -> Marginals:
-    scores, sizes = check(span, arc, lengths, headed, joint=bool(with_headed))
+    scores, sizes = check(span, arc, lengths, headed, threads, joint=bool(with_headed))
     kind, size = _kind(scores), _size(scores)
     shape = (len(sizes), size, size)
     spans, heads = (np.zeros(shape) if wanted and part is not None else None for part in (span, arc))

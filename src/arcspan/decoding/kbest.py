@@ -69,7 +69,7 @@ def kbest(
     (8, (8, 4), (5, 3))
     """
     check_count(k, "k")
-    (spans, arcs, parts), sizes = check(span, arc, lengths, headed, joint=True)
+    (spans, arcs, parts), sizes = check(span, arc, lengths, headed, threads, joint=True)
     assert spans is not None and arcs is not None
     seen = None if visible is None else np.asarray(visible, np.bool_)
     results: list[Decoded] = [Decoded(None, None, np.zeros(0))] * len(sizes)
