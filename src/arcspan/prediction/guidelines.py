@@ -107,28 +107,22 @@ class Guidelines:
             negative = self._particle[words["upos"]]
         begins = np.cumsum(lengths) - lengths
         sentence = np.repeat(np.arange(len(lengths)), lengths)
-        disobey = self._disobey(found, heads, begins[sentence], negative)
-        for b in {*sentence[disobey].tolist()}:
-            own = slice(begins[b], begins[b] + lengths[b])
-            best = self.best(relations[own], heads[own], negative[own])
-            if best is not None:
-                found[own] = best
-        return found
-
-    def _disobey(
-        self, found: np.ndarray, heads: np.ndarray, begins: np.ndarray, negative: np.ndarray
-    ) -> np.ndarray:
-        """Which words have a relation, or a sibling's or their head's, that the guidelines forbid."""
-        place = np.arange(len(found))
+        # The words with a relation that the guidelines forbid, by itself, by a sibling's or by their head's.
+        place, first = np.arange(len(found)), begins[sentence]
         wrong = (heads == 0) != self._root[found]
-        wrong |= self._after[found] & (begins + heads > place + 1)
-        above = np.where(heads > 0, begins + heads - 1, place)
+        wrong |= self._after[found] & (first + heads > place + 1)
+        above = np.where(heads > 0, first + heads - 1, place)
         allowed = self._allowed[negative.astype(np.int64), self._kind[found[above]], found]
         wrong |= (heads > 0) & ~allowed
         taken = np.flatnonzero((self._group[found] > 0) & (heads > 0))
         which = above[taken] * (len(_ONE_EACH) + 1) + self._group[found[taken]]
         wrong[taken[np.bincount(which)[which] > 1]] = True
-        return wrong
+        for b in {*sentence[wrong].tolist()}:
+            own = slice(begins[b], begins[b] + lengths[b])
+            best = self.best(relations[own], heads[own], negative[own])
+            if best is not None:
+                found[own] = best
+        return found
 
     def best(self, relations: np.ndarray, heads: np.ndarray, negative: np.ndarray) -> np.ndarray | None:
         """The best relations of one sentence that obey, in numbers [n]; None where none do.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -26,6 +27,7 @@ from arcspan.prediction.word_pieces import WordPieces
 Arrays = dict[str, np.ndarray]
 MOST_GROWTH = 1_000  # times that a normalizer may lengthen a text
 CHARACTERS_PER_PIECE = 64  # at most
+_surrogate = re.compile("[\ud800-\udfff]")  # what UTF-8 cannot encode
 
 # How a word is written, for encoders that lower-case everything: the classes of `shape`.
 SHAPES = (
@@ -120,21 +122,17 @@ class PieceInputs:
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
         """For each sentence: piece ids, pieces of each word (at least one), the shape of each word."""
-        # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
-        # No more of a word than the pieces that are read: a word of a million characters would stop all threads.
         most = CHARACTERS_PER_PIECE * self.pieces_per_word
-        with _failures("the tokenizer fails"):
-            return [self._prepare_one(words, most) for words in sentences]
-
-    def _prepare_one(self, words: Sequence[str], most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        clean = [word[:most] for word in words]
-        if not _encodable("".join(clean)):
-            clean = [word if _encodable(word) else "" for word in clean]
-        read = [ids[: self.pieces_per_word] or [self.unknown] for ids in self._pieces.cut(clean)]
-        ids = np.array([id for own in read for id in own], dtype=np.int64)
-        counts = np.array([len(own) for own in read], dtype=np.int64)
-        shapes = np.array([shape(word) for word in words], dtype=np.int64)
-        return ids, counts, shapes
+        found = []
+        for words in sentences:
+            # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
+            # No more of a word than the pieces that are read: a word of a million characters would stop all threads.
+            clean = ["" if _surrogate.search(word, 0, most) else word[:most] for word in words]
+            read = [ids[: self.pieces_per_word] or [self.unknown] for ids in self._pieces.cut(clean)]
+            ids = np.array([id for own in read for id in own], dtype=np.int64)
+            counts = np.array([len(own) for own in read], dtype=np.int64)
+            found.append((ids, counts, np.array([shape(word) for word in words], dtype=np.int64)))
+        return found
 
     def cost(self, prepared: Any) -> int:
         """Pieces, the two special ones included."""
@@ -160,7 +158,8 @@ class PieceInputs:
         room = self.window - 2
         for ids, counts, shapes in prepared:
             piece_shapes = np.repeat(shapes, counts)
-            starts = self._window_starts(len(ids))
+            last = max(0, len(ids) - room)  # where the last window begins
+            starts = [*range(0, last, room - self.overlap), last]
             first = len(rows)
             for start in starts:
                 rows.append((ids[start : start + room], piece_shapes[start : start + room]))
@@ -189,13 +188,6 @@ class PieceInputs:
             mask[row, : length + 2] = 1
         index, weight = self._pooling_arrays(prepared, places, width)
         return {"pieces": pieces, "mask": mask, "shapes": shaped, "index": index, "weight": weight}
-
-    def _window_starts(self, pieces: int) -> list[int]:
-        room = self.window - 2
-        if pieces <= room:
-            return [0]
-        starts = list(range(0, pieces - room, room - self.overlap))
-        return [*starts, pieces - room]
 
     def _pooling_arrays(
         self, prepared: Sequence[Any], places: Sequence[np.ndarray], width: int
@@ -241,7 +233,7 @@ class WordInputs:
         words = Counter(word for sentence in sentences for word in sentence)
         return cls(
             sorted(word for word, times in words.items() if times >= least),
-            sorted(character for character in set("".join(words)) if _encodable(character)),
+            sorted(character for character in set("".join(words)) if not _surrogate.match(character)),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -313,7 +305,8 @@ class LibraryPieces:
     def cut(self, words: Sequence[str]) -> list[list[int]]:
         """The pieces of each word of a sentence."""
         # One sentence at a time: `encode_batch` is no faster, starts threads, and then complains of forks.
-        encoding = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+        with _failures("the tokenizer fails"):
+            encoding = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
         found: list[list[int]] = [[] for _ in words]
         for word, id in zip(encoding.word_ids, encoding.ids, strict=True):
             if word is not None:
@@ -347,11 +340,3 @@ def inputs_from_json(data: dict[str, Any], tokenizer: str | None = None) -> Piec
     if tokenizer is None:
         raise ValueError("word pieces need the text of a tokenizer.json")
     return PieceInputs(tokenizer, **rest)
-
-
-def _encodable(word: str) -> bool:
-    try:
-        word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
