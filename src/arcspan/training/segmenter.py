@@ -15,7 +15,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from torch.nn import functional
 
 from arcspan._version import __version__
 from arcspan.errors import ConfigError
-from arcspan.files import atomic_write
+from arcspan.files import atomic_write, dump
 from arcspan.segmenting import BaseSegmenter, RuleSegmenter, Segmenter, Sentence
 from arcspan.segmenting.base import SENTENCE, TOKEN, read_marks, spaces
 from arcspan.segmenting.expansion import Expansions
@@ -35,7 +34,7 @@ from arcspan.segmenting.inputs import KINDS, Alphabet, letter_of
 from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
 from arcspan.training.average import Average
 from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text
-from arcspan.training.segmenting_data import EXPANDED, GoldText, Paragraph, documents, varied, wrapped
+from arcspan.training.segmenting_data import EXPANDED, GoldText, Paragraph, documents, joined, varied, wrapped
 
 DILATIONS = (1, 2, 4, 8, 16, 32)
 CONTEXT = 1 + sum(DILATIONS)  # characters on either side that a decision depends on
@@ -128,9 +127,8 @@ def train_segmenter(
     graph = _graph(network)
     segmenter = Segmenter(graph, kept)
     kept["threshold"] = segmenter.threshold = _threshold(segmenter, dev)
-    scores = [score(segmenter, file) for file in dev]
-    results = dict(zip(_named(settings.dev), scores, strict=True))
-    kept["scores"] = results
+    learnt, by_rules = ([score(one, file) for file in dev] for one in (segmenter, RuleSegmenter(language)))
+    results = kept["scores"] = dict(zip(_named(settings.dev), learnt, strict=True))
     for name, found in results.items():
         say(f"{name}: " + ", ".join(f"{what} {value:.2f}" for what, value in found.items()))
     if sum(counts.values()) < LITTLE:
@@ -138,27 +136,27 @@ def train_segmenter(
             f"{sum(counts.values()):,} characters are little to learn from"
             + ("" if dev else "; with segmenter.dev, rules are kept where they do better")
         )
-    by_rules = [score(RuleSegmenter(language), file) for file in dev]
-    if _mean(by_rules) > _mean(scores):
-        said = f"rules are better on dev: {_mean(by_rules):.2f} against {_mean(scores):.2f}"
-        before = Segmenter.load(folder) if (folder / SETTINGS).is_file() else None  # a base's, for one
-        of_before = [score(before, file) for file in dev] if before else []
-        if before and _mean(of_before) >= _mean(by_rules):
-            say(f"{said}; the segmenter that was there is kept: {_mean(of_before):.2f}")
-            by_rules = of_before
-        else:
-            say(f"{said}: no segmenter is kept")
-            for name in (GRAPH, SETTINGS):
-                (folder / name).unlink(missing_ok=True)
-        results = dict(zip(_named(settings.dev), by_rules, strict=True))
-        with atomic_write(folder / RULES) as file:
-            file.write(json.dumps({"training": kept["training"], "scores": results}) + "\n")
+    if _mean(by_rules) <= _mean(learnt):
+        (folder / RULES).unlink(missing_ok=True)
+        with atomic_write(folder / GRAPH, "wb") as file:
+            file.write(graph)
+        with atomic_write(folder / SETTINGS) as file:
+            file.write(dump(kept))
         return results
-    (folder / RULES).unlink(missing_ok=True)
-    with atomic_write(folder / GRAPH, "wb") as file:
-        file.write(graph)
-    with atomic_write(folder / SETTINGS) as file:
-        file.write(json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    said = f"rules are better on dev: {_mean(by_rules):.2f} against {_mean(learnt):.2f}"
+    best, before = by_rules, []
+    if (folder / SETTINGS).is_file():  # a base's, for one
+        before = [score(Segmenter.load(folder), file) for file in dev]
+    if before and _mean(before) >= _mean(by_rules):
+        say(f"{said}; the segmenter that was there is kept: {_mean(before):.2f}")
+        best = before
+    else:
+        say(f"{said}: no segmenter is kept")
+        for name in (GRAPH, SETTINGS):
+            (folder / name).unlink(missing_ok=True)
+    results = dict(zip(_named(settings.dev), best, strict=True))
+    with atomic_write(folder / RULES) as file:
+        file.write(json.dumps({"training": kept["training"], "scores": results}) + "\n")
     return results
 
 
@@ -322,25 +320,14 @@ def plain_text(
     document: Sequence[GoldText], *, gap: str = "\n\n", width: int = 0
 ) -> tuple[str, list[Sentence]]:
     """A document as raw text, `gap` between paragraphs and lines wrapped at a width, and its sentences."""
-    texts, sentences, place = [], [], 0
-    for number, gold in enumerate(document):
-        if number:
-            texts.append(gap if gold.paragraph else "" if document[number - 1].glued else " ")
-            place += len(texts[-1])
-        expanded = gold.marks >= EXPANDED
-        answers = [words for _, words in reversed(gold.expansions)]
-        (tokens,) = read_marks(
-            gold.text, gold.marks % EXPANDED, spaces(gold.text), expanded, partial(_next, answers)
-        )
-        sentences.append(Sentence.of(gold.text, tokens, shift=place, paragraph=gold.paragraph))
-        texts.append(gold.text)
-        place += len(gold.text)
-    text = "".join(texts)
+    text, marks = joined(document, " ", gap)
+    answers = iter([words for gold in document for _, words in gold.expansions])
+    found = read_marks(text, marks % EXPANDED, spaces(text), marks >= EXPANDED, lambda _: next(answers))
+    sentences = [
+        Sentence.of(text, tokens, paragraph=gold.paragraph)
+        for gold, tokens in zip(document, found, strict=True)
+    ]
     return wrapped(text, width) if width else text, sentences
-
-
-def _next(answers: list[tuple[str, ...]], _: str) -> tuple[str, ...]:
-    return answers.pop()
 
 
 def _spans(sentences: Iterable[Sentence]) -> tuple[set[Any], set[Any], set[Any]]:
@@ -348,12 +335,8 @@ def _spans(sentences: Iterable[Sentence]) -> tuple[set[Any], set[Any], set[Any]]
     for sentence in sentences:
         whole.add((sentence.start, sentence.end))
         words |= set(zip(sentence.words, sentence.offsets, strict=True))
-        inside = {
-            number: (first, last)
-            for first, last, _ in sentence.multiword
-            for number in range(first, last + 1)
-        }
-        for number in range(1, len(sentence) + 1):
-            first, last = inside.get(number, (number, number))
-            tokens.add((sentence.offsets[first - 1][0], sentence.offsets[last - 1][1]))
+        several = [sentence.offsets[first - 1 : last] for first, last, _ in sentence.multiword]
+        inside = {number for first, last, _ in sentence.multiword for number in range(first, last + 1)}
+        tokens |= {own for number, own in enumerate(sentence.offsets, 1) if number not in inside}
+        tokens |= {(own[0][0], own[-1][1]) for own in several}
     return tokens, words, whole

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
@@ -118,6 +118,7 @@ _STYLES: tuple[tuple[float, str, str, str], ...] = (
     (0.06, " ", " ", ""),
     (0.03, "\n", "\n\n", "verse"),
 )
+_STRAIGHT, _CURLY = str.maketrans("‘’“”", "''\"\""), str.maketrans("'", "’")  # quotes
 
 
 def varied(document: Sequence[GoldText], chance: random.Random) -> list[Paragraph]:
@@ -128,10 +129,12 @@ def varied(document: Sequence[GoldText], chance: random.Random) -> list[Paragrap
         document = _unfinished(document, chance)
     if space == " ":
         space = chance.choices((" ", "  ", ""), (0.9, 0.05, 0.05))[0]
-    text, marks = _joined(document, space, gap, chance)
-    change = chance.choices((None, str.lower, str.upper, _straight, _curly), (0.72, 0.04, 0.02, 0.12, 0.1))[0]
-    if change:
-        text = _changed(text, change)
+    text, marks = joined(document, space, gap, chance)
+    change = chance.choices((None, str.lower, str.upper, _STRAIGHT, _CURLY), (0.72, 0.04, 0.02, 0.12, 0.1))[0]
+    if isinstance(change, dict):
+        text = text.translate(change)
+    elif change:  # each character that becomes a single other one
+        text = "".join(new if len(new := change(old)) == 1 else old for old in text)
     if lines == "wrap":
         text = wrapped(text, chance.randint(40, 100))
     elif lines == "verse":
@@ -139,7 +142,9 @@ def varied(document: Sequence[GoldText], chance: random.Random) -> list[Paragrap
     return _cut(Paragraph(text, marks))
 
 
-def _joined(document: Iterable[GoldText], space: str, gap: str, chance: random.Random) -> Paragraph:
+def joined(
+    document: Iterable[GoldText], space: str, gap: str, chance: random.Random | None = None
+) -> Paragraph:
     """The sentences in one text; where `space` is empty, one space of ten is missing."""
     texts: list[str] = []
     marks: list[np.ndarray] = []
@@ -147,7 +152,7 @@ def _joined(document: Iterable[GoldText], space: str, gap: str, chance: random.R
     for sentence in document:
         if texts:
             joint = gap if sentence.paragraph else "" if glued else space
-            if not joint and not glued and chance.random() < 0.9:
+            if chance and not joint and not glued and chance.random() < 0.9:
                 joint = " "
             texts.append(joint)
             marks.append(np.zeros(len(joint), np.int64))
@@ -185,19 +190,6 @@ def _unfinished(document: Sequence[GoldText], chance: random.Random) -> list[Gol
             sentence = GoldText(text[:-1], marks, (), sentence.paragraph, sentence.glued)
         found.append(sentence)
     return found
-
-
-def _changed(text: str, change: Callable[[str], str]) -> str:
-    """The text with each character changed, where that gives a single character."""
-    return "".join(new if len(new := change(old)) == 1 else old for old in text)
-
-
-def _straight(character: str) -> str:
-    return {"’": "'", "‘": "'", "“": '"', "”": '"'}.get(character, character)
-
-
-def _curly(character: str) -> str:
-    return "’" if character == "'" else character
 
 
 def wrapped(text: str, width: int) -> str:
