@@ -429,9 +429,8 @@ def parse_string(span: Span) -> str:
 def smallest_constituent(token: Token) -> Span | None:
     """The smallest constituent that holds a token: `token._.constituent`; None where there is none."""
     for _, _, spans in _sentences(token.doc, token.i, token.i + 1):
-        for begin, end, label in reversed(
-            spans
-        ):  # in pre-order the last one that holds the token is the innermost
+        # In pre-order the last one that holds the token is the innermost.
+        for begin, end, label in reversed(spans):
             if begin <= token.i < end:
                 return Span(token.doc, begin, end, label=label)
     return None

@@ -49,9 +49,8 @@ class RowStatistics:
         self.rows = 0
         self.low: Any = np.inf
         self.high: Any = -np.inf
-        self._near: Any = (
-            None  # sums are of differences from this row, lest large means swallow small variances
-        )
+        # Sums are of differences from this row, lest large means swallow small variances.
+        self._near: Any = None
         self._sum: Any = 0.0
         self._products: Any = 0.0
         self._waiting: list[np.ndarray] = []  # products of many rows at once are faster
@@ -81,16 +80,14 @@ class RowStatistics:
     def mean(self) -> np.ndarray:
         """[K]"""
         self._add_up()
-        found: np.ndarray = self._near + self._sum / self.rows
-        return found
+        return np.asarray(self._near + self._sum / self.rows)
 
     @property
     def covariance(self) -> np.ndarray:
         """[K, K]"""
         self._add_up()
         mean = self._sum / self.rows
-        found: np.ndarray = self._products / self.rows - np.outer(mean, mean)
-        return found
+        return np.asarray(self._products / self.rows - np.outer(mean, mean))
 
 
 class Steps(NamedTuple):
