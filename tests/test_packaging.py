@@ -48,11 +48,9 @@ OPTIONAL = (
     *("matplotlib", "vl_convert", "nltk", "udtools", "pandas"),
 )
 WITHOUT = {
-    "import arcspan.neural": "train",
     "import arcspan.distributions": "train",
     "import arcspan.decoding.batched": "train",
     "from arcspan.training import train": "train",
-    "run(['train', 'gum', '--set', 'encoder.path=x', '--set', 'data.train=x'])": "train",
     "run(['export', 'run', 'bundle'])": "train",
     "from arcspan.serving import create_app": "serve",
     "run(['serve'])": "serve",
