@@ -1,11 +1,11 @@
 """The English models, from treebanks to bundles: stop and start at will.
 
     export ARCSPAN_TREEBANKS=FOLDER ARCSPAN_ENCODERS=FOLDER
-    python studies/english/make.py [--teacher MODEL] [--until STEP] [--again STEP] [--every K]
+    python studies/english/make.py [--until STEP] [--again STEP] [--every K]
 
-large     the large model, best and slowest: runs/large-bundle. It is the teacher, unless --teacher names another
+large     the large model, best and slowest: runs/large-bundle. It is the teacher of the others
 silver    AMALGUM as the teacher parses it, and the rare constructions of all treebanks
-student   `en` of the package: runs/student-bundle
+last      the student, in two trainings, the second with two seeds: runs/english-bundle, `en` of the package
 fast      a student of the `en` inside the package with five of its layers: runs/fast-bundle, `en-fast`
 scores    of all three
 
@@ -61,33 +61,33 @@ def bundle(name: str, run: str, treebanks: Path, *options: str) -> Iterator[Step
     yield Step(name, [*export, *options, "--style", "gum", "--calibrate", *dev], target / "config.json")
 
 
-def steps(treebanks: Path, every: int, teacher: str | None) -> Iterator[Step]:
+def steps(treebanks: Path, every: int) -> Iterator[Step]:
     """Everything, in order."""
     recipe = str(ROOT / "studies/segmenter/english.toml")
     done = RUNS / "segmenter-en/segmenter/segmenter.onnx"
     yield Step("segmenter", [*ARCSPAN, "train", "--segmenter", recipe], done)
-    if teacher is None:
-        yield training("large-1", "large", "large-1")
-        yield training("large-2", "large-gold", "large")
-        yield from bundle("large", "large", treebanks, "--name", "arcspan-en-large")
+    yield training("large-1", "large", "large-1")
+    yield training("large-2", "large-gold", "large")
+    yield from bundle("large", "large", treebanks, "--name", "arcspan-en-large")
     silver, amalgum = RUNS / "silver.conllu", treebanks / "amalgum/train.conllu.xz"
-    options = ("-m", teacher or RUNS / "large-bundle", "--every", every, "--first", 3)
+    options = ("-m", RUNS / "large-bundle", "--every", every, "--least", 0.5)
     yield script("silver", "silver.py", silver, amalgum, silver, *options)
     yield script("rare", "rare.py", RUNS / "rare/silver.conllu", treebanks, RUNS / "rare", silver)
-    yield training("student training", "student", "student")
-    yield from bundle("student", "student", treebanks)
+    yield training("student", "student", "student")
+    yield training("last-1", "last", "last")
+    yield training("last-2", "last", "last-b", "--set", "seed=5", "--set", f"output={RUNS / 'last-b'}")
+    runs = [RUNS / name for name in ("english", "last", "last-b")]
+    yield script("average", "average.py", runs[0] / "best.json", *runs)
+    yield from bundle("last", "english", treebanks)
     silver = RUNS / "silver-en.conllu"
     yield script("silver of en", "silver.py", silver, amalgum, silver, "--every", 4)
     yield script("rare of en", "rare.py", RUNS / "rare-en/silver.conllu", treebanks, RUNS / "rare-en", silver)
     yield training("fast-1", "fast", "fast")
     yield from bundle("fast", "fast", treebanks)
-    made = {"large": "large", "en": "student", "en-fast": "fast"}
-    if teacher:
-        del made["large"]
-    for name, run in made.items():
+    for name, run in (("large", "large"), ("en", "english"), ("en-fast", "fast")):
         results = () if name == "en" else ("--output", HERE / f"results-{name}.json")
         yield script(f"scores of {name}", "score.py", None, RUNS / f"{run}-bundle", *results)
-    found = [f"{name}={RUNS / run}-bundle" for name, run in made.items()]
+    found = [f"{name}={RUNS / name}-bundle" for name in ("large", "english", "fast")]
     yield script("sentences", "sentences.py", None, *found)
 
 
@@ -97,14 +97,13 @@ def main() -> None:
     )
     options.add_argument("--until", metavar="STEP", help="the last step to do")
     options.add_argument("--again", action="append", default=[], metavar="STEP", help="do this step again")
-    options.add_argument("--teacher", metavar="MODEL", help="a name or a bundle, in place of the large model")
-    options.add_argument("--every", type=int, default=8, help="silver: every k-th sentence of AMALGUM")
+    options.add_argument("--every", type=int, default=1, help="silver: every k-th sentence of AMALGUM")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     given = options.parse_args()
     if given.treebanks is None:
         options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
     times = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
-    wanted = list(steps(Path(given.treebanks), given.every, given.teacher))
+    wanted = list(steps(Path(given.treebanks), given.every))
     unknown = {given.until, *given.again} - {None, *(step.name for step in wanted)}
     if unknown:
         options.error(f"no step {min(unknown)!r}; known: {', '.join(step.name for step in wanted)}")
