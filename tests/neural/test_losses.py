@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -137,6 +138,39 @@ def test_the_likelihood_and_its_gradient_are_those_of_all_trees(system: str) -> 
     loss, _ = StructureLoss(system, "crf")(scores, gold_of(trees[9]))
     assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
     given = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
+    for got, wanted in zip(
+        torch.autograd.grad(loss, given), torch.autograd.grad(expected, given), strict=True
+    ):
+        torch.testing.assert_close(got, wanted, atol=1e-4, rtol=1e-4)
+
+
+def test_learning_labels_with_the_trees_is_one_likelihood_of_labelled_pairs() -> None:
+    """A CRF over labelled pairs, every one written out, is the CRF over trees and the cross-entropies of names."""
+    n = 3
+    scores = random_scores(n, 7, False)
+    random = torch.Generator().manual_seed(8)
+    labels = torch.randn(n + 1, n + 1, 2, generator=random).requires_grad_()  # [i, j, label]
+    relations = torch.randn(n + 1, n + 1, 2, generator=random).requires_grad_()  # [m, h, relation]
+    trees = all_trees(n)
+    gold, gold_labels, gold_relations = trees[4], (1, 0, 1, 1, 0), (0, 1, 1)
+
+    def labelled(tree: Tree, names: tuple[int, ...]) -> torch.Tensor:
+        nodes = [labels[i, j, name] for (i, j, _), name in zip(tree[0], names[:5], strict=True)]
+        arcs = [relations[m, h, name] for m, h, name in zip(range(1, n + 1), tree[1], names[5:], strict=True)]
+        return score(tree, scores) + torch.stack([*nodes, *arcs]).sum()
+
+    every = [labelled(tree, names) for tree in trees for names in product((0, 1), repeat=5 + n)]
+    expected = torch.stack(every).logsumexp(0) - labelled(gold, (*gold_labels, *gold_relations))
+    # The structure takes the sum over names: what is left of them is a distribution at each span and arc.
+    assert scores.span is not None and scores.arc is not None
+    whole = Scores(None, scores.span + labels.logsumexp(2)[None], scores.arc + relations.logsumexp(2)[None])
+    loss, _ = StructureLoss("joint1o", "crf")(whole, gold_of(gold))
+    for (i, j, _), name in zip(gold[0], gold_labels, strict=True):
+        loss = loss - labels[i, j].log_softmax(0)[name]
+    for m, (h, name) in enumerate(zip(gold[1], gold_relations, strict=True), 1):
+        loss = loss - relations[m, h].log_softmax(0)[name]
+    assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
+    given = [scores.span, scores.arc, labels, relations]
     for got, wanted in zip(
         torch.autograd.grad(loss, given), torch.autograd.grad(expected, given), strict=True
     ):
