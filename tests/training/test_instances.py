@@ -174,6 +174,16 @@ def test_lemmas_are_kept_of_words_that_were_seen_twice_with_their_tag() -> None:
     assert take_inventories(doubtful).seen_lemmas == {}
 
 
+def test_addresses_and_telephone_numbers_are_not_listed_among_the_words_that_were_seen() -> None:
+    words = "me@example.org www.example.org notes.doc 555-0199-1 @me U.S. 1990s e.g."
+    n = len(words.split())
+    tree = DependencyTree(
+        [0, *[1] * (n - 1)], ["root", *["dep"] * (n - 1)], words.split(), ["NN"] * n, lemmas=words.split()
+    )
+    sentences = [make_sentence(str(k), Pair(None, tree))[0] for k in range(2)]
+    assert set(take_inventories(sentences).seen_lemmas["NN"]) == {"U.S.", "1990s", "e.g."}
+
+
 def test_what_the_inventories_lack_is_ignored() -> None:
     first, second = toy_pairs(2)
     known = take_inventories([make_sentence("1", first)[0]])

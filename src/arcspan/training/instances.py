@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from arcspan.trees import ConstituencyTree, DependencyTree, Incompatibility, Lex
 from arcspan.trees.compatible_heads import compatible_heads
 
 Chain = tuple[str, ...]
+# An e-mail address or handle, a link, the name of a host or a file, or five digits and more.
+_ADDRESS = re.compile(r"\w@|@\w|://|www\.|\w\.[a-z]{2,}\b|(?:\d\D*){5}")
 
 
 @dataclass(frozen=True)
@@ -374,11 +377,16 @@ def _seen_lemmas(sentences: Sequence[Sentence]) -> dict[str, dict[str, str]]:
 def without_rare(seen: dict[str, dict[str, str]], edits: Collection[str]) -> dict[str, dict[str, str]]:
     """Words with their edits, by tag, but for edits that spell a lemma out and are not among those to learn.
 
-    A rare one is a name or an address that somebody wrote once, not a lemma of the language.
+    A rare one is a name or an address that somebody wrote once, not a lemma of the language. Nor are e-mail addresses,
+    links, names of files and telephone numbers words of the language: a model's files do not list them.
     """
     common = set(edits)
     return {
-        tag: {word: edit for word, edit in own.items() if edit in common or not edit.startswith("=")}
+        tag: {
+            word: edit
+            for word, edit in own.items()
+            if (edit in common or not edit.startswith("=")) and not _ADDRESS.search(word)
+        }
         for tag, own in seen.items()
     }
 
