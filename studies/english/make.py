@@ -66,10 +66,13 @@ def steps(treebanks: Path, every: int) -> Iterator[Step]:
     recipe = str(ROOT / "studies/segmenter/english.toml")
     done = RUNS / "segmenter-en/segmenter/segmenter.onnx"
     yield Step("segmenter", [*ARCSPAN, "train", "--segmenter", recipe], done)
+    silver, amalgum = RUNS / "silver-en.conllu", treebanks / "amalgum/train.conllu.xz"
+    yield script("silver of en", "silver.py", silver, amalgum, silver, "--every", 8)
+    yield script("rare of en", "rare.py", RUNS / "rare-en/silver.conllu", treebanks, RUNS / "rare-en", silver)
     yield training("large-1", "large", "large-1")
     yield training("large-2", "large-gold", "large")
     yield from bundle("large", "large", treebanks, "--name", "arcspan-en-large")
-    silver, amalgum = RUNS / "silver.conllu", treebanks / "amalgum/train.conllu.xz"
+    silver = RUNS / "silver.conllu"
     options = ("-m", RUNS / "large-bundle", "--every", every, "--least", 0.5)
     yield script("silver", "silver.py", silver, amalgum, silver, *options)
     yield script("rare", "rare.py", RUNS / "rare/silver.conllu", treebanks, RUNS / "rare", silver)
@@ -79,9 +82,6 @@ def steps(treebanks: Path, every: int) -> Iterator[Step]:
     runs = [RUNS / name for name in ("english", "last", "last-b")]
     yield script("average", "average.py", runs[0] / "best.json", *runs)
     yield from bundle("last", "english", treebanks)
-    silver = RUNS / "silver-en.conllu"
-    yield script("silver of en", "silver.py", silver, amalgum, silver, "--every", 4)
-    yield script("rare of en", "rare.py", RUNS / "rare-en/silver.conllu", treebanks, RUNS / "rare-en", silver)
     yield training("fast-1", "fast", "fast")
     yield from bundle("fast", "fast", treebanks)
     for name, run in (("large", "large"), ("en", "english"), ("en-fast", "fast")):

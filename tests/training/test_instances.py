@@ -209,6 +209,16 @@ def test_gold_heads_with_several_roots_are_scored_and_not_learnt_from(tmp_path: 
         read_training(DataSettings(train=[source]))
 
 
+def test_a_part_of_a_treebank_can_be_scored(tmp_path: Path) -> None:
+    """`every`, `first` and `limit` of a treebank under dev or test were read and then ignored."""
+    write_toy(tmp_path, "a", toy_pairs(9))
+    paths: dict[str, Any] = {"brackets": str(tmp_path / "a.ptb"), "conll": str(tmp_path / "a.conllu")}
+    whole = [one.pair.words for one in read_gold([Source(**paths)])]
+    some = [one.pair.words for one in read_gold([Source(**paths, first=2, every=3)])]
+    assert some == whole[2::3]
+    assert [one.pair.words for one in read_gold([Source(**paths, limit=4)])] == whole[:4]
+
+
 def test_one_file_with_both_trees_is_learnt_as_the_pair_of_files_is(tmp_path: Path) -> None:
     pairs = toy_pairs(5)
     both, *files = (tmp_path / name for name in ("both.conllu", "a.ptb", "a.conllu"))

@@ -39,9 +39,9 @@ class Source:
     dependency_style: str = described("", "that of its dependencies, where it is another")
     repeat: int = described(1, "train: how often an epoch shows each sentence", least=1)
     weight: float = described(1.0, "train: weight of its losses", above=0)
-    every: int = described(1, "train: take every k-th sentence", least=1)
-    first: int = described(0, "train: leave this many sentences at the beginning out", least=0)
-    limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
+    every: int = described(1, "take every k-th sentence", least=1)
+    first: int = described(0, "leave this many sentences at the beginning out", least=0)
+    limit: int = described(0, "take at most this many sentences; 0: all", least=0)
     tags: bool = described(True, "train: learn its part-of-speech tags")
     partial: str = described(
         "none",

@@ -226,13 +226,19 @@ def _export_model(
     score, label = ScoreGraph(model).eval(), LabelGraph(model).eval()
     given, places = _example(model, inputs)
 
-    def to_int8(proto: Any) -> dict[str, str]:
-        return quantize(proto, observe(proto, _observed(model, inputs, data)))
+    def observed() -> Iterator[Arrays]:
+        return _observed(model, inputs, data)
+
+    def score_to_int8(proto: Any) -> dict[str, str]:
+        return quantize(proto, observe(proto, observed()))
+
+    def label_to_int8(proto: Any) -> dict[str, str]:
+        return quantize(proto, observe(proto, _observed_vectors(score, label, observed())))
 
     narrowing: dict[str, tuple[Narrow, Narrow]] = {
         "fp32": (_leave, _leave),
         "fp16": (_halve, _halve),
-        "int8": (to_int8, _halve),
+        "int8": (score_to_int8, label_to_int8),
     }
     narrow_score, narrow_label = narrowing[precision]
     arrays = [given[name] for name in score.input_names]
@@ -269,6 +275,16 @@ def _observed(model: Model, inputs: PieceInputs | WordInputs, data: Mapping[str,
                 "pair_j": np.asarray([1, 2], dtype=np.int64),
             }
             yield {name: given[name] for name in names}
+
+
+@torch.no_grad()
+def _observed_vectors(score: ScoreGraph, label: LabelGraph, batches: Iterator[Arrays]) -> Iterator[Arrays]:
+    """The label graph's arrays of these sentences; all their words count, whichever place is asked about."""
+    place = np.zeros(1, dtype=np.int64)
+    for arrays in batches:
+        hidden = score(*map(torch.from_numpy, arrays.values()))[0]
+        given = dict.fromkeys(label.input_names, place) | arrays | {"hidden": hidden.numpy()}
+        yield {name: given[name] for name in label.input_names}
 
 
 def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

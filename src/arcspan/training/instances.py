@@ -255,7 +255,9 @@ def read_gold(
     intake = intake or Intake()
     found: list[GoldSentence] = []
     for source in sources:
-        pairs = [pair for _, pair in read_source(source, mismatch, intake, heads="any") if len(pair.words)]
+        pairs = [pair for _, pair in read_source(source, mismatch, intake, heads="any")]
+        pairs = [pair for pair in pairs[source.first :: source.every] if len(pair.words)]
+        pairs = pairs[: source.limit or None]
         if not pairs:
             raise FileError("no sentence to score", path=source.brackets or source.conll)
         if source.brackets and not any(pair.constituency.without_wrapper().spans for pair in pairs):
