@@ -1,10 +1,9 @@
 """Put measured figures into the README and the model card: `python studies/readme_figures.py`.
 
-Reads studies/english/results.json and results-en-fast.json, which studies/english/score.py writes, and rewrites what
+Reads what studies/english/score.py writes (results.json, results-en-fast.json and results-large.json) and rewrites what
 stands between the markers `<!-- figures: begin -->` and `<!-- figures: end -->`; without results there is nothing
-between them. The README also
-has a comparison with other parsers, whose published figures are below. Figures within sentences, of any page, are
-listed in studies/quoted.toml with the results that they come from, and rewritten too.
+between them. The README also has a comparison with other parsers, whose published figures are below. Figures within
+sentences, of any page, are listed in studies/quoted.toml with the results that they come from, and rewritten too.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ else:
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "studies" / "english" / "results.json"
 FAST = ROOT / "studies" / "english" / "results-en-fast.json"
+LARGE = ROOT / "studies" / "english" / "results-large.json"
 # Titles of columns, and where results have the figure: a name, or names inside one another.
 COLUMNS = {
     "sentences": "sentences",
@@ -50,6 +50,7 @@ BRIEF = ("sentences", "LAS", "LAS from raw text", "F1", "both trees right", "UPO
 FIRST = {
     "en": ("gum dev", "ewt dev", "masc dev", "genia dev", "craft-ud test"),
     "en-fast": ("gum dev", "ewt dev", "masc dev"),
+    "large": ("gum dev", "ewt dev", "masc dev"),
 }
 FIRST_COLUMNS = ("sentences", "LAS", "LAS from raw text", "F1", "both trees right")
 OF_GENRES = ("sentences", "LAS", "LAS from raw text", "UAS", "F1", "both trees right", "XPOS", "UPOS")
@@ -127,7 +128,7 @@ def readme(models: dict[str, dict[str, Any]]) -> str:
     return f"{table('treebank', rows, FIRST_COLUMNS)}\n\n{FIRST_RULES}\n"
 
 
-def model_card(results: dict[str, Any], fast: dict[str, Any] | None) -> str:
+def model_card(results: dict[str, Any], others: list[dict[str, Any]]) -> str:
     """The model card's tables: all figures of treebanks, from their words and from raw text, and of genres."""
     model, treebanks = results["model"], results["treebanks"]
     raw = {name: entry for name, entry in treebanks.items() if "raw" in entry}
@@ -146,10 +147,10 @@ def model_card(results: dict[str, Any], fast: dict[str, Any] | None) -> str:
             parts += [f"By genre, {name}:", table("genre", entry["genres"], OF_GENRES)]
         if "errors" in entry:
             parts += errors(name, entry["errors"])
-    if fast:
+    for other in others:
         parts += [
-            f"Scores of the model `{fast['model']['name']}`.",
-            table("treebank", fast["treebanks"], BRIEF),
+            f"Scores of the model `{other['model']['name']}`.",
+            table("treebank", other["treebanks"], BRIEF),
         ]
     return "\n\n".join(parts) + "\n"
 
@@ -231,16 +232,17 @@ def quoted(page: str, one: dict[str, Any]) -> str:
     return page
 
 
-def pages(path: Path = RESULTS, fast: Path = FAST) -> dict[Path, str]:
-    """The pages as they should be, by the results in two files, which may be missing."""
+def pages(path: Path = RESULTS, fast: Path = FAST, large: Path = LARGE) -> dict[Path, str]:
+    """The pages as they should be, by the results in three files, which may be missing."""
     models = {
         name: json.loads(one.read_text(encoding="utf-8"))
-        for name, one in (("en", path), ("en-fast", fast))
+        for name, one in (("en", path), ("en-fast", fast), ("large", large))
         if one.is_file()
     }
     first, card = ROOT / "README.md", ROOT / "docs" / "model-card.md"
     page = filled(first.read_text(encoding="utf-8"), "figures", readme(models) if models else "")
-    scores = model_card(models["en"], models.get("en-fast")) if "en" in models else ""
+    others = [models[name] for name in ("en-fast", "large") if name in models]
+    scores = model_card(models["en"], others) if "en" in models else ""
     return {
         first: filled(page, "comparison", comparison(models)),
         card: filled(card.read_text(encoding="utf-8"), "figures", scores),

@@ -58,17 +58,23 @@ def run(treebanks: str, runs: Path, results: Path, tiny: bool) -> None:
         for choice in CHOICES:
             known = first_words(gold, SHARES[0], seed)
             for share in SHARES:
-                place = runs / (f"all-{seed}" if share == 100 else f"{choice}-{seed}-{share}")
-                key = f"{'all' if share == 100 else choice}/{share}/{seed}"
+                key = f"{_name(choice, share)}/{share}/{seed}"
+                place = runs / key
                 if share > SHARES[0]:
-                    before = runs / f"{choice}-{seed}-{SHARES[SHARES.index(share) - 1]}"
-                    known = more_words(gold, known, share, choice, seed, before)
+                    before = SHARES[SHARES.index(share) - 1]
+                    model = runs / f"{_name(choice, before)}/{before}/{seed}"
+                    known = more_words(gold, known, share, choice, seed, model)
                 if key not in found:
                     las = _train(gold, known, folder / "dev.conllu.xz", place, seed, tiny)
                     found[key] = {"las": las, "words": len(known)}
                     with atomic_write(results) as file:
                         file.write(dump(found))
     click.echo(report_text(found))
+
+
+def _name(choice: str, share: int) -> str:
+    """Of a share: both choices begin with the same words and end with all."""
+    return {SHARES[0]: "any", 100: "all"}.get(share, choice)
 
 
 def first_words(gold: list[Any], share: int, seed: int) -> set[Word]:
@@ -139,7 +145,7 @@ def _train(gold: list[Any], known: set[Word], dev: Path, folder: Path, seed: int
         }
     )
     result = train(
-        config, resume=True, say=lambda line: click.echo(f"{folder.name}: {line}", err=True), bars=False
+        config, resume=True, say=lambda line: click.echo(f"{folder}: {line}", err=True), bars=False
     )
     return float(result["dev"]["las"])
 
@@ -162,12 +168,12 @@ def report_text(found: dict[str, Any]) -> str:
     full = mean("all", 100)
     lines = ["| heads | entropy | random |", "|---|---|---|"]
     for share in SHARES:
-        cells = [mean("all" if share == 100 else name, share) for name in CHOICES]
+        cells = [mean(_name(choice, share), share) for choice in CHOICES]
         lines.append(
             f"| {share}% | " + " | ".join("" if las is None else f"{las:.2f}" for las in cells) + " |"
         )
     for name in CHOICES:
-        points = [(share, mean("all" if share == 100 else name, share)) for share in SHARES]
+        points = [(share, mean(_name(name, share), share)) for share in SHARES]
         reached = None if full is None else share_of(points, GOAL * full)
         if reached is not None:
             lines.append(f"- {name}: {GOAL:.0%} of the full LAS with {reached:.0f}% of the heads")

@@ -87,25 +87,26 @@ def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps(RESULTS), encoding="utf-8")
     none = tmp_path / "none.json"
-    readme, card = figures.pages(path, none).values()
+    readme, card = figures.pages(path, none, none).values()
     assert "| treebank | sentences | LAS | LAS from raw text | F1 | both trees right |" in readme
     assert "| gum dev | 1,575 | 86.1 | 84.3 | 85.5 | 40.0 |" in readme
     assert "| masc dev | 9 | - | - | 90.0 | - |" in readme
     assert "| gum dev | 1,575 | 86.1 | 88.0 | 85.5 | 40.0 | 95.5 |" in card
     assert "| treebank | Words | LAS |\n|---|---:|---:|\n| gum dev | 99.5 | 84.3 |" in card
     assert "| news | 64 | 86.1 | 88.0 |" in card
-    without = figures.pages(none, none)[ROOT / "README.md"]
+    without = figures.pages(none, none, none)[ROOT / "README.md"]
     assert figures.filled(figures.filled(readme, "figures", ""), "comparison", "") == figures.filled(
         without, "comparison", ""
     )
 
 
-def test_the_fast_model_stands_beside_the_other(figures: ModuleType, tmp_path: Path) -> None:
+def test_the_other_models_stand_beside_it(figures: ModuleType, tmp_path: Path) -> None:
     path = tmp_path / "results.json"
     path.write_text(json.dumps(RESULTS), encoding="utf-8")
-    readme, card = figures.pages(path, path).values()
-    assert "| gum dev | 1,575 | 86.1 |" in readme and "| gum dev, `en-fast` | 1,575 | 86.1 |" in readme
-    assert card.count("| gum dev | 1,575 | 86.1 |") == 2
+    readme, card = figures.pages(path, path, path).values()
+    for name in ("", ", `en-fast`", ", `large`"):
+        assert f"| gum dev{name} | 1,575 | 86.1 |" in readme
+    assert card.count("| gum dev | 1,575 | 86.1 |") == 3
 
 
 def test_the_comparison_has_our_figures_where_they_were_measured(figures: ModuleType) -> None:
@@ -131,5 +132,5 @@ def test_the_model_card_is_about_the_model_inside() -> None:
 
 
 def test_without_results_there_are_no_figures(figures: ModuleType, tmp_path: Path) -> None:
-    for content in figures.pages(tmp_path / "none.json", tmp_path / "none.json").values():
+    for content in figures.pages(*[tmp_path / "none.json"] * 3).values():
         assert "<!-- figures: begin -->\n<!-- figures: end -->" in content
