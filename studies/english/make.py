@@ -86,6 +86,7 @@ def steps(treebanks: Path, every: int) -> Iterator[Step]:
     yield from bundle("fast", "fast", treebanks)
     for name, run in (("large", "large"), ("en", "english"), ("en-fast", "fast")):
         results = () if name == "en" else ("--output", HERE / f"results-{name}.json")
+        results += ("--brief",) if name == "large" else ()
         yield script(f"scores of {name}", "score.py", None, RUNS / f"{run}-bundle", *results)
     found = [f"{name}={RUNS / name}-bundle" for name in ("large", "english", "fast")]
     yield script("sentences", "sentences.py", None, *found)

@@ -52,6 +52,11 @@ class Part(NamedTuple):
         own = {"gum": "gum", "ewt": "ewt"}.get(self.treebank, self.style)
         return f"{self.treebank} {self.part}" + ("" if self.style == own else ", default style")
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether `--brief` asks for it."""
+        return self.treebank != "craft-ud" and not self.name.endswith("default style")
+
 
 PARTS = (
     Part("gum", "dev", "gum", "cd", lambda name: name.split("_")[1]),
@@ -76,11 +81,11 @@ def main() -> None:
     parser = arcspan.load(options.bundle, threads=options.threads)
     known = ("name", "system", "precision", "arcspan", "licence")
     results: dict[str, Any] = {"model": {name: parser.config.get(name) for name in known}, "treebanks": {}}
-    for part in PARTS:
+    for part in PARTS if not options.brief else [part for part in PARTS if part.is_brief]:
         stem = options.treebanks / part.treebank / part.part
         files = {kind: f"{stem}.{kind}.xz" for kind in ("ptb", "conllu")}
         entry = score_part(parser, part, files, options.limit)
-        if part.treebank in ("gum", "ewt") and not options.limit:
+        if part.treebank in ("gum", "ewt") and not (options.limit or options.brief):
             score_raw(parser, part, files["conllu"], entry)
             if part.style:
                 score_case(parser, part, files["conllu"], entry)
@@ -102,6 +107,11 @@ def arguments() -> argparse.Namespace:
     options.add_argument("bundle", nargs="?", help="a model bundle; default: the one inside the package")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     options.add_argument("--output", type=Path, default=HERE / "results.json")
+    options.add_argument(
+        "--brief",
+        action="store_true",
+        help="dev parts in their own styles, from gold words, without craft-ud",
+    )
     options.add_argument("--limit", type=int, help="only the first sentences of each; writes nothing")
     options.add_argument("--threads", type=int)
     found = options.parse_args()
