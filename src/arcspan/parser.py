@@ -382,6 +382,12 @@ class Parser:
                 )
             ]
 
+    def answer(self, questions: Sequence[tuple[Sentence, Query]]) -> list[list[Parse]]:
+        """The parses of each sentence, all of it by the calling thread: for programs with threads of their own."""
+        submission = self.predictor.submit([(one.words, query) for one, query in questions], here=True)
+        found = zip(questions, submission.result(), strict=True)
+        return [self._parses(sentence, query, predictions) for (sentence, query), predictions in found]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_parser, (tuple(map(str, self.paths)), tuple(self._settings.items()))
 

@@ -98,13 +98,12 @@ class HeldParser(Parser):
         self.sizes: list[int] = []
         self.holds_from = 0  # words of a sentence
 
-    def stream(self, items: Any, *given: Any, **options: Any) -> Any:
-        items = list(items)
-        if any(len(sentence.words) >= self.holds_from for sentence, _ in items):
+    def answer(self, questions: Any) -> Any:
+        if any(len(sentence.words) >= self.holds_from for sentence, _ in questions):
             self.begun.release()
             assert self.go.acquire(timeout=300)
-        self.sizes.append(len(items))
-        yield from super().stream(items, *given, **options)
+        self.sizes.append(len(questions))
+        return super().answer(questions)
 
     def let_all_go(self) -> None:
         self.go.release(1_000)

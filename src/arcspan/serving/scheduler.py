@@ -252,9 +252,8 @@ class Scheduler:
     def _parse(self, batch: list[Place]) -> None:
         tasks = [job.tasks[place] for job, place in batch]
         try:
-            # One more than there are: where the parser makes one batch of them too, this thread parses it.
-            items = [(task.sentence, task.query) for task in tasks]
-            found: list[list[Parse] | None] = list(self.parser.stream(items, len(tasks) + 1))
+            answers = self.parser.answer([(task.sentence, task.query) for task in tasks])
+            found: list[list[Parse] | None] = list(answers)
         except BaseException:  # a panic of a library in Rust is not an Exception
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
             log.exception("a batch of %d sentences failed; its sentences are parsed one by one", len(batch))
@@ -268,7 +267,7 @@ class Scheduler:
         task, piece, refusal = job.tasks[place], b"", None
         try:
             if parses is None:
-                (parses,) = self.parser.stream([(task.sentence, task.query)])
+                (parses,) = self.parser.answer([(task.sentence, task.query)])
             if task.query.constrained and parses[0].error is not None:
                 raise ArcspanError(parses[0].error)  # the client's constraints cannot be met
             piece = job.write(parses)
