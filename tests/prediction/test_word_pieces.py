@@ -98,6 +98,8 @@ def other_kinds() -> list[dict[str, Any]]:
     elsewhere["added_tokens"][4]["id"] = 30522
     nameless = json.loads(ENGLISH)
     del nameless["model"]["vocab"]["[UNK]"]
+    too_large = json.loads(ENGLISH)
+    too_large["model"]["vocab"]["##a"] = 2**32
     return [
         described(clean_text=False),
         {**described(), "pre_tokenizer": {"type": "Whitespace"}},
@@ -105,6 +107,7 @@ def other_kinds() -> list[dict[str, Any]]:
         unlike,
         elsewhere,
         nameless,
+        too_large,
     ]
 
 
