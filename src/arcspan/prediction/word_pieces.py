@@ -86,7 +86,9 @@ class WordPieces:
                     "max_input_chars_per_word": int() as longest,
                     "vocab": {**vocabulary},
                 },
-            } if unknown in vocabulary and all(type(id) is int and 0 <= id < 2**32 for id in vocabulary.values()):
+            } if unknown in vocabulary and all(
+                type(id) is int and 0 <= id < 2**32 for id in vocabulary.values()
+            ):
                 special = {token["content"]: token for token in added}
             case _:
                 return None
