@@ -83,7 +83,8 @@ def _reading(results: Results, environment: jinja2.Environment) -> str:
         return f"{mean(treebank, row, figure):.1f}"
 
     def gain(treebank: str, a: str, b: str, figure: str) -> str:
-        return f"{mean(treebank, a, figure) - mean(treebank, b, figure):+.1f}".replace("-", "−")
+        difference = round(mean(treebank, a, figure) - mean(treebank, b, figure), 1) + 0.0  # and no −0.0
+        return f"{difference:+.1f}".replace("-", "−")
 
     try:
         return environment.from_string(results.plan.reading).render(mean=shown, gain=gain)
