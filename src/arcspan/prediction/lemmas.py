@@ -14,6 +14,7 @@ The edits of UDPipe (Straka et al., 2019) are of the same kind.
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 _CASINGS = "lktu"  # lower, kept, title, upper: the first that gives the lemma is taken
 
@@ -39,6 +40,13 @@ def edit_of(word: str, lemma: str) -> str:
     return f"={lemma}"
 
 
+@lru_cache(maxsize=4096)
+def _parts(edit: str) -> tuple[str, int, str, int, str]:
+    casing, *changes = edit.split("|")
+    (begin, before), (end, after) = (change.split("+", 1) for change in changes)
+    return casing, int(begin), before, int(end), after
+
+
 def lemma_of(edit: str, word: str) -> str:
     """The lemma that an edit makes of a word; the word in lower case where the edit does not fit.
 
@@ -47,10 +55,7 @@ def lemma_of(edit: str, word: str) -> str:
     """
     if edit.startswith("="):
         return edit[1:]
-    casing, front, back = edit.split("|")
-    (begin, before), (end, after) = (
-        (int(part.split("+")[0]), part.split("+", 1)[1]) for part in (front, back)
-    )
+    casing, begin, before, end, after = _parts(edit)
     if begin + end >= len(word) + (not word):
         return word.lower()
     kept = word[begin : len(word) - end]

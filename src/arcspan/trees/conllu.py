@@ -9,7 +9,7 @@ from typing import NamedTuple
 from arcspan.trees.constituency import ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
 from arcspan.trees.immutable import nothing
-from arcspan.trees.words import one_line
+from arcspan.trees.words import has_breaks, one_line
 
 
 class Multiword(NamedTuple):
@@ -84,4 +84,7 @@ def read_spaces(misc: str) -> str:
 
 
 def _row(*columns: str) -> str:
-    return "\t".join(map(one_line, columns))
+    # Nearly always there is nothing to mend, and one search is quicker than ten.
+    if has_breaks("".join(columns)):
+        columns = tuple(map(one_line, columns))
+    return "\t".join([column or "_" for column in columns])

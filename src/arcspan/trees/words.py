@@ -13,6 +13,11 @@ _UNSAFE = re.compile(r"[\s()]|\\(?=[/*])", re.ASCII)
 _SAFE = {"(": "-LRB-", ")": "-RRB-", "\\": "\\\\"}
 
 
+def has_breaks(text: str) -> bool:
+    """Whether there is white space of ASCII in it."""
+    return _BREAKS.search(text) is not None
+
+
 def one_line(word: str) -> str:
     r"""A word as a column can hold it: white space is one space, none at the ends, and something is always there.
 
@@ -21,7 +26,7 @@ def one_line(word: str) -> str:
     >>> one_line("New \t York\n"), one_line(" ")
     ('New York', '_')
     """
-    if _BREAKS.search(word) is not None:
+    if has_breaks(word):
         word = _BREAKS.sub(" ", word).strip(" ")
     return word or "_"
 
