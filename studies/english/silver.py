@@ -1,6 +1,6 @@
 """AMALGUM parsed by a model that prefers its dependencies: both trees and all columns, in one CoNLL-U file.
 
-    python studies/english/silver.py amalgum/train.conllu.xz silver.conllu -m BUNDLE [-m en] [--every 2] [--weight 2]
+    python studies/english/silver.py amalgum/train.conllu.xz silver.conllu -m BUNDLE [--every 2] [--weight 2]
 
 AMALGUM's heads were found by other parsers. Each of its arcs makes a parse that has it e^weight times as likely as the
 model finds it: it wins where the model doubts and loses where it is sure of another. The rest (constituents,
@@ -63,15 +63,7 @@ def why_not(parse: Parse, least: float) -> str:
 @click.command(help=__doc__)
 @click.argument("source", type=click.Path(path_type=Path, exists=True))
 @click.argument("output", type=click.Path(path_type=Path))
-@click.option(
-    "-m",
-    "--model",
-    "models",
-    multiple=True,
-    default=("en",),
-    show_default=True,
-    help="A name or a bundle; several are an ensemble.",
-)
+@click.option("-m", "--model", default="en", show_default=True, help="The model: a name or a bundle.")
 @click.option("--style", help="Style of the trees; default: the model's own.")
 @click.option("--weight", default=2.0, show_default=True, help="Of AMALGUM's arcs, in log-probability.")
 @click.option(
@@ -84,7 +76,7 @@ def why_not(parse: Parse, least: float) -> str:
 def main(
     source: Path,
     output: Path,
-    models: tuple[str, ...],
+    model: str,
     style: str | None,
     weight: float,
     least: float,
@@ -94,7 +86,7 @@ def main(
     threads: int | None,
 ) -> None:
     """Parse, part by part."""
-    parser = arcspan.load(models if len(models) > 1 else models[0], threads=threads)
+    parser = arcspan.load(model, threads=threads)
     parts = output.with_name(output.name + ".parts")
     parts.mkdir(parents=True, exist_ok=True)
     sentences = itertools.islice(read_conllu(source), first, None, every)
