@@ -29,6 +29,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RUNS = ROOT / "runs"
 TIMES = HERE / "steps.json"
+# Silver trees: name, style, every which sentence of AMALGUM, from which.
+SILVER = (("silver", "default", 4, 0), ("silver-gum", "gum", 4, 2), ("silver-ewt", "ewt", 8, 1))
 ARCSPAN = (sys.executable, "-m", "arcspan")
 
 
@@ -72,9 +74,12 @@ def steps(treebanks: Path, every: int) -> Iterator[Step]:
     yield training("large-1", "large", "large-1")
     yield training("large-2", "large-gold", "large")
     yield from bundle("large", "large", treebanks, "--name", "arcspan-en-large")
+    for name, style, share, first in SILVER:
+        silver = RUNS / f"{name}.conllu"
+        options = ("-m", RUNS / "large-bundle", "--style", style, "--least", 0.5)
+        options += ("--every", share * every, "--first", first)
+        yield script(name, "silver.py", silver, amalgum, silver, *options)
     silver = RUNS / "silver.conllu"
-    options = ("-m", RUNS / "large-bundle", "--every", every, "--least", 0.5)
-    yield script("silver", "silver.py", silver, amalgum, silver, *options)
     yield script("rare", "rare.py", RUNS / "rare/silver.conllu", treebanks, RUNS / "rare", silver)
     yield training("student", "student", "student")
     yield training("last-1", "last", "last")
@@ -98,7 +103,7 @@ def main() -> None:
     )
     options.add_argument("--until", metavar="STEP", help="the last step to do")
     options.add_argument("--again", action="append", default=[], metavar="STEP", help="do this step again")
-    options.add_argument("--every", type=int, default=1, help="silver: every k-th sentence of AMALGUM")
+    options.add_argument("--every", type=int, default=1, help="silver: every k-th of the sentences")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     given = options.parse_args()
     if given.treebanks is None:
