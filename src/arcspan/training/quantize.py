@@ -28,7 +28,7 @@ from arcspan.onnx import import_onnxruntime
 from arcspan.prediction.inputs import Arrays
 
 TOP = 64  # the largest weight; see above
-TABLE_TOP = 31  # of tables: a wheel, which is compressed, has two bits less to carry; LAS changes by less than 0.05
+TABLE_TOP = 31  # of tables: compressed, as in a wheel, they are a quarter smaller than with 127
 STEPS = 255  # of what a layer reads
 LEAST_WEIGHTS = 1 << 15  # smaller layers are not worth the conversion
 LEAST_TABLE = 1 << 17
