@@ -96,6 +96,18 @@ def test_weights_and_large_tables_take_a_quarter_of_the_room(both: tuple[Any, An
     onnx.checker.check_model(narrow)
 
 
+def test_tables_have_fewer_steps_unless_a_channel_dwarfs_the_others(both: tuple[Any, Any]) -> None:
+    plain = small_graph()
+    (table,) = (tensor for tensor in plain.graph.initializer if tensor.name == "table")
+    values = numpy_helper.to_array(table).copy()
+    values[:, 7] /= 40
+    table.CopyFrom(numpy_helper.from_array(values, "table"))
+    int8.quantize(plain, int8.observe(plain, batches()))
+    for graph, top in ((plain.graph, 31), (both[1].graph, 127)):
+        rows = next(tensor for tensor in graph.initializer if tensor.name == "table.rows")
+        assert np.abs(numpy_helper.to_array(rows)).max() == top
+
+
 def test_no_pair_of_products_leaves_16_bits(both: tuple[Any, Any]) -> None:
     """Processors without VNNI add two products of 8 bits in 16 bits, and saturate."""
     weights = [

@@ -28,7 +28,8 @@ from arcspan.onnx import import_onnxruntime
 from arcspan.prediction.inputs import Arrays
 
 TOP = 64  # the largest weight; see above
-TABLE_TOP = 31  # of tables: compressed, as in a wheel, they are a quarter smaller than with 127
+TABLE_TOPS = 31, 127  # of tables: compressed, as in a wheel, they are a quarter smaller with the first
+TABLE_LOSS = 0.005  # of the signal, that rounding to the first may cost half of the channels
 STEPS = 255  # of what a layer reads
 LEAST_WEIGHTS = 1 << 15  # smaller layers are not worth the conversion
 LEAST_TABLE = 1 << 17
@@ -286,8 +287,12 @@ def _narrow_tables(
         if not all(node.op_type == "Gather" and node.input[0] == name for node in nodes):
             continue
         largest = np.abs(table).max(1, keepdims=True)
-        scale = np.where(largest > 0, largest, TABLE_TOP).astype(np.float32) / np.float32(TABLE_TOP)
-        whole = np.rint(table / scale).astype(np.int8)
+        for top in TABLE_TOPS:
+            scale = (np.where(largest > 0, largest, top) / top).astype(np.float32)
+            whole = np.rint(table / scale).astype(np.int8)
+            lost = ((whole * scale - table) ** 2).sum(0) / np.maximum((table**2).sum(0), 1e-12)
+            if np.median(lost) <= TABLE_LOSS:
+                break
         _add_constants(graph, {f"{name}.rows": whole, f"{name}.row_scales": scale})
         for node in nodes:
             place, result = node.input[1], node.output[0]
