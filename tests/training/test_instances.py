@@ -175,7 +175,7 @@ def test_lemmas_are_kept_of_words_that_were_seen_twice_with_their_tag() -> None:
 
 
 def test_addresses_and_telephone_numbers_are_not_listed_among_the_words_that_were_seen() -> None:
-    words = "me@example.org www.example.org notes.doc online?u=me&t=1 555-0199-1 @me U.S. 1990s e.g."
+    words = "me@example.org www.example.org notes.doc online?u=me&t=1 chat:me 555-0199-1 @me U.S. 1990s e.g."
     n = len(words.split())
     tree = DependencyTree(
         [0, *[1] * (n - 1)], ["root", *["dep"] * (n - 1)], words.split(), ["NN"] * n, lemmas=words.split()

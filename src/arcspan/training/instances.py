@@ -27,7 +27,7 @@ from arcspan.trees.compatible_heads import compatible_heads
 
 Chain = tuple[str, ...]
 # An e-mail address or handle, a link, the name of a host or a file, or five digits and more.
-_ADDRESS = re.compile(r"\w@|@\w|://|www\.|\?\w+=|\w\.[a-z]{2,}\b|(?:\d\D*){5}")
+_ADDRESS = re.compile(r"\w@|@\w|://|www\.|[a-z]:\w|\?\w|\w\.[a-z]{2,}\b|(?:\d\D*){5}")
 
 
 @dataclass(frozen=True)
