@@ -1,12 +1,13 @@
-"""CKY and Eisner against SuPar's, on the same scores: best scores must agree; sentences a second, and the ratio.
+"""Searches against SuPar's, on the same scores: best scores must agree; sentences per second, and the ratio.
 
 SuPar (1.1.4) has no release that asks for today's torch, so it is not among our extras. Install it beside:
 
     pip install --no-deps --target FOLDER supar==1.1.4
     PYTHONPATH=FOLDER python benchmarks/compare_with_supar.py [--sentences 32] [--rounds 3]
 
-One thread, lengths like the Penn Treebank's, everyone's best round, in turns. Both programs return trees.
-Its structures are ConstituencyCRF and DependencyCRF (one root); it has no joint search to compare with.
+One thread, lengths like the Penn Treebank's, everyone's best round, in turns. Both programs find the trees.
+Its structures are ConstituencyCRF, DependencyCRF (one root) and, in its repository but not in that release,
+BiLexicalizedConstituencyCRF: the joint search is compared where it is there.
 """
 
 from __future__ import annotations
@@ -29,30 +30,40 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     try:
-        from supar.structs import ConstituencyCRF, DependencyCRF
+        from supar import structs
     except ImportError as error:
         parser.exit(1, f"SuPar cannot be imported ({error}): see --help\n")
     torch.set_num_threads(1)
 
     def of_spans(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
-        found = ConstituencyCRF(span, lengths)
+        found = structs.ConstituencyCRF(span, lengths)
         assert found.argmax
         return found.max.detach().numpy()
 
     def of_arcs(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
-        found = DependencyCRF(arc, lengths)
+        found = structs.DependencyCRF(arc, lengths)
         assert found.argmax is not None
         return found.max.detach().numpy()
 
+    def of_both(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
+        found = structs.BiLexicalizedConstituencyCRF((arc.clone(), span.clone()), lengths)
+        torch.autograd.grad(found.max.sum(), found.scores)  # the gradient is the trees
+        return found.max.detach().numpy()
+
+    searches = [
+        ("CKY", lambda b: decoding.cky(b[0], b[2], threads=1), of_spans),
+        ("Eisner", lambda b: decoding.eisner(b[1], b[2], threads=1), of_arcs),
+    ]
+    if hasattr(structs, "BiLexicalizedConstituencyCRF"):
+        searches.append(("joint", lambda b: decoding.eisner_satta(*b[:3], threads=1), of_both))
     lengths = mixture(options.sentences)
-    print(f"{options.sentences} sentences, mean {np.mean(lengths):.1f} words, one thread; sentences a second")
+    print(
+        f"{options.sentences} sentences, mean {np.mean(lengths):.1f} words, one thread; sentences per second"
+    )
     for size in (1, 16):
         batches = make_batches(lengths, size)
         tensors = [tuple(torch.from_numpy(part) for part in batch[:3]) for batch in batches]
-        for name, ours, theirs in (
-            ("CKY", lambda b: decoding.cky(b[0], b[2], threads=1), of_spans),
-            ("Eisner", lambda b: decoding.eisner(b[1], b[2], threads=1), of_arcs),
-        ):
+        for name, ours, theirs in searches:
             best = [float("inf"), float("inf")]
             for _ in range(options.rounds):
                 begin = time.perf_counter()
