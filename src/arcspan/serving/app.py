@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from concurrent.futures import Future
 from importlib import resources
 from importlib.util import find_spec
 from itertools import islice
@@ -151,8 +150,7 @@ class Answers:
         write = FILES.get(kind) or (
             write_picture(request, short, kind) if kind else write_json(request, short)
         )
-        self.scheduler.call = asyncio.get_running_loop().call_soon_threadsafe
-        found = await _result(self.scheduler.submit(tasks, write))
+        found = await asyncio.wrap_future(self.scheduler.submit(tasks, write))
         pieces = iter(found)
         self.metrics.sentences.inc(len(sentences))
         self.metrics.words.inc(sum(len(one.words) for one in sentences))
@@ -199,17 +197,6 @@ class Answers:
                 where = " with constraints" if constrained else ""
                 count = len(sentence.words)
                 raise Refusal("sentence_too_long", number=number, count=count, limit=limit, where=where)
-
-
-async def _result(future: Future[list[bytes]]) -> list[bytes]:
-    """What a future gives that ends in this thread: `asyncio.wrap_future` would wake the loop once more for each."""
-    ended = asyncio.Event()
-    future.add_done_callback(lambda _: ended.set())
-    try:
-        await ended.wait()
-    finally:
-        future.cancel()  # unless it is done
-    return future.result()
 
 
 def _read(request: Request) -> ParseRequest:

@@ -34,37 +34,6 @@ def most_connections(settings: Settings) -> int:
     return max(1, min(settings.max_connections, allowed - RESERVE))
 
 
-class _Transport:
-    """A transport that sends what is written in one turn of the event loop in one piece: an answer's head and body.
-
-    Every call of the system lets the parser's threads run, and then waits for them.
-    """
-
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
-        self._transport, self._loop = transport, loop
-        self._written: list[bytes] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if not self._written:
-            self._loop.call_soon(self._send)
-        self._written.append(data)
-
-    def _send(self) -> None:
-        data, self._written = b"".join(self._written), []
-        self._transport.write(data)
-
-    def get_write_buffer_size(self) -> int:
-        self._send()
-        return self._transport.get_write_buffer_size()
-
-    def close(self) -> None:
-        self._send()
-        self._transport.close()
-
-
 class Connection(H11Protocol):
     """uvicorn's protocol with limits."""
 
@@ -89,7 +58,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         """Close another connection where there are too many, and wait for headers."""
-        super().connection_made(_Transport(transport, self.loop))  # type: ignore[arg-type]
+        super().connection_made(transport)
         self.since = self.loop.time()
         there = [one for one in self.connections if not one.transport.is_closing()]
         own = [one for one in there if one.address == self.address]

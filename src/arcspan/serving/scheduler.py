@@ -12,7 +12,6 @@ A request whose client has left, or whose time is over, is dropped before its ne
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
@@ -20,7 +19,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
@@ -79,7 +77,6 @@ class Job:
         self.cost = sum(task.cost for task in tasks)  # of them
         self.left = len(tasks)
         self.size = 0
-        self.refusal: Refusal | None = None
         self.tag = 0.0  # the cost of all that goes before it in its queue
         self.future: Future[list[bytes]] = Future()
 
@@ -90,19 +87,18 @@ class Job:
 
     @property
     def over(self) -> bool:
-        """Whether its answer is known, or its client has left."""
-        return self.refusal is not None or self.future.done()
+        """Whether it is answered, or its client has left."""
+        return self.future.done()
 
     def end(self, refusal: Refusal | None = None) -> None:
         """Answer it with the pieces or with a refusal, unless it is over; under the lock of the scheduler."""
-        self.refusal = self.refusal or refusal
         # From here on the future cannot be cancelled: if the client leaves now, nobody reads the answer.
-        if self.future.done() or not self.future.set_running_or_notify_cancel():
+        if self.over or not self.future.set_running_or_notify_cancel():
             return
-        if self.refusal is None:
+        if refusal is None:
             self.future.set_result(self.found)
         else:
-            self.future.set_exception(self.refusal)
+            self.future.set_exception(refusal)
 
 
 Place = tuple[Job, int]  # a job and the position of one of its sentences
@@ -151,8 +147,6 @@ class Queue:
 class Scheduler:
     """Threads that have the parser work on what clients sent, in fair turns.
 
-    call   how its threads have a function called that answers requests: at once, or in the thread of an event loop
-
     >>> scheduler = Scheduler(parser)  # doctest: +SKIP
     >>> tasks = [Task(sentence) for sentence in parser.split("Logic plays.")]  # doctest: +SKIP
     >>> scheduler.submit(tasks, lambda parses: parses[0].conllu().encode()).result()  # doctest: +SKIP
@@ -160,7 +154,6 @@ class Scheduler:
 
     def __init__(self, parser: Parser, settings: Settings | None = None) -> None:
         self.parser, self.settings, self.metrics = parser, settings or Settings(), Metrics()
-        self.call: Callable[[Callable[[], None]], object] = lambda answer: answer()
         self._lock = threading.RLock()
         self._short = Queue(self._lock, self.settings.batch_sentences, self.settings.batch_words)
         self._long = Queue(self._lock, 1, LONG)
@@ -265,20 +258,12 @@ class Scheduler:
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
             log.exception("a batch of %d sentences failed; its sentences are parsed one by one", len(batch))
             found = [None] * len(batch)
-        given = zip(batch, found, strict=True)
-        ended = [job for (job, place), one in given if not job.over and self._deliver(job, place, one)]
-        # All at once: an event loop that is woken for each waits as often for its turn among these threads.
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is there any more
-            if ended:
-                self.call(partial(self._end, ended))
+        for (job, place), parses in zip(batch, found, strict=True):
+            if not job.over:
+                self._deliver(job, place, parses)
 
-    def _end(self, jobs: list[Job]) -> None:
-        with self._lock:
-            for job in jobs:
-                job.end()
-
-    def _deliver(self, job: Job, place: int, parses: list[Parse] | None) -> bool:
-        """Put a sentence's piece of the answer in its job, parsed by itself if it is not yet; whether that ends it."""
+    def _deliver(self, job: Job, place: int, parses: list[Parse] | None) -> None:
+        """Put a sentence's piece of the answer in its job, parsed by itself if it is not yet; the last one ends it."""
         task, piece, refusal = job.tasks[place], b"", None
         try:
             if parses is None:
@@ -297,5 +282,5 @@ class Scheduler:
             job.size += len(piece)
             if job.size > self.settings.max_answer:
                 refusal = Refusal("answer_too_large", limit=self.settings.max_answer)
-            job.refusal = job.refusal or refusal
-            return refusal is not None or not job.left
+            if refusal or not job.left:
+                job.end(refusal)
