@@ -91,10 +91,8 @@ def check(
         raise ScoreError(
             f"lengths must be one whole number per sentence, not {sizes.dtype} of shape {sizes.shape}"
         )
-    if len(shape) != 3 or shape[1] != shape[2] or shape[0] != sizes.shape[0]:
-        raise ScoreError(
-            f"{name} must have the shape [B, n+1, n+1] with B = {sizes.shape[0]}, not {list(shape)}"
-        )
+    if len(shape) != 3 or shape[1] != shape[2] or shape[0] != len(sizes):
+        raise ScoreError(f"{name} must have the shape [B, n+1, n+1] with B = {len(sizes)}, not {list(shape)}")
     if (numbers := sizes.tolist()) and (min(numbers) < 0 or max(numbers) >= (shape[1] or 1)):
         raise ScoreError(f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}")
     if arcs is not None and arcs.shape != shape:
@@ -164,16 +162,20 @@ def _call(
     span, arc, headed = scores
     count, size, _ = (span if arc is None else arc).shape  # type: ignore[union-attr]
     columns, power = _SHAPES[algorithm]
-    heads = rows = spans = order = status = None
-    if arc is not None:
-        heads = np.zeros((count, size), _INT64)
-    if columns:
-        ends = list(accumulate([2 * n - 1 if n else 0 for n in sizes.tolist()]))
-        rows = np.empty((ends[-1] if ends else 0, columns), _INT64)  # of the whole batch
-        spans = [rows] if count == 1 else [rows[a:b] for a, b in pairwise([0, *ends])]
-    if count > 1:
+    heads = None if arc is None else np.zeros((count, size), _INT64)
+    rows = spans = order = status = None
+    if count == 1:  # what a batch needs would take as long as the search of a short sentence
+        threads = 1
+        if columns:
+            rows = np.empty((max(0, 2 * int(sizes[0]) - 1), columns), _INT64)
+            spans = [rows]
+    else:
         order, threads = plan(sizes, power, threads)
         status = np.empty(count, _INT64)
+        if columns:
+            ends = list(accumulate((2 * n - 1 if n else 0 for n in sizes.tolist()), initial=0))
+            rows = np.empty((ends[-1], columns), _INT64)  # of the whole batch
+            spans = [rows[a:b] for a, b in pairwise(ends)]
     values = np.zeros(count)
     failed = kernel("search_float" if kind is _FLOAT32 else "search_double")(
         algorithm,
@@ -189,7 +191,7 @@ def _call(
         None if order is None else pointer(order),
         count,
         size,
-        min(threads or 1, count),
+        threads,
     )
     if failed and status is None:
         status = np.array([failed])

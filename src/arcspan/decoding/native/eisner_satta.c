@@ -24,7 +24,7 @@ typedef struct {
     place stride, plane;  /* of a row of heads, whole blocks; of all spans in one block */
     number *x;
     number *attach;       /* [m * stride + h], arcs' scores; rows padded */
-    number *inner;        /* [4 * stride]: the values of a tile's spans with h inside, NOTHING elsewhere */
+    number *inner;        /* [4 * stride]: the values of a tile's spans with h inside, NOTHING for later words */
     const number *span;   /* [i * size + j] */
     place size;
     const number *headed; /* second-order scores, rows of `step` numbers; NULL at first order */
@@ -60,7 +60,7 @@ INLINED const number *seconds_of(const chart *c, int i, int j) {
     return memcpy(c->tail + (j & 3) * c->stride, row, (size_t)(c->n + 1) * sizeof(number));
 }
 
-/* The four spans of a tile end at `first` to `last`: of fewer, the last one is done again. */
+/* The spans of a tile end at `first` to `last`: where there are fewer than four, the last one stands in. */
 INLINED int end_of(int first, int last, int t) { return smaller_int(first + t, last); }
 
 /* Headed span (i, j), all heads, from what was pushed and the splits within the tile; then hook its end's block. */
@@ -79,7 +79,7 @@ INLINED void finish(const chart *c, int i, int first, int j, const bool second) 
         value = extend(value, score);
         if (second) value = extend(value, load(scores + LANES * block));
         store(here, value);
-        store(inner + LANES * block, between(LANES * block, i + 1, j + 1, value, nothing));
+        store(inner + LANES * block, block < own ? value : between(LANES * block, i + 1, j + 1, value, nothing));
     }
     /* In two strands, so that a step need not wait for the one before it. */
     lanes hooked = nothing, p = nothing;
@@ -104,14 +104,15 @@ INLINED void store_hooked(const chart *c, int i, int j, int block, lanes value, 
     store(here, value);
 }
 
-/* Hook the four spans of a tile to the words of every block but the one that holds their ends. */
+/* Hook the spans of a tile to the words of every block but the one that holds their ends: always four at once, and of
+   fewer the values of the others are dropped. */
 INLINED void hook(const chart *c, int i, int first, int last, const bool second) {
     const place stride = c->stride;
     const int own = first / LANES;
     const number *inner[4], *scores[4];
     lanes value[4];
     for (int t = 0; t < 4; t++) {
-        inner[t] = c->inner + (end_of(first, last, t) - first) * stride;
+        inner[t] = c->inner + t * stride;
         scores[t] = second ? seconds_of(c, i, end_of(first, last, t)) : NULL;
     }
     /* Blocks with a word at or before i, then blocks with a word after the tile. */
@@ -123,7 +124,7 @@ INLINED void hook(const chart *c, int i, int first, int last, const bool second)
             const lanes arc = load(arcs + m * stride);
             for (int t = 0; t < 4; t++) value[t] = combine(value[t], arc, splat(inner[t][m]));
         }
-        for (int t = 0; t < 4; t++) store_hooked(c, i, end_of(first, last, t), block, value[t], scores[t]);
+        for (int t = 0; t < 4 && first + t <= last; t++) store_hooked(c, i, first + t, block, value[t], scores[t]);
     }
 }
 
