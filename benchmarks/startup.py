@@ -55,7 +55,7 @@ def parts(model: str | None) -> None:
         import arcspan.rendering
         from arcspan.runtime.bundle import read_bundle
     folder = model or arcspan.parser.MODELS / "en"
-    with part("checksums"):
+    with part("checksums, which bundles inside the package are spared"):
         read_bundle(folder)
     with part("configuration, tokenizer, sessions of onnxruntime"):
         parser = arcspan.parser.Parser(folder, verify=False)
