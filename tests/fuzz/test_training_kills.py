@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.fuzz.test_output_kills import in_a_fork
 from tests.toy import toy_pairs
 
 
@@ -30,14 +30,9 @@ def run(seed: int, rounds: Iterable[object], kills: int = 20) -> Counter[str]:
 
 def train_in_a_fork(config: Any, alarm: float) -> int:
     """The wait status of a process that trains, and dies after so many seconds (0: lives) wherever it is."""
-    child = os.fork()
-    if child == 0:
-        from arcspan.training import train
+    from arcspan.training import train
 
-        signal.setitimer(signal.ITIMER_REAL, alarm)  # whose signal nobody handles
-        train(config, resume=True, say=lambda line: None, bars=False)
-        os._exit(0)
-    return os.waitpid(child, 0)[1]
+    return in_a_fork(lambda: train(config, resume=True, say=lambda line: None, bars=False), alarm)
 
 
 def result(folder: Path) -> dict[str, Any]:
