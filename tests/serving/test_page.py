@@ -256,6 +256,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page, dark: bool) -> 
     page.open(width=360, dark=dark)
     page.parse("In a tree, the old dog with Ada sees every parser of this word here.")
     assert page.find(".layouts input[value=indented]").is_selected()
+    assert page.find("#find").is_displayed()
     assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 360
     rights = page.driver.execute_script(
         "return [...document.querySelectorAll('.word, .arc')].map(one => one.getBoundingClientRect().right)"
@@ -272,8 +273,8 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(page: Page, dark: bool) -> 
 def test_a_refusal_is_told_and_a_token_can_be_given(page: Page, start: Start) -> None:
     open_server, page.server = page.server, start(token="s3cret", max_k=1)
     try:
-        page.open()
-        page.wait(lambda: page.find("#token-row").is_displayed())
+        page.open(width=390)
+        page.wait(lambda: page.find("#token").is_displayed())
         page.find("#text").send_keys("Logic plays.", Keys.ENTER)
         page.wait(lambda: "needs a token" in page.find("#status").text)
         page.find("#token").send_keys("s3cret", Keys.ENTER)
