@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from arcspan import decoding
 from arcspan.decoding import constraints
-from arcspan.decoding.constraints import Arc, HeadOf, Masks, Root, Span, constrain
+from arcspan.decoding.constraints import Arc, Head, Masks, Root, Span, constrain
 from arcspan.decoding.inference import log_partition
 from arcspan.errors import ScoreError
 from tests.decoding.all_trees import Tree, lexicalized_trees
@@ -18,11 +18,11 @@ N = 5
 PARTS = [
     *(Span(i, j) for i in range(N) for j in range(i + 1, N + 1)),
     *(Arc(h, m) for h in range(N + 1) for m in range(1, N + 1) if h != m),
-    *(HeadOf(i, j, h) for i in range(N) for j in range(i + 1, N + 1) for h in range(i + 1, j + 1)),
+    *(Head(i, j, h) for i in range(N) for j in range(i + 1, N + 1) for h in range(i + 1, j + 1)),
 ]
 
 
-def meets(tree: Tree, part: Span | Arc | HeadOf) -> bool:
+def meets(tree: Tree, part: Span | Arc | Head) -> bool:
     if isinstance(part, Span):
         return (part.i, part.j) in tree.spans
     if isinstance(part, Arc):
@@ -81,12 +81,12 @@ def test_the_masks_leave_exactly_the_trees_that_meet_the_constraints(require, fo
             "required span (1, 3), required arc (2, 1) and required arc (3, 4) cannot all hold: "
             "span (1, 3) would have two heads, words 2 and 3",
         ),
-        ([HeadOf(0, 2, 1), HeadOf(0, 2, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
-        ([HeadOf(0, 3, 2), HeadOf(0, 2, 1)], [], "word 2 heads the larger span, so the smaller one too"),
-        ([HeadOf(0, 3, 2), Arc(1, 3)], [], "the arc would pass over the head of span (0, 3)"),
-        ([HeadOf(0, 2, 1), Arc(2, 1)], [], "the head of span (0, 2) has its own head outside"),
-        ([HeadOf(0, 2, 1), Arc(3, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
-        ([HeadOf(0, 2, 1), Arc(2, 3)], [], "words outside attach only to its head"),
+        ([Head(0, 2, 1), Head(0, 2, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
+        ([Head(0, 3, 2), Head(0, 2, 1)], [], "word 2 heads the larger span, so the smaller one too"),
+        ([Head(0, 3, 2), Arc(1, 3)], [], "the arc would pass over the head of span (0, 3)"),
+        ([Head(0, 2, 1), Arc(2, 1)], [], "the head of span (0, 2) has its own head outside"),
+        ([Head(0, 2, 1), Arc(3, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
+        ([Head(0, 2, 1), Arc(2, 3)], [], "words outside attach only to its head"),
         ([Span(0, 2)], [Span(0, 2)], "Span (0, 2) is both required and forbidden"),
         ([], [Span(0, 5)], "forbidden span (0, 5) leaves a sentence of 5 words without a tree"),
         (
@@ -135,8 +135,8 @@ def test_only_what_contradicts_is_named_among_many_constraints() -> None:
         (Arc(6, 1), "has the words 1 to 5, and 0 is the root"),
         (Arc(1, 0), "has the words 1 to 5, and 0 is the root"),
         (Arc(2, 2), "a word cannot be its own head"),
-        (HeadOf(0, 2, 3), "the head of a span is one of its words 1 to 2"),
-        ((0, 2), "a constraint is a Span, an Arc or a HeadOf, not (0, 2)"),
+        (Head(0, 2, 3), "the head of a span is one of its words 1 to 2"),
+        ((0, 2), "a constraint is a Span, an Arc or a Head, not (0, 2)"),
     ],
 )
 def test_a_part_that_the_sentence_cannot_have_is_refused(part, message) -> None:
@@ -149,7 +149,7 @@ def test_the_search_obeys() -> None:
     n = 12
     random = np.random.default_rng(0)
     span, arc = random.normal(size=(2, n + 1, n + 1))
-    require, forbid = [Span(3, 8), Root(5), HeadOf(0, 3, 2), Arc(8, 7)], [Span(0, 8), HeadOf(8, n, n)]
+    require, forbid = [Span(3, 8), Root(5), Head(0, 3, 2), Arc(8, 7)], [Span(0, 8), Head(8, n, n)]
     scores = constrain(n, require, forbid).apply(span, arc)
     best = decoding.eisner_satta(scores[0][None], scores[1][None], [n], scores[2][None])
     spans = {(i, j): h for i, j, h in best.spans[0].tolist()}
@@ -175,7 +175,7 @@ def test_no_constraints_leave_the_scores_alone() -> None:
 
 def test_masks_apply_to_packed_scores_to_batches_and_to_one_kind_alone() -> None:
     n = 2  # of three positions there are three pairs: the shape alone would not tell packed scores from a cube
-    masks = constrain(n, forbid=[HeadOf(0, 2, 1)])
+    masks = constrain(n, forbid=[Head(0, 2, 1)])
     span, arc, headed = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3, 3))
     i, j = np.triu_indices(3, 1)
     cube, packed = masks.apply(span, arc, headed)[2], masks.apply(span, arc, headed[i, j])[2]

@@ -15,7 +15,7 @@ from arcspan.distributions import (
     Arc,
     ConstituencyTrees,
     DependencyTrees,
-    HeadOf,
+    Head,
     LexicalizedTrees,
     Root,
     Span,
@@ -241,8 +241,8 @@ CONDITIONS = [
     ([], [Span(1, 3)], lambda tree: (1, 3) not in tree.spans),
     ([Root(2)], [], lambda tree: tree.heads[2] == 0),
     ([Arc(3, 1)], [Arc(4, 3)], lambda tree: tree.heads[1] == 3 and tree.heads[3] != 4),
-    ([HeadOf(1, 4, 3)], [], lambda tree: (1, 4, 3) in tree.headed),
-    ([Root(2)], [HeadOf(0, 2, 2)], lambda tree: tree.heads[2] == 0 and (0, 2, 2) not in tree.headed),
+    ([Head(1, 4, 3)], [], lambda tree: (1, 4, 3) in tree.headed),
+    ([Root(2)], [Head(0, 2, 2)], lambda tree: tree.heads[2] == 0 and (0, 2, 2) not in tree.headed),
 ]
 
 
@@ -252,7 +252,7 @@ def test_a_condition_leaves_the_trees_that_meet_it(kind: str, case: int) -> None
     require, forbid, meets = CONDITIONS[case]
     scores = draw(kind, 5, 2, seed=6)
     trees = make(scores, [5, 2])
-    wanted = {"spans": {Span}, "arcs": {Arc}}.get(kind, {Span, Arc, HeadOf})
+    wanted = {"spans": {Span}, "arcs": {Arc}}.get(kind, {Span, Arc, Head})
     if not {type(one) for one in [*require, *forbid]} <= wanted:
         with pytest.raises(ScoreError, match="constraints only"):
             trees.condition(require, forbid)

@@ -49,7 +49,7 @@ class Arc:
 
 
 @dataclass(frozen=True)
-class HeadOf:
+class Head:
     """The words i+1..j are a constituent whose head is the word `head`."""
 
     i: int
@@ -69,7 +69,7 @@ def Root(word: int) -> Arc:
     return Arc(0, word)
 
 
-Constraint: TypeAlias = Span | Arc | HeadOf
+Constraint: TypeAlias = Span | Arc | Head
 
 
 class Masks(NamedTuple):
@@ -109,7 +109,7 @@ class Masks(NamedTuple):
 def constrain(n: int, require: Iterable[Constraint] = (), forbid: Iterable[Constraint] = ()) -> Masks:
     """The masks that leave exactly the trees of n words that meet every constraint.
 
-    To require `HeadOf` is to require the span as well; to forbid it forbids the span only with that head. Constraints
+    To require `Head` is to require the span as well; to forbid it forbids the span only with that head. Constraints
     that no tree meets are an error that names a smallest set of them that contradict each other.
 
     >>> masks = constrain(3, require=[Span(1, 3)])
@@ -145,13 +145,13 @@ def _check_range(n: int, demand: _Demand) -> None:
             raise ScoreError(f"{demand}: a sentence of {n} words has the words 1 to {n}, and 0 is the root")
         if what.head == what.modifier:
             raise ScoreError(f"{demand}: a word cannot be its own head")
-    elif isinstance(what, Span | HeadOf):
+    elif isinstance(what, Span | Head):
         if not 0 <= what.i < what.j <= n:
             raise ScoreError(f"{demand}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
-        if isinstance(what, HeadOf) and not what.i < what.head <= what.j:
+        if isinstance(what, Head) and not what.i < what.head <= what.j:
             raise ScoreError(f"{demand}: the head of a span is one of its words {what.i + 1} to {what.j}")
     else:
-        raise ScoreError(f"a constraint is a Span, an Arc or a HeadOf, not {what!r}")
+        raise ScoreError(f"a constraint is a Span, an Arc or a Head, not {what!r}")
 
 
 def _masks(n: int, demands: Sequence[_Demand]) -> Masks:
@@ -175,7 +175,7 @@ def _masks(n: int, demands: Sequence[_Demand]) -> Masks:
             span[i + 1 : j, j + 1 :] = -np.inf
         elif isinstance(what, Span):
             span[i, j] = -np.inf
-        if isinstance(what, HeadOf):
+        if isinstance(what, Head):
             if required:
                 others = [m for m in range(i + 1, j + 1) if m != what.head]
                 arc[others, : i + 1] = -np.inf
@@ -263,7 +263,7 @@ def _two_heads(whats: list[Constraint]) -> str:
         for other in whats:
             if isinstance(other, Arc) and (i < other.head <= j) != (i < other.modifier <= j):
                 heads.add(other.head if i < other.head <= j else other.modifier)
-            elif isinstance(other, HeadOf) and (other.i, other.j) == (i, j):
+            elif isinstance(other, Head) and (other.i, other.j) == (i, j):
                 heads.add(other.head)
         if len(heads) > 1:
             first, second, *_ = sorted(heads)
@@ -291,15 +291,9 @@ def _clash(a: Constraint, b: Constraint) -> str:
     elif not isinstance(a, Arc) and not isinstance(b, Arc):
         if a.i < b.i < a.j < b.j or b.i < a.i < b.j < a.j:
             return "cross each other"
-        if (
-            isinstance(a, HeadOf)
-            and isinstance(b, HeadOf)
-            and b.i <= a.i
-            and a.j <= b.j
-            and a.i < b.head <= a.j
-        ):
+        if isinstance(a, Head) and isinstance(b, Head) and b.i <= a.i and a.j <= b.j and a.i < b.head <= a.j:
             return f"cannot both hold: word {b.head} heads the larger span, so the smaller one too"
-    elif isinstance(a, HeadOf) and isinstance(b, Arc):
+    elif isinstance(a, Head) and isinstance(b, Arc):
         if b.modifier == a.head and a.i < b.head <= a.j:
             return f"cannot both hold: the head of span ({a.i}, {a.j}) has its own head outside"
         if min(b.head, b.modifier) < a.head < max(b.head, b.modifier):

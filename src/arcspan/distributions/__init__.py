@@ -12,7 +12,7 @@ try:
 except ImportError as error:
     raise MissingExtraError("distributions", "train") from error
 
-from arcspan.decoding.constraints import Arc, HeadOf, Root, Span
+from arcspan.decoding.constraints import Arc, Head, Root, Span
 from arcspan.distributions.distribution import (
     ConstituencyTrees,
     DependencyTrees,
@@ -26,7 +26,7 @@ __all__ = [
     "Arc",
     "ConstituencyTrees",
     "DependencyTrees",
-    "HeadOf",
+    "Head",
     "LexicalizedTrees",
     "Marginals",
     "Root",

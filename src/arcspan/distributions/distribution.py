@@ -147,7 +147,7 @@ class TreeDistribution:
     def condition(self: Self, require: Constraints = (), forbid: Constraints = ()) -> Self:
         """The distribution given that the trees have some parts and lack others.
 
-        Constraints are `Span(i, j)`, `Arc(head, modifier)`, `Root(word)` and `HeadOf(i, j, head)`: one list for all
+        Constraints are `Span(i, j)`, `Arc(head, modifier)`, `Root(word)` and `Head(i, j, head)`: one list for all
         sentences, or a list of lists, one per sentence.
         """
         required, forbidden = self._per_sentence(require), self._per_sentence(forbid)

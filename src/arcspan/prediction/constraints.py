@@ -24,7 +24,7 @@ from arcspan.trees import WRAPPERS
 
 MOST_WEIGHT = 1_000_000_000  # of a preference: the sums of many still are numbers
 
-Head = binary.HeadOf
+Head = binary.Head
 
 
 @dataclass(frozen=True)
