@@ -70,10 +70,10 @@ def _order(first: Member, member: Member) -> dict[str, np.ndarray]:
             found[output] = np.asarray([place[name] for name in wanted], np.int64)
         elif output not in _MAY_DIFFER:
             odd = sorted(set(wanted) ^ set(own), key=str)[0]
-            has, lacks = (first, member) if odd in wanted else (member, first)
+            which = "only the first" if odd in wanted else "only the second"
             raise BundleError(
-                f"{member.name}: its {field} are not those of {first.name}: {has.name} has {odd!r}, "
-                f"{lacks.name} does not; an ensemble needs models that know the same names"
+                f"{first.name} and {member.name} cannot be one ensemble, which needs models with the same names: "
+                f"of their {field}, {which} has {odd!r}"
             )
     return found
 
