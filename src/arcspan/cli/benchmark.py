@@ -40,10 +40,12 @@ def command(model: str | None, sentences: int, words: int, seconds: float) -> No
     span, arc = rng.standard_normal((2, sentences, n, n), np.float32)
     lengths = np.full(sentences, words)
     counts = sorted({1, decoding.available_threads()})
-    rows = [["sentences per second", *(f"{threads} thread{'s'[: threads - 1]}" for threads in counts)]]
-    named: dict[str, Callable[[int], Callable[[], object]]] = {
+    titles = (f"{threads} thread{'s'[: threads - 1]}" for threads in counts)
+    rows = [["sentences (words) per second", *titles]]
+    named: dict[str, Callable[[int], tuple[Callable[[], object], int]]] = {
         f"search, first order, {words} words": lambda threads: (
-            lambda: decoding.eisner_satta(span, arc, lengths, threads=threads)
+            lambda: decoding.eisner_satta(span, arc, lengths, threads=threads),
+            sentences * words,
         ),
         "parse, words to both trees": lambda threads: _parsing(model, sentences, threads),
     }
@@ -51,14 +53,16 @@ def command(model: str | None, sentences: int, words: int, seconds: float) -> No
         for name, make in named.items():
             rates = []
             for threads in counts:
-                rates.append(f"{sentences / best(make(threads), seconds):,.0f}")
+                call, size = make(threads)
+                taken = best(call, seconds)
+                rates.append(f"{sentences / taken:,.0f} ({size / taken:,.0f})")
                 bar.update()
             rows.append([name, *rates])
     click.echo(columns(rows))
 
 
-def _parsing(model: str | None, sentences: int, threads: int) -> Callable[[], object]:
+def _parsing(model: str | None, sentences: int, threads: int) -> tuple[Callable[[], object], int]:
     parser = load(model, threads=threads)
     words = [sentence.words for sentence in parser.split(TEXT)]
     items = [words[k % len(words)] for k in range(sentences)]
-    return lambda: list(parser.pipe(items))
+    return lambda: list(parser.pipe(items)), sum(map(len, items))
