@@ -28,7 +28,6 @@ __all__ = [
     "Marginals",
     "ScoredTree",
     "available_threads",
-    "batched",
     "cky",
     "eisner",
     "eisner_satta",
