@@ -35,7 +35,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # ImportReport when named: `import arcspan` alone, and commands that parse nothing, stay quick.
+    # Imported when named: `import arcspan` alone, and commands that parse nothing, stay quick.
     if name in __all__:
         from arcspan import parse, parser
 

@@ -81,8 +81,8 @@ class Parser:
     device        where the network runs: cpu, cuda, coreml or directml, if onnxruntime has it, or auto for the first
                   that it has; otherwise on the processor, with a warning. Scores have other rounding there
 
-    Every question takes the same options, those of `Query`: k, require, forbid, confidence, style, tags. A parser may
-    be used by several threads at once, and in forked processes; pickled, it is its path and settings.
+    Every question takes the same options, those of `Query`: k, require, forbid, prefer, confidence, style, tags. A
+    parser may be used by several threads at once, and in forked processes; pickled, it is its path and settings.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class Parser:
 
         text      the text that the words stand in, one after the other: the parse has their offsets in it
         k         give a list of the k best parses, best first: distinct pairs of trees, exactly the k best
-        options   those of `Query`: require, forbid, confidence, style, tags
+        options   those of `Query`: require, forbid, prefer, confidence, style, tags
 
         Constraints that contradict each other are named in the error. Of a sentence that is too long for more than
         one parse, or for probabilities, there is the best parse alone.
@@ -395,7 +395,7 @@ class Parser:
         several = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         language = f", language {self.language}" if self.language else ""
         system, threads = self.config.get("system", ""), self.predictor.threads
-        return f"Parser({self.name!r}{several}, {system}{language}, {threads} threads)"
+        return f"Parser({self.name!r}{several}, {system}{language}, threads={threads})"
 
 
 _Group = list[

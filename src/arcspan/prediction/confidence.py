@@ -8,7 +8,7 @@ about 80% are right (`studies/calibration`). The bundle's configuration keeps th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,8 +90,8 @@ class Confidence:
     sentence: float
     constituency: float = 1.0
     dependency: float = 1.0
-    alternatives: Alternatives = Alternatives()
-    entropies: tuple[float, ...] = ()
+    alternatives: Alternatives = field(default=Alternatives(), repr=False)
+    entropies: tuple[float, ...] = field(default=(), repr=False)
     entropy: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
