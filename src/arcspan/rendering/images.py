@@ -24,7 +24,7 @@ def _draw(function: str, svg: str, **options: float) -> bytes:
     try:
         import vl_convert
     except ImportError:
-        raise MissingExtraError("PNG and PDF", "pictures") from None
+        raise MissingExtraError("drawing PNG or PDF", "pictures") from None
     try:
         found: bytes = getattr(vl_convert, function)(svg, **options)
     except (KeyboardInterrupt, SystemExit):

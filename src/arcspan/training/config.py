@@ -86,7 +86,7 @@ class DataSettings:
 
     root: str = described(
         "",
-        "folder that the files are relative to, but for paths that begin with a dot; default: the configuration's",
+        "folder that the files are relative to, except paths that begin with a dot; default: the configuration's",
     )
     train: list[Source] = described([], "treebanks to train on")
     dev: list[Source] = described([], "treebanks that choose the model")
@@ -96,8 +96,8 @@ class DataSettings:
     limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
     least: int = described(
         1,
-        "train: labels, relations, tags, features and lemma edits seen less often are not learnt; above 1, "
-        "those that only the model to start from has go, too",
+        "train: labels, relations, tags, features and lemma edits seen less often are not learnt; with 2 "
+        "or more, neither are those that only the model to start from has",
         least=1,
     )
     incompatible: str = described(
