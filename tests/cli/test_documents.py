@@ -75,6 +75,13 @@ def test_files_folders_and_patterns_name_the_documents(
         names("b.txt", "deep/b.txt")
 
 
+def test_an_output_that_ends_with_a_slash_is_a_folder_for_one_file_too(
+    parse: Parse, corpus: Path, tmp_path: Path
+) -> None:
+    assert parse(corpus / "01_prose.txt", "-o", f"{tmp_path}/out/")[0] == 0
+    assert (tmp_path / "out" / "01_prose.conllu").is_file()
+
+
 def test_each_file_gets_its_output_and_a_bad_one_is_named_while_the_rest_goes_on(
     parse: Parse, corpus: Path, tmp_path: Path
 ) -> None:

@@ -107,7 +107,8 @@ class Call:
 
     def run(self, sources: Sequence[str], is_text: bool) -> int:
         """Parse a text, files, folders or standard input; the exit code."""
-        to_folder = self.engine == "ray" or os.path.isdir(self.output or "-")
+        output = self.output or "-"
+        to_folder = self.engine == "ray" or output.endswith((os.sep, "/")) or os.path.isdir(output)
         if len(sources) > 1 or to_folder or (sources and not is_text and _stands_for_many(sources[0])):
             if is_text:
                 raise click.UsageError("--text takes one text, in quotes, and no folder for its parses")
@@ -160,9 +161,7 @@ class Call:
         form = self.form or _form_of(output[:-3] if packed else output)
         self._check(form)
         if form == "parquet":
-            raise click.UsageError(
-                "--format parquet is written to a folder: several files, or a folder, with -o OUT/"
-            )
+            raise click.UsageError("--format parquet is written to a folder: name one with -o OUT/")
         if packed and form in ("png", "pdf"):
             raise click.UsageError(f"{form} is compressed already: leave out {output[-3:]}")
         if self.resume and (output == "-" or packed or not FORMATS[form].streamed):
