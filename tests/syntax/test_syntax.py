@@ -26,6 +26,11 @@ def syntax(sentence: str, **options: object) -> Syntax:
     return Syntax(*found, **options)  # type: ignore[arg-type]
 
 
+def test_a_sentence_shows_its_words_at_the_prompt() -> None:
+    tree = DependencyTree([2, 0], ["nsubj", "root"], ["Fish", "swim"])
+    assert repr(Syntax(None, tree)) == "Syntax('Fish swim')"
+
+
 def texts(phrases: list[Phrase]) -> list[str]:
     return [phrase.text for phrase in phrases]
 

@@ -40,6 +40,9 @@ class Syntax(TreeIndex):
     Phrase('Old men and women')
     """
 
+    def __repr__(self) -> str:
+        return f"Syntax({' '.join(self.words[1:])!r})"
+
     @lazy
     def coordinations(self) -> list[Coordination]:
         """What is joined by "and" and the like, from left to right."""
