@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import arcspan
 from arcspan.treebanks import Pair, write_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.docs.blocks import Block, Page, blocks
@@ -127,3 +128,5 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
         package = importlib.import_module(f"arcspan.{room}")
         public = {name for name in package.__all__ if callable(getattr(package, name))}
         assert public <= set(re.findall(rf'id="arcspan\.{room}\.(?:\w+\.)?(\w+)"', reference))
+    reference = (tmp_path / "reference" / "parser" / "index.html").read_text(encoding="utf-8")
+    assert {*arcspan.__all__} - {"__version__"} <= set(re.findall(r'id="arcspan\.(\w+)"', reference))
