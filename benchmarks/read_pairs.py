@@ -53,7 +53,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("brackets", type=Path, help="an .xz bracket file, one tree a line")
+    parser.add_argument("brackets", type=Path, help="an .xz bracket file, one tree per line")
     parser.add_argument("conll", type=Path, help="an .xz CoNLL-U file")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(

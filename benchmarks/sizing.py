@@ -67,7 +67,7 @@ def work(model: str | None, path: str, share: float, seconds: float, ready: Any)
 
 
 def measure(model: str | None, path: str, cores: int, seconds: float) -> dict[str, float]:
-    """Sentences and words a second of one core, with `cores` workers at work; megabytes of the largest."""
+    """Sentences and words per second of one core, with `cores` workers at work; megabytes of the largest."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, context.Pool(cores) as pool:
         ready = manager.Barrier(cores)
@@ -93,7 +93,7 @@ def processor_name() -> str:
 def page(rows: list[dict[str, float]], model: str, source: str) -> str:
     """The table of the documentation."""
     lines = [
-        f"Measured with the model {model}, one thread a worker, on the text of `{source}`, {processor_name()},",
+        f"Measured with the model {model}, one thread per worker, on the text of `{source}`, {processor_name()},",
         f"{os.cpu_count()} cores:",
         "",
         "| workers on the machine | sentences per second and core | words per second and core | MB per worker |",

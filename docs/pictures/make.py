@@ -1,7 +1,7 @@
 """Write the pictures of the README and the documentation: `python docs/pictures/make.py`.
 
 logic.svg shows the trees of the paper's figure 1, with its example's full stop; logic-tall.svg the same, one word
-a line. The others belong to the page on concepts: each tree alone, the lexicalized tree, two trees that do not fit,
+per line. The others belong to the page on concepts: each tree alone, the lexicalized tree, two trees that do not fit,
 and a headed span before and after it is hooked.
 """
 

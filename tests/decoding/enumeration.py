@@ -19,7 +19,7 @@ class Tree(NamedTuple):
 
 @functools.cache
 def lexicalized(i: int, j: int) -> tuple[Tree, ...]:
-    """Every tree over the words i+1..j; its own head's head is left at 0. `heads` has one place a word of (i, j]."""
+    """Every tree over the words i+1..j; its own head's head is left at 0. `heads` has one place per word of (i, j]."""
     if j == i + 1:
         return (Tree(((i, j, j),), (0,), ()),)
     found = []
