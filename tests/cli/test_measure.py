@@ -46,7 +46,12 @@ def test_one_tree_has_its_own_measures(files: tuple[str, str], capsys: Captured)
     shown, notes = capsys.readouterr()
     found = json.loads(shown)
     assert found["sentence"] is None and "C/T" not in found["measures"]
-    assert found["measures"]["clauses_main"] > 20 and "without constituents" in notes
+    assert found["measures"]["clauses_main"] > 20 and " MLS," in notes
+
+
+def test_what_one_tree_alone_cannot_measure_is_named(files: tuple[str, str], capsys: Captured) -> None:
+    assert run(["measure", files[0], "--only", "W,head_final"]) == 0
+    assert capsys.readouterr().err.endswith("only one kind of trees: head_final\n")
 
 
 def test_several_parses_give_errors(tmp_path: Path, capsys: Captured) -> None:

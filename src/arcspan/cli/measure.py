@@ -76,8 +76,10 @@ def command(
         rows.append(Row(file, sentence, found, {name: errors.get(name, 0.0) for name in found if errors}))
     with open_output(output) as out:
         {"table": _table, "csv": _csv, "json": _json}[layout](out, rows)
-    if not any("W" in row.measures for row in rows) and not only:
-        note("hint: without constituents there are no T-units and no depths")
+    if absent := [name for name in wanted if not any(name in row.measures for row in rows)]:
+        note(
+            f"hint: not measured, since there are no sentences or only one kind of trees: {', '.join(absent)}"
+        )
 
 
 def _rows(files: tuple[str, ...], per: str, model: str | None, k: int) -> Iterator[Row]:
