@@ -17,14 +17,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from arcspan.decoding import constraints as binary
+from arcspan.decoding.constraints import Head as Head
 from arcspan.decoding.constraints import Masks, constrain
 from arcspan.errors import ArcspanError
 from arcspan.prediction.outputs import Inventories
 from arcspan.trees import WRAPPERS
 
 MOST_WEIGHT = 1_000_000_000  # of a preference: the sums of many still are numbers
-
-Head = binary.Head
 
 
 @dataclass(frozen=True)
