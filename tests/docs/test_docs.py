@@ -123,6 +123,7 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     loaded = re.findall(r"""(?:src|href)=["'](https?://[^"']+\.(?:js|css|woff2?))""", page)
     assert not loaded, "the site loads nothing from elsewhere"
+    assert 'class="mermaid"' not in (tmp_path / "architecture" / "index.html").read_text(encoding="utf-8")
     for room in ("trees", "treebanks", "decoding", "evaluation", "rendering", "training"):
         reference = (tmp_path / "reference" / room / "index.html").read_text(encoding="utf-8")
         package = importlib.import_module(f"arcspan.{room}")
