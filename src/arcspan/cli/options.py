@@ -8,7 +8,7 @@ MODEL = click.option(
     "-m",
     "--model",
     metavar="NAME|PATH",
-    help="A model: its name, or a bundle's folder. Default: en, inside the package.",
+    help="A model: its name (en and en-fast are inside the package), or a bundle's folder.  [default: en]",
 )
 THREADS = click.option(
     "--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor."

@@ -166,7 +166,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     type=click.Path(),
     metavar="OUT",
     help="Write to this file, which appears when it is complete. Pictures (svg, tikz, png, pdf) of several sentences "
-    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... With several files or a folder: one output per file if "
+    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... With files or a folder: one output per file if "
     "OUT is a folder (out/), otherwise all in one.",
 )
 @click.option(
