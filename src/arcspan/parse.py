@@ -43,7 +43,7 @@ class Parse:
 
     sentence     the words, and how they are written in the text that they come from
     score        of the best pair of trees, in the model's own unit
-    approximate  whether the sentence was too long for the exact search and was parsed in pieces
+    approximate  whether it was not searched exactly: too long, so parsed in pieces, or not certain after 30 searches
     error        why this sentence could not be parsed: its trees are flat then and say nothing; None otherwise
     rank         1 for the best, 2 for the second ... where several parses were asked for; None otherwise
 

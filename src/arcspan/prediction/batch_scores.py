@@ -25,7 +25,7 @@ from arcspan.prediction.scores import Scores, on_host
 if TYPE_CHECKING:
     from arcspan.prediction.predictor import Predictor
 
-ROUNDS = 100  # searches of a sentence; a dozen was never needed
+ROUNDS = 30  # searches of a sentence; text never needed a dozen, 200 repetitions of one word need over 100
 
 
 @dataclass(frozen=True)

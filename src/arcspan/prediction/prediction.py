@@ -24,7 +24,7 @@ class Prediction:
     heads      int64 (n,), and relations likewise
     words      everything else that is said of words, by output: int64 (n,)
     score      of the best structure
-    approximate   whether the sentence was too long for the exact search (`prediction.long_sentences`)
+    approximate   whether it was too long for the exact search (`prediction.long_sentences`), or that was cut short
     error      why there is no prediction, where there is none
     confidence   its probabilities, where they were asked for
     """
