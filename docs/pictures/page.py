@@ -19,8 +19,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 SENTENCE = "I saw the astronomer with a telescope near the old river bank."
 # name -> width, height, dark, full screen, part to point at
 PICTURES = {
-    "page": (1280, 960, False, False, ""),
-    "page-dark": (1280, 960, True, False, ".arc[data-word='4'] text"),
+    "page": (1280, 1010, False, False, ""),
+    "page-dark": (1280, 1010, True, False, ".arc[data-word='4'] text"),
     "page-phone": (390, 844, False, False, ".word[data-word='4'] text"),
     "page-projector": (1280, 720, False, True, ".constituent[data-span='2,4'] text"),
 }
