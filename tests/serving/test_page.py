@@ -321,8 +321,9 @@ def test_a_link_holds_the_choices_the_demands_and_the_tree(page: Page) -> None:
     page.find("#view summary").click()
     page.find("#heads").click()
     page.wait(lambda: not page.all(".spine") and page.all(f"{second} .demands button"))
-    page.find("#copy").click()
+    page.find("#copy").click()  # maybe before the trees under the demand are there again
     page.wait(lambda: "link" in page.find("#status").text)
+    page.wait(lambda: page.all(f"{second} .ranks label:nth-of-type(3) input:checked"))
     chosen = told(page, f"{second} .arc", "head")
     link = page.driver.current_url
     page.open("/")

@@ -195,8 +195,8 @@ class Card {
 
   // For the link.
   get state() {
-    const found = {};
-    if (this.rank) found.tree = this.rank + 1;
+    const found = {}, tree = this.coming ?? this.rank + 1;
+    if (tree > 1) found.tree = tree;
     for (const kind of ["require", "forbid"]) if (this.wanted(kind).length) found[kind] = this.wanted(kind);
     return found;
   }
@@ -223,7 +223,9 @@ class Card {
   async restore({tree = 1, require = [], forbid = []}) {
     const read = (kind, given) => Array.isArray(given) ? given.filter(Array.isArray).map(what => ({kind, what})) : [];
     const demands = [...read("require", require), ...read("forbid", forbid)];
+    this.coming = tree;  // in the link already, before the trees under these demands are there
     if (demands.length) await this.demand(demands);
+    this.coming = undefined;
     if (tree > 1 && this.trees[tree - 1]) this.choose(tree - 1);
   }
 
