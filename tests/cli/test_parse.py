@@ -488,7 +488,7 @@ def test_a_small_memory_limit_marks_long_sentences(parse: Parse, tmp_path: Path)
     short, long = map(json.loads, out.splitlines())
     assert (short["approximate"], long["approximate"]) == (False, True)
     # Brackets and drawings have no mark for it, so a note says it.
-    assert error == "sentences parsed in pieces, since their charts need more than --memory: 1\n"
+    assert error == "sentences not searched exactly, too long for --memory or very repetitive: 1\n"
 
 
 def test_the_command_line_splits_a_text_as_the_api_does(

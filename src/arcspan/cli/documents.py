@@ -215,7 +215,7 @@ class Call:
             note(hint)
         if writing.approximate:
             note(
-                f"sentences parsed in pieces, since their charts need more than --memory: {writing.approximate}"
+                f"sentences not searched exactly, too long for --memory or very repetitive: {writing.approximate}"
             )
         if writing.failures:
             complain(f"{writing.failures} of {writing.sentences} sentences could not be parsed")

@@ -243,7 +243,7 @@ class Card {
 
   refresh() {
     const {error, approximate, reason} = this.sentence;
-    this.complain(error ?? (approximate ? "Too long for the exact search: parsed in pieces." : ""));
+    this.complain(error ?? (approximate ? "Not searched exactly: too long, or very repetitive." : ""));
     this.find(".reason").hidden = !reason;
     this.find(".reason").textContent = reason ? `No percentages: ${reason}.` : "";
     for (const kind of ["conllu", "brackets"]) this.find(`[data-save=${kind}]`).hidden = this.sentence[kind] === null;
