@@ -19,8 +19,12 @@ from arcspan.errors import ArcspanError
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[Any]]:
+def atomic_write(
+    path: str | os.PathLike[str], mode: str = "w", *, draft: str | None = None
+) -> Iterator[IO[Any]]:
     """Open a temporary neighbour of `path`; it takes the place of `path` when the block ends without error.
+
+    draft  its name, where nobody else writes it at the same time: then it takes the place of what a kill has left
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -32,7 +36,9 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "w") -> Iterator[IO[A
     path = Path(os.path.realpath(path))  # a link stays one: what it points to is written
     if path.is_symlink():
         raise ArcspanError(f"{path}: symbolic links that form a loop")
-    name = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    name = path.with_name(draft or f".{path.name}.{secrets.token_hex(4)}.part")
+    if draft is not None:
+        name.unlink(missing_ok=True)
     options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
         # A new file gets its permissions from the system, by the umask, which only a race could read from here.

@@ -138,11 +138,12 @@ def test_an_interrupted_run_continues_in_the_middle_of_a_file(
         patch.setattr(arcspan.Parse, "conllu", stop)
         assert parse(corpus, "-o", out)[0] == 1
     assert (out / ".arcspan" / "02_bad.conllu.part").exists()
+    (out / ".arcspan" / "02_bad.conllu.draft").write_text('{"settings"')  # as a kill leaves it
     code, _, error = parse(corpus, "-o", out)
     assert code == 0 and "1 of 4 files are done already" in error
     for path in whole.rglob("*.conllu"):
         assert (out / path.relative_to(whole)).read_bytes() == path.read_bytes()
-    assert not list(out.rglob("*.part"))
+    assert not [*out.rglob("*.part"), *out.rglob("*.draft")]
 
 
 @pytest.mark.parametrize("resume", [True, False])

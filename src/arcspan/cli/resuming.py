@@ -70,6 +70,7 @@ class ResumableOutput:
         self._resume, self._keep = resume, keep or resume
         self._note = Note(settings, _stamp(source))
         self.part, self._notes = _places(self.path)
+        self._draft = self._notes.with_suffix(".draft")  # a note on its way, under the lock of the output
         self._output = hashlib.sha256()
         self._ahead: deque[str] = deque()  # checksums of the input up to each item that is under way
         self._saved = time.monotonic()
@@ -178,7 +179,7 @@ class ResumableOutput:
         file.flush()
         os.fsync(file.fileno())
         self._note = self._note._replace(output=self._output.hexdigest(), **changes)
-        with atomic_write(self._notes) as notes:
+        with atomic_write(self._notes, draft=self._draft.name) as notes:
             json.dump(self._note._asdict(), cast(IO[str], notes))
         self._saved = time.monotonic()
 
@@ -194,8 +195,8 @@ class ResumableOutput:
 
     def _remove(self) -> None:
         """Take away an output that has nothing in it."""
-        self.part.unlink(missing_ok=True)
-        self._notes.unlink(missing_ok=True)
+        for file in (self.part, self._notes, self._draft):
+            file.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             self.part.parent.rmdir()
 
