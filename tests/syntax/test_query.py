@@ -178,6 +178,9 @@ def test_a_match_is_a_phrase() -> None:
         ("/(?:(a+)+b)?/", 0),
         pytest.param(f"{{tag:/{'(' * 3000}/}}", 5, id="3,000 groups"),
         pytest.param("{tag:/a{99999999999}/}", 5, id="a number that is too large"),
+        (r"/(?:\b){4000000000}a/", 0),  # 50 bytes for each time: the process ran out of memory
+        ("{word:/(?:(?=(?:a){9})a){10}/}", 6),  # eleven times as long with every lookaround inside
+        pytest.param("NP <" + "9" * 5000 + " VP", 3, id="a child whose number has 5,000 digits"),
         pytest.param("(" * 100 + "NP" + ")" * 100, 51, id="100 brackets"),
     ],
 )

@@ -1,8 +1,9 @@
 """Values that a pattern compares with: sets of strings, or regular expressions that cannot run for ever.
 
 Python's engine backtracks, so that `(a+)+b` takes time that doubles with every letter. So these are refused: something
-of no fixed length or a choice inside a repetition, back references, and too many repetitions, optional parts and
-choices beside each other. What is left takes milliseconds, as values are cut after 200 characters.
+of no fixed length or a choice inside a repetition, back references, repetitions of what takes no letters or of a
+lookaround with another repetition, and too many repetitions, optional parts and choices beside each other. What is left
+takes milliseconds, as values are cut after 200 characters.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Expression:
             self.values = frozenset(wanted)
             return
         try:
-            if _ways(_parser.parse(source), False) * (_REPETITION if anywhere else 1) > _MOST_WAYS:
+            if _ways(_parser.parse(source), 0) * (_REPETITION if anywhere else 1) > _MOST_WAYS:
                 raise ValueError("it has too many repetitions, optional parts and choices beside each other")
             compiled = re.compile(source, re.IGNORECASE if ignore_case else 0)
         except (re.error, RecursionError, OverflowError) as error:
@@ -62,23 +63,28 @@ class Expression:
         return value in self.values if self.values else self._fits(value)
 
 
-def _ways(parts: Any, inside: bool) -> int:
-    """About how many ways there are to match; ValueError for what may not be `inside` a repetition."""
+def _ways(parts: Any, inside: int) -> int:
+    """About how many ways there are to match; ValueError for what may not be there.
+
+    inside   a repetition (1), a lookaround in a repetition (2), or neither (0)
+    """
     ways = 1
     for code, argument in parts:
         name, deeper = str(code), inside
         below: list[Any] = []
         if name.endswith("_REPEAT"):
             least, most, part = argument
+            if inside == 2 or not part.getwidth()[1]:
+                raise ValueError("it repeats what takes no letters, or a lookaround with a repetition")
             if least != most:
                 if inside:
                     raise ValueError("it repeats something of no fixed length")
                 ways *= 2 if most == 1 else _REPETITION
-            below, deeper = [part], inside or most > 1
+            below, deeper = [part], inside or int(most > 1)
         elif name in ("GROUPREF", "GROUPREF_EXISTS") or (name == "BRANCH" and inside):
             raise ValueError("it repeats a choice" if name == "BRANCH" else "it refers back to a group")
         elif name in _BELOW:
-            below = _BELOW[name](argument)
+            below, deeper = _BELOW[name](argument), 2 if inside and name.startswith("ASSERT") else inside
         each = [_ways(part, deeper) for part in below]
         ways *= sum(each) if each else 1
     return ways

@@ -212,6 +212,8 @@ class Pattern:
         sign = self._match(_SIGN)
         if sign is None:
             self.refuse("a relation such as < or >obj should be here")
+        if len(sign[0]) > 10:
+            self.refuse("a smaller number should be here", start)
         label = self._arc_label() if of_word and sign[0] in (">", "<", ">>", "<<") else None
         self._peek()
         node = self._node()
