@@ -80,6 +80,17 @@ def test_counts_over_several_parses_are_expected_ones(tmp_path: Path, capsys: Ca
     assert capsys.readouterr().out.splitlines()[0].endswith("(root)  p=0.75")
 
 
+@pytest.mark.parametrize("score", ["nan", "inf", "-inf", "1e999"])
+def test_scores_that_are_not_numbers_weigh_nothing(tmp_path: Path, capsys: Captured, score: str) -> None:
+    """Two parses with the score nan had nan matches."""
+    path = tmp_path / "k.conllu"
+    write_conllu([ARCS], path)
+    one = path.read_text(encoding="utf-8")
+    path.write_text("".join(f"# rank = {k}\n# score = {score}\n{one}" for k in (1, 2)), encoding="utf-8")
+    assert run(["search", "{tag:VBD}", str(path), "--count"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split("\t")[:3] == ["2", "2", "16"]
+
+
 def test_a_concordance_is_a_table(files: tuple[str, str], tmp_path: Path) -> None:
     _, conllu = files
     out = tmp_path / "found"

@@ -54,7 +54,9 @@ class Corpus(NamedTuple):
                 if self.brackets is None and place.sentence is not None:
                     with contextlib.suppress(ValueError):  # no such comments, or another program's
                         said = (place.sentence.comment(name) or "" for name in ("rank", "score"))
-                        rank, score = int(next(said)), float(next(said))
+                        numbers = int(next(said)), float(next(said))
+                        if math.isfinite(numbers[1]):
+                            rank, score = numbers
                 yield rank, score, Alternative(1.0, *place.checked())
 
         return _grouped(ranked()) if self.brackets or self.conllu else iter(())
