@@ -24,7 +24,7 @@ from arcspan.errors import ArcspanError, BundleError
 from arcspan.parser import MODELS, Parse, Parser
 from arcspan.runtime.session import DEVICES
 from arcspan.treebanks import read_conll, read_conllu
-from arcspan.trees import ConstituencyTree, LexicalTree
+from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from tests.toy import toy_pairs
 
 TEXT = "Logic plays a maximal role here. Ada often sees\nthe dog .\n\nKurt and Ada"
@@ -309,6 +309,15 @@ def test_arguments_of_the_wrong_kind_are_refused_in_our_words(parser: Parser) ->
         next(parser.pipe(None))  # type: ignore[arg-type]
     with pytest.raises(ArcspanError, match="a text is needed, not NoneType"):
         parser.split(None)  # type: ignore[arg-type]
+    with pytest.raises(ArcspanError, match="a text is needed, not bytes"):
+        parser.parse(["Ada"], text=b"Ada")  # type: ignore[call-overload]
+    with pytest.raises(ArcspanError, match="tags come in a list, one per word, not as 3"):
+        parser.parse(["Ada"], tags=3)  # type: ignore[call-overload]
+    with pytest.raises(ArcspanError, match="a ConstituencyTree is needed, not DependencyTree"):
+        parser.score_trees(["Ada"], DependencyTree([0], ["root"]))  # type: ignore[arg-type]
+    with pytest.raises(ArcspanError, match="threads must be a whole number, at least 1, not True"):
+        arcspan.load(parser.path, threads=True)
+    assert arcspan.load(parser.path, threads=np.int64(1)).parse(["Ada"]).words == ("Ada",)  # type: ignore[arg-type]
 
 
 def test_a_byte_order_mark_is_counted_and_not_part_of_a_word(parser: Parser) -> None:

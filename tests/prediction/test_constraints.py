@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -90,11 +91,32 @@ def test_preferred_names_are_worth_their_weight() -> None:
 
 
 @pytest.mark.parametrize(
-    "written", [[Span(0, 2)], [(Span(0, 2), "2")], [(Span(0, 2), float("nan"))], [((0, 2),)], [3]]
+    "written",
+    [
+        [Span(0, 2)],
+        [(Span(0, 2), "2")],
+        [(Span(0, 2), float("nan"))],
+        [(Span(0, 2), Decimal("sNaN"))],
+        [(Span(0, 2), np.ones(1))],
+        [(Span(0, 2), 10**400)],
+        [((0, 2),)],
+        [3],
+    ],
 )
 def test_a_preference_is_a_constraint_and_a_weight(written: Any) -> None:
     with pytest.raises(ArcspanError, match=r"not a preference: write \(constraint, weight\)"):
         read_preferences(written)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [Span("0", 2), Span(0, 2.0), Span(0, 2, 5), Arc(float("nan"), 2), Arc(2, 1, ["obj"]), Root(2.0), Tag(1.5, "NN"),
+     Head(0, 2, 1.0), binary.Span(None, 2)],  # type: ignore[arg-type]
+)  # fmt: skip
+def test_an_object_may_hold_no_more_than_a_tuple(made: Any) -> None:
+    """Each became an IndexError or a TypeError during the search, or was taken."""
+    with pytest.raises(ArcspanError, match="is not a constraint: write"):
+        read_constraints([made])
 
 
 @pytest.mark.parametrize(

@@ -133,35 +133,33 @@ def read_preferences(given: Iterable[Any]) -> list[Preference]:
         raise ArcspanError(f"preferences come in a list, not as {given!r}: write [(constraint, weight), ...]")
     for one in given:
         try:
-            what, weight = one
-            if isinstance(weight, (str, bytes, bool)) or not -MOST_WEIGHT <= weight <= MOST_WEIGHT:
-                raise TypeError
-        except (TypeError, ValueError):
+            what, given_weight = one
+            weight = float("nan" if isinstance(given_weight, (str, bytes, bool)) else given_weight)
+            if not -MOST_WEIGHT <= weight <= MOST_WEIGHT:
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
             raise ArcspanError(
                 f"{one!r} is not a preference: write (constraint, weight), the weight a number of at most "
                 f"{MOST_WEIGHT:,}: {_HELP}"
             ) from None
-        found.append((_read(what), float(weight)))
+        found.append((_read(what), weight))
     return found
 
 
-_OBJECTS = (binary.Span, binary.Arc, Head, Tag)
+_OBJECTS = {binary.Span: "span", binary.Arc: "arc", Head: "head", Tag: "tag"}
 
 
 def _read(one: Any) -> Constraint:
-    if isinstance(one, (Span, Arc, Head, Tag)):
-        return one
-    if isinstance(one, binary.Span):
-        return Span(one.i, one.j)
-    if isinstance(one, binary.Arc):
-        return Arc(one.head, one.modifier)
-    if isinstance(one, (tuple, list)):
+    # An object may have been made of anything: it is read as the tuple that says the same.
+    named = (name for kind, name in _OBJECTS.items() if isinstance(one, kind))
+    parts = next(((name, *vars(one).values()) for name in named), one)
+    if isinstance(parts, (tuple, list)):
         try:
-            if one and isinstance(one[0], str):
-                return _NAMED[one[0]](*one[1:])
-            if len(one) == 2 and one[0] >= one[1]:
-                return _NAMED["arc"](*one)
-            return _NAMED["span"](*one)
+            if parts and isinstance(parts[0], str):
+                return _NAMED[parts[0]](*parts[1:])
+            if len(parts) == 2 and parts[0] >= parts[1]:
+                return _NAMED["arc"](*parts)
+            return _NAMED["span"](*parts)
         except (KeyError, TypeError):
             pass
     raise ArcspanError(f"{one!r} is not a constraint: {_HELP}")

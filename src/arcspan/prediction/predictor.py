@@ -38,7 +38,7 @@ from arcspan.prediction.guidelines import Guidelines, are_universal
 from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs, columns
 from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.query import PLAIN, Query
+from arcspan.prediction.query import PLAIN, Query, check_count
 from arcspan.prediction.scores import Scorer, Scores
 from arcspan.prediction.scores import search as search_scores
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
@@ -64,10 +64,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name in ("threads", "memory", "cells"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= 1) and not (name == "threads" and value is None):
-                shown = "memory_limit" if name == "memory" else name
-                raise ArcspanError(f"{shown} must be a whole number, at least 1, not {value!r}")
+            if name != "threads" or self.threads is not None:
+                check_count("memory_limit" if name == "memory" else name, getattr(self, name))
 
 
 class Predictor:

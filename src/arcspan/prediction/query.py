@@ -63,6 +63,8 @@ class Query:
         if unknown := [name for name in options if name not in known]:
             raise ArcspanError(f"unknown option {unknown[0]!r}: choose among {', '.join(sorted(known))}")
         tags = options.get("tags")
+        if isinstance(tags, (str, bytes)) or not isinstance(tags, (Iterable, type(None))):
+            raise ArcspanError(f"tags come in a list, one per word, not as {tags!r}")
         return cls(
             None if options.get("k") is None else check_count("k", options["k"]),
             tuple(read_constraints(options.get("require", ()))),

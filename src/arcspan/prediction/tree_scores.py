@@ -57,6 +57,9 @@ def score_trees(
     Labels count, and relations where they are named; heads of -1 are not known, and summed over.
     """
     outputs = scores.predictor.outputs
+    for tree, kind in ((constituency, ConstituencyTree), (dependencies, DependencyTree)):
+        if not isinstance(tree, (kind, type(None))):
+            raise ArcspanError(f"a {kind.__name__} is needed, not {type(tree).__name__}: {tree!r}")
     for name, tree, output in (("constituency", constituency, "span"), ("dependency", dependencies, "arc")):
         if tree is not None and len(tree.words) != scores.n:
             raise ArcspanError(f"the {name} tree has {len(tree.words)} words, the sentence has {scores.n}")

@@ -77,6 +77,8 @@ class Sentence:
         >>> Sentence.in_text(["Do", "n't", "go"], " Don't go!").offsets
         ((1, 3), (3, 6), (7, 9))
         """
+        if not isinstance(text, str):
+            raise ArcspanError(f"a text is needed, not {type(text).__name__}: {text!r}")
         words = tuple(words)
         offsets, end = [], 0
         for number, word in enumerate(words, 1):
