@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from arcspan.errors import ArcspanError
 from arcspan.syntax import Query
+from arcspan.syntax.nodes import NodeTable
 from arcspan.treebanks import read_brackets
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.nltk_tree import to_nltk
@@ -296,3 +297,18 @@ def test_tgreps_operators_keep_their_meaning(treebanks: Path) -> None:
                 for node in (other[place] for place in places)
             ]
             assert ours == expected, (pattern, tree.brackets())
+
+
+def test_the_head_words_of_a_deep_tree_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each constituent went down to its word: of 100,000 around one word, a search took minutes."""
+    steps: list[int] = []
+    head_child = NodeTable.head_child
+
+    def counted(table: NodeTable, k: int) -> int:
+        steps.append(k)
+        return head_child(table, k)
+
+    monkeypatch.setattr(NodeTable, "head_child", counted)
+    tree = ConstituencyTree(["a"], ["A"], [(0, 1, "X")] * 500)
+    assert [match.position for match in Query("*").find(tree)] == [1] * 502
+    assert len(steps) <= 502

@@ -41,6 +41,7 @@ class NodeTable:
         self.left: list[int] = []
         self.words: list[int] = []  # of a word its position, 0 of other nodes
         self.leaves: list[int] = [-1]
+        self._head_words: dict[int, int] = {}  # those found by head rules
         tags, spans = (nothing(len(tree)), ()) if c is None else (c.tags, c.spans)
         self._number(tree.words, tags, spans)
 
@@ -123,9 +124,12 @@ class NodeTable:
         if self.d is not None and self._rules is None:
             i, j = self.left[k], self.right[k]
             return next((m for m in range(i + 1, j + 1) if not i < self.d.heads[m - 1] <= j), 0)
-        while not self.words[k]:
+        way = [k]
+        while not (word := self._head_words.get(k) or self.words[k]):
             k = self.head_child(k)
-        return self.words[k]
+            way.append(k)
+        self._head_words.update(dict.fromkeys(way, word))
+        return word
 
     def head_child(self, k: int) -> int:
         """The child of a node that its head is in; -1 for a word."""
