@@ -49,3 +49,15 @@ def test_the_same_name_twice_is_refused(
     assert run(["breakdown", *files, "-n", "A", "-n", "A", "-o", str(tmp_path / "out")]) == 2
     assert "two systems have the same name" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_inputs_are_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Trees, or parameters of EVALB, in a file of the folder that has a table's name were lost."""
+    trees, rules = tmp_path / "curves.csv", tmp_path / "labels.csv"
+    trees.write_text("(TOP (NP (NN dog)))\n")
+    rules.write_text("LABELED 1\n")
+    gold = write(tmp_path, "gold", GOLD)[0]
+    for files in ([trees, trees], [gold, gold, "--prm", rules]):
+        assert run(["breakdown", *map(str, files), "-o", str(tmp_path), "--no-plots"]) == 2
+        assert "is also the input, which would be lost" in capsys.readouterr().err
+    assert (trees.read_text(), rules.read_text()) == ("(TOP (NP (NN dog)))\n", "LABELED 1\n")

@@ -5,6 +5,7 @@ import io
 import json
 import lzma
 import sys
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -352,3 +353,20 @@ def test_rewrite_changes_both_files_and_copies_the_rest(tmp_path: Path, capsys: 
     assert call("rewrite", rules, files[1], target[1]) == 0
     assert target[1].read_text() == WORDS.replace("\tNNP\t", "\tNN\t")
     assert call("rewrite", rules, files[0], files[0]) == 2
+
+
+def test_what_is_read_beside_trees_is_not_written_over(tmp_path: Path, capsys: Captured) -> None:
+    """Rules, head tables and lists of documents were lost when they were named as the output."""
+    path = tmp_path / "other.txt"
+    path.write_text("[[tags]]\ntag = 'NNP'\nto = 'NN'\n")
+    brackets, conll = write(tmp_path)
+    table = resources.files("arcspan.trees") / "head_table_ptb.txt"
+    for text, arguments in (
+        ("[[tags]]\ntag = 'NNP'\nto = 'NN'\n", ("rewrite", path, brackets, path)),
+        ("a\n", ("filter", "--only", f"newdoc id=@{path}", conll, path)),
+        (table.read_text(encoding="utf-8"), ("convert", "--rules", path, brackets, path)),
+    ):
+        path.write_text(text, encoding="utf-8")
+        assert call(*arguments) == 2
+        assert f"{path}: is also the input, which would be lost" in capsys.readouterr().err
+        assert path.read_text(encoding="utf-8") == text

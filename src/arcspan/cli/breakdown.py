@@ -32,7 +32,7 @@ def command(
 ) -> None:
     """Scores by length, width and label."""
     from arcspan.evaluation.breakdown import breakdown_files, csv_tables
-    from arcspan.files import atomic_write
+    from arcspan.files import atomic_write, refuse_to_overwrite
 
     scoring = make_scoring(**how)
     gold, predictions = gold_and_systems(files)
@@ -40,12 +40,14 @@ def command(
         name: breakdown_files(gold, system, scoring)
         for name, system in zip(system_names(names, predictions), predictions, strict=True)
     }
-    contents = {name: text.encode() for name, text in csv_tables(systems).items()}
+    contents = {name: text.encode(errors="replace") for name, text in csv_tables(systems).items()}
     if not no_plots:
         from arcspan.evaluation.plots import draw_curves
 
         contents[f"curves.{kind}"] = draw_curves(systems, kind)
     folder = Path(output)
+    for name in contents:
+        refuse_to_overwrite(folder / name, *files, how["prm"])
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         with atomic_write(folder / name, "wb") as file:

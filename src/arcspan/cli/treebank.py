@@ -129,7 +129,8 @@ def filter_(
 
     Of a single file, every sentence is written that the other options do not leave out.
     """
-    inputs, outputs = _in_and_out(files)
+    lists = (value.partition("=@")[2] for value in (*without, *only))
+    inputs, outputs = _in_and_out(files, *lists)
     keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
     if (without or only) and inputs[1] is None:
         raise click.UsageError("--without and --only need a CoNLL-U file: its comments identify documents.")
@@ -146,7 +147,7 @@ def filter_(
 @click.argument("files", nargs=-1, required=True, metavar=_IN_AND_OUT)
 def rewrite(rules: str, files: tuple[str, ...]) -> None:
     """Rewrite a pair or a file by a file of RULES (TOML), so that its conventions are those of another treebank."""
-    inputs, outputs = _in_and_out(files)
+    inputs, outputs = _in_and_out(files, rules)
     changes = rewrite_files(read_rules(rules), inputs, outputs, watch=_watched)
     for change, count in changes.most_common():
         note(f"{count:8,}  {change}")
@@ -193,7 +194,7 @@ def convert(brackets: str, conll_out: str, rules: str) -> None:
     output by default.
     """
     _refuse_other_kind(None, conll_out)
-    refuse_to_overwrite(conll_out, brackets)
+    refuse_to_overwrite(conll_out, brackets, rules)
     loaded = load_rules(rules)
 
     def converted() -> Iterator[DependencyTree]:
@@ -281,8 +282,11 @@ def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
     return files[0], files[1]
 
 
-def _in_and_out(files: tuple[str, ...]) -> tuple[Files, Files]:
-    """The bracket file and the CoNLL file to read, and those to write; None for a layer that is not there."""
+def _in_and_out(files: tuple[str, ...], *others: str) -> tuple[Files, Files]:
+    """The bracket file and the CoNLL file to read, and those to write; None for a layer that is not there.
+
+    `others` are read, too.
+    """
     if len(files) not in (2, 4):
         raise click.UsageError(f"Two files are needed, or four: {_IN_AND_OUT}.")
     half = len(files) // 2
@@ -290,7 +294,7 @@ def _in_and_out(files: tuple[str, ...]) -> tuple[Files, Files]:
     outputs = brackets and files[half], conll and files[-1]
     _refuse_other_kind(*outputs)
     for output in files[half:]:
-        refuse_to_overwrite(output, brackets, conll)
+        refuse_to_overwrite(output, brackets, conll, *others)
     return (brackets, conll), outputs
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from arcspan.cli import run
-from arcspan.errors import FileError
+from arcspan.errors import ArcspanError, FileError
 from arcspan.treebanks import read_pairs, write_conllu
 from arcspan.treebanks.importers import import_ptb
 from arcspan.trees import DependencyTree
@@ -101,6 +101,8 @@ def test_dependencies_of_another_converter_are_taken_word_by_word(source: Path, 
     pairs = list(read_pairs(tmp_path / "out" / "test.ptb", tmp_path / "out" / "test.conllu"))
     assert pairs[0].dependencies.heads == (2, 0, 4, 2, 4, 8, 8, 5, 8, 2)
     assert pairs[1].dependencies.relations == ("root", "punct")
+    with pytest.raises(ArcspanError, match=r"train\.conllu: is also the input, which would be lost"):
+        import_ptb(source, made, dependencies=made)
     (made / "dev.conllu").write_text((made / "test.conllu").read_text())
     with pytest.raises(FileError, match=r"wsj_2200\.mrg:2: not the words of sentence 1 in"):
         import_ptb(source, tmp_path / "again", dependencies=made)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from arcspan.errors import FileError, TreeError
+from arcspan.files import refuse_to_overwrite
 from arcspan.treebanks.brackets import parse_lines
 from arcspan.treebanks.conll import read_conll
 from arcspan.treebanks.pairs import Pair, plain, write_pairs
@@ -146,7 +147,9 @@ def _import(
         if dependencies is None:
             pairs = _converted(trees, table)
         else:
-            pairs = joined(trees, _conll_file(Path(dependencies), split))
+            rows = _conll_file(Path(dependencies), split)
+            refuse_to_overwrite(folder / f"{split}.conllu", rows)
+            pairs = joined(trees, rows)
         report.sentences[split] = write_pairs(pairs, folder / f"{split}.ptb", folder / f"{split}.conllu")
     return report
 
