@@ -76,3 +76,6 @@ def test_an_empty_token_file_is_no_open_door(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "token").write_text("\n")
     assert run(["serve", "--token-file", str(tmp_path / "token")]) == 2
     assert "no token in this file" in capsys.readouterr().err
+    (tmp_path / "token").write_text("secret", encoding="utf-16")
+    assert run(["serve", "--token-file", str(tmp_path / "token")]) == 2
+    assert "token:1: the file is in UTF-16" in capsys.readouterr().err

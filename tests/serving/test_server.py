@@ -36,6 +36,8 @@ def test_an_address_that_is_taken_or_unknown_is_named() -> None:
             bind("127.0.0.1", port)
     with pytest.raises(ArcspanError, match=r"cannot listen on no\.such\.host\.invalid port 80"):
         bind("no.such.host.invalid", 80)
+    with pytest.raises(ArcspanError, match="label too long"):
+        bind("a" * 300, 80)
 
 
 def test_a_server_told_to_stop_answers_what_it_has_taken(start: Start, held: HeldParser) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arcspan.errors import ConfigError
+from arcspan.errors import ArcspanError, ConfigError
 from arcspan.training.config import Config, Source, config_from_dict, document, read_config
 
 PAIR = {"brackets": "a.ptb", "conll": "a.conllu"}
@@ -118,6 +118,9 @@ def test_paths_are_those_of_the_configurations_folder_and_lists_may_be_in_files(
     assert config.output == str(tmp_path / "out")
     assert config.model.start == str(tmp_path / "run")
     assert read_config(tmp_path / "my.toml", ["model.start=en"]).model.start == "en"
+    (tmp_path / "documents.txt").write_bytes(b"one\n\xff\n")
+    with pytest.raises(ArcspanError, match=r"documents\.txt:2: byte 0xff"):
+        read_config(tmp_path / "my.toml")
 
 
 @pytest.mark.parametrize("value", ["1" * 5000, "[" * 5000], ids=["digits", "brackets"])

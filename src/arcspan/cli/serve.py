@@ -7,7 +7,6 @@ import ipaddress
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 
 import click
 
@@ -15,6 +14,7 @@ from arcspan.cli.options import MODEL, THREADS
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError, MissingExtraError
 from arcspan.serving.settings import Settings, limits
+from arcspan.treebanks.streams import read_text
 
 WARM_UP = ["Logic", "plays", "a", "maximal", "role", "here", "."]
 
@@ -88,7 +88,7 @@ def command(
 def _token(path: str | None) -> str | None:
     if path is None:
         return os.environ.get("ARCSPAN_TOKEN") or None
-    token = Path(path).read_text(encoding="utf-8").strip()
+    token = "".join(read_text(path)).strip()
     if not token:
         raise ArcspanError(f"{path}: no token in this file")
     return token

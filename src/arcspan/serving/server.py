@@ -43,8 +43,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener = socket.socket(family, kind, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-    except OSError as error:
-        raise ArcspanError(f"cannot listen on {host} port {port}: {error.strerror or error}") from None
+    except (OSError, UnicodeError) as error:  # names of hosts are encoded
+        reason = getattr(error, "strerror", None) or error
+        raise ArcspanError(f"cannot listen on {host} port {port}: {reason}") from None
     return listener
 
 

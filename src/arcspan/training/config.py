@@ -16,6 +16,7 @@ from typing import Any
 from arcspan.errors import ConfigError
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.settings import as_toml, described, read
+from arcspan.treebanks.streams import read_lines
 
 try:
     import tomllib
@@ -364,7 +365,7 @@ def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[s
             path = _path(values[1:], folder)
             if not path.is_file():
                 raise ConfigError(f"{where}.{name}: {path}: no such file")
-            values = [line.split("\t")[0] for line in path.read_text(encoding="utf-8").splitlines()]
+            values = [line.split("\t")[0] for line in read_lines(path)]
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
             raise ConfigError(f'{where}.{name} = {as_toml(values)}: give a list of values, or "@FILE"')
         found[name] = values
