@@ -26,6 +26,8 @@ def atomic_write(
 
     draft  its name, where nobody else writes it at the same time: then it takes the place of what a kill has left
 
+    A device or a named pipe (/dev/null, >(less)) is written to, never replaced.
+
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> with atomic_write(folder / "a.txt") as file:
@@ -33,13 +35,17 @@ def atomic_write(
     >>> (folder / "a.txt").read_text()
     'whole'
     """
+    options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, mode, **options) as file:  # type: ignore[call-overload]
+            yield file
+        return
     path = Path(os.path.realpath(path))  # a link stays one: what it points to is written
     if path.is_symlink():
         raise ArcspanError(f"{path}: symbolic links that form a loop")
     name = path.with_name(draft or f".{path.name}.{secrets.token_hex(4)}.part")
     if draft is not None:
         name.unlink(missing_ok=True)
-    options: dict[str, str] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     try:
         # A new file gets its permissions from the system, by the umask, which only a race could read from here.
         with open(name, mode.replace("w", "x"), **options) as file:  # type: ignore[call-overload]

@@ -46,7 +46,8 @@ def kind_of(path: PathLike) -> Kind:
     """
     if (named := named_kind(path)) is not None:
         return named
-    if Path(path).exists() and not Path(path).is_file():  # a look inside would be lost to the reader
+    # A look inside a pipe would be lost to the reader.
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise FileError("a pipe is read once: its name must tell what is in it (.ptb or .conllu)", path=path)
     for line in read_lines(path):
         if line.strip():

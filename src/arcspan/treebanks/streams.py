@@ -19,7 +19,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from arcspan.errors import FileError
 from arcspan.files import atomic_write
@@ -189,20 +189,15 @@ def open_output(path: Source) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    path = Path(path)
-    suffix = path.suffix
+    suffix = Path(path).suffix
     with contextlib.ExitStack() as stack:
-        # A device or a named pipe (/dev/null, >(less)) is written to, never replaced.
-        special = path.exists() and not path.is_file()
-        opened: Any = path.open("wb") if special else atomic_write(path, "wb")
-        raw = cast(IO[bytes], stack.enter_context(opened))
-        binary: IO[bytes] = raw
+        raw = binary = stack.enter_context(atomic_write(path, "wb"))
         if suffix == ".gz":
             # No name and no time in the header: the same trees give the same bytes.
             binary = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0)))
         elif suffix == ".xz":
             binary = cast(IO[bytes], stack.enter_context(lzma.LZMAFile(raw, "wb")))
-        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n", write_through=False)
+        text = io.TextIOWrapper(binary, encoding="utf-8", errors="replace", newline="\n")
         yield text
         text.flush()
         text.detach()
