@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -145,3 +147,40 @@ def test_no_colour_off_a_terminal_and_no_noise_when_the_reader_leaves(tmp_path: 
     assert first.startswith(f"{conll}:1: word 1, 'dog', has tag NNS here")
     assert "\x1b" not in first
     assert "Traceback" not in error
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    "call", [["treebank", "stats"], ["treebank", "check"], ["search", "__"], ["measure"]]
+)
+def test_a_terminal_is_not_told_what_to_do_by_files(tmp_path: Path, call: list[str]) -> None:
+    """Labels, names of files, and errors that quote either gave a window another title."""
+    acts = "\x1b]0;title\x07"
+    for name, text in ((f"{acts}.ptb", f"(S{acts} (NN{acts} a) (VB b))"), ("a.ptb", f"(A{acts})")):
+        (tmp_path / name).write_text(text + "\n")
+        above, below = os.openpty()
+        command = [sys.executable, "-m", "arcspan", *call, str(tmp_path / name)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=below, stderr=below)
+        os.close(below)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end
+            while block := os.read(above, 1 << 16):
+                shown += block
+        os.close(above)
+        assert done.returncode == (2 if name == "a.ptb" else 0)
+        assert b"\x1b]" not in shown and b"\x07" not in shown
+        assert "\ufffd]0;title\ufffd".encode() in shown or call[-1] == "check"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize(
+    "call", [["search", "__", "-o"], ["measure", "-o"], ["breakdown", "--no-plots", "{}", "-o"]]
+)
+def test_a_name_that_is_not_utf_8_is_written_as_far_as_it_goes(tmp_path: Path, call: list[str]) -> None:
+    """It ended in a UnicodeEncodeError."""
+    path = os.fsdecode(bytes(tmp_path) + b"/a\xff.ptb")
+    Path(path).write_text("(TOP (NP (NN dog)))\n")
+    out = tmp_path / "out"
+    assert run([*(part.replace("{}", path) for part in call), str(out), path]) == 0
+    written = (out / "curves.csv" if call[0] == "breakdown" else out).read_text(encoding="utf-8")
+    assert "a?" in written

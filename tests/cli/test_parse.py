@@ -451,6 +451,9 @@ def test_what_stands_before_a_bad_line_is_parsed(parse: Parse, tmp_path: Path) -
         (["Ada", "--constituency"], "--constituency needs --format conllu"),
         (["Ada", "--resume"], "--resume"),
         (["Ada", "--memory", "much"], "is not a size"),
+        (["Ada", "--memory", "9" * 400], "is not a size"),
+        (["Ada", "--require", "root," + "9" * 5000], "is not 'span,2,6'"),
+        (["Ada", "-o", "out/"], "Ada: no file to parse there"),
         (["Ada", "--threads", "0"], "--threads"),
         (["Ada", "-o", "no/such/folder/out.ptb"], "no such folder"),
         (["Ada", "--model", "no-model"], "no such folder"),
@@ -922,3 +925,43 @@ def test_clauses_are_written_as_json_and_as_a_table(parse: Parse) -> None:
     head, *_ = parse(text, "--format", "csv", "--table", "clauses")[1].splitlines()
     assert head.split(",")[-6:] == ["subject", "objects", "parent", "text", "start_char", "end_char"]
     assert "--syntax needs --format json" in parse(text, "--format", "conllu", "--syntax")[2]
+
+
+@PIPES
+def test_a_picture_goes_through_a_pipe_and_does_not_replace_it(parse: Parse, tmp_path: Path) -> None:
+    """PNG and PDF were put in the place of a pipe, or of a device such as /dev/null."""
+    pytest.importorskip("vl_convert", reason="needs the extra pictures")
+    os.mkfifo(tmp_path / "a.png")
+    reader = os.open(tmp_path / "a.png", os.O_RDONLY | os.O_NONBLOCK)
+    assert parse("Ada sees Kurt.", "-o", tmp_path / "a.png")[0] == 0
+    assert os.read(reader, 4) == b"\x89PNG"
+    os.close(reader)
+    assert (tmp_path / "a.png").is_fifo()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_file_is_found_whose_name_is_not_utf_8(parse: Parse, tmp_path: Path) -> None:
+    """Its name was taken for a text."""
+    path = os.fsdecode(bytes(tmp_path) + b"/a\xff.txt")
+    Path(path).write_text("Ada sees Kurt.")
+    assert parse(path, "-f", "brackets") == parse("Ada sees Kurt.", "-f", "brackets")
+
+
+def test_one_file_goes_into_a_folder_whose_name_ends_so(parse: Parse, tmp_path: Path) -> None:
+    """It became a file without the slash."""
+    (tmp_path / "a.txt").write_text("Ada sees Kurt.")
+    assert parse(tmp_path / "a.txt", "-o", f"{tmp_path}/out/")[0] == 0
+    assert len(list(read_conllu(tmp_path / "out" / "a.conllu"))) == 1
+
+
+def test_sentences_are_not_said_to_be_kept_that_are_not(
+    parse: Parse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the disk was full, there was no note of them to continue from."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("arcspan.cli.resuming.ResumableOutput._save", full)
+    code, _, error = parse("Ada sees Kurt.", "-o", tmp_path / "a.conllu")
+    assert (code, error) == (1, "error: No space left on device\n")

@@ -10,6 +10,7 @@ import contextlib
 import errno
 import importlib
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -114,10 +115,15 @@ def run(args: list[str] | None = None) -> int:
         return _complain(f"{type(error).__name__}: {error} ({hint})", 1)
 
 
+# Control characters, but for those that end lines, and colours.
+_ACTS = re.compile(r"(?!\x1b\[[\d;]*m)[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
 def _mend_standard_streams() -> None:
     """Streams that were closed (`>&-`) lead nowhere, and standard output is in UTF-8, whatever the terminal is.
 
-    A closed descriptor would be given to the next file that is opened, which would then get what others print.
+    A closed descriptor would be given to the next file that is opened, which would then get what others print. Names of
+    files may hold what UTF-8 cannot encode, and they and words what a terminal would obey: neither is passed on.
     """
     for number in range(3):
         try:
@@ -128,9 +134,13 @@ def _mend_standard_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    elif (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
+    else:
         with contextlib.suppress(AttributeError, OSError, ValueError):
-            sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+            sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    for stream in (sys.stdout, sys.stderr):
+        if stream.isatty():
+            write = stream.write
+            stream.write = lambda text, write=write: write(_ACTS.sub("\ufffd", text))  # type: ignore[method-assign, misc]
 
 
 def _show_warning(

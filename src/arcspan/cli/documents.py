@@ -350,8 +350,8 @@ def _write_resumable(writing: Writing, items: Iterator[Item], output: ResumableO
             if run.error is not None:
                 raise run.error
     except BaseException:
-        if not output.complete and output.items:
-            note(f"{output.items} sentences are kept: --resume continues from there")
+        if (kept := read_note(output.path)) is not None and not kept.done:
+            note(f"{kept.items} sentences are kept: --resume continues from there")
         raise
     if output.complete:
         note(f"{output.path} is complete: nothing left to do")
@@ -383,12 +383,12 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
         )
     if source is None:
         return "-"
+    if not is_text and (source == "-" or ("\x00" not in source and os.path.exists(source))):
+        return source
     if any("\ud800" <= character <= "\udfff" for character in source):
         raise ArcspanError("the text is not UTF-8")
     if is_text:
         return None
-    if source == "-" or ("\x00" not in source and os.path.exists(source)):
-        return source
     named = source.lower().endswith((*_SUFFIXES, *_OTHERS)) or source.count(os.sep) > 1
     if named and not re.search(r"\s", source):
         raise ArcspanError(f"{source}: no such file (for a text that looks like a name, add --text)")

@@ -13,7 +13,7 @@ from arcspan.cli.reading import Reader
 from arcspan.cli.writing import FORMATS
 
 INPUTS = ("text", "lines", "words", "conllu", "brackets")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)i?B?", re.IGNORECASE)
 
 
 def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
@@ -30,7 +30,9 @@ _PARTS = (
     "'span,2,6' (words 3 to 6), 'span,2,6,NP', 'arc,HEAD,WORD', 'arc,HEAD,WORD,nsubj', 'head,2,6,WORD', 'root,WORD' "
     "or 'tag,WORD,NN'"
 )
-_PART = re.compile(r"(span,)?\d+,\d+(,[^,]+)?|arc,\d+,\d+(,[^,]+)?|head,\d+,\d+,\d+|root,\d+|tag,\d+,[^,]+")
+_PART = re.compile(
+    r"(span,)?N,N(,[^,]+)?|arc,N,N(,[^,]+)?|head,N,N,N|root,N|tag,N,[^,]+".replace("N", r"\d{1,18}")
+)
 
 
 def _constraints(
