@@ -432,3 +432,18 @@ def test_without_torch_the_error_names_the_extra() -> None:
     code = "import sys; sys.modules['torch'] = None; import arcspan.distributions"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "MissingExtraError: distributions needs packages that are not installed" in found.stderr
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
+def test_batches_without_sentences_or_words_have_trees_of_no_parts(lengths: list[int]) -> None:
+    """The best tree of an empty batch was a reshape of torch that is ambiguous; a sample of no words an IndexError."""
+    size, count = 1 if lengths else 4, len(lengths)
+    span, arc = torch.zeros(2, count, size, size)
+    headed = torch.zeros(count, size, size, size)
+    for trees in (
+        ConstituencyTrees(span, lengths),
+        DependencyTrees(arc, lengths),
+        LexicalizedTrees(span, arc, headed, lengths),
+    ):
+        for found, lead in ((trees.argmax, ()), (trees.sample(2), (2,)), (trees.topk(2), (2,))):
+            assert trees.log_prob(found).shape == found.scores.shape == (*lead, count)

@@ -248,7 +248,7 @@ def _score(
     if heads is not None and arc is not None:
         m = np.arange(1, heads.shape[-1])
         total = total + np.where(m <= sizes[:, None, None], arc[b, m, heads[..., 1:]], 0.0).sum(-1)
-    if headed is not None and rows is not None and heads is not None:
+    if headed is not None and headed.size and rows is not None and heads is not None:
         h, size = rows[..., 2], headed.shape[-1]
         pair = i * size + j if headed.ndim == 4 else np.maximum(i * (size - 1) - i * (i + 1) // 2 - 1 + j, 0)
         seconds = headed.reshape(len(sizes), -1, size)

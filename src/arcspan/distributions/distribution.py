@@ -253,7 +253,7 @@ class TreeDistribution:
         if self._scores.span is not None:
             columns = 2 if heads is None else 3
             stacked = stack_spans(found.spans, size, columns).to(self.lengths.device)
-            spans = stacked.view(*lead, count, -1, columns)
+            spans = stacked.view(*lead, count, *stacked.shape[-2:])
         with torch.no_grad():
             return Trees(heads, spans, score(self._scores, self.lengths, heads, spans))
 
