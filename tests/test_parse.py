@@ -125,7 +125,31 @@ def test_a_rank_or_score_of_another_program_is_passed_over(comments: str) -> Non
     assert (parse.rank, parse.score) == (None, 0.0)
 
 
-@pytest.mark.parametrize("damaged", [{}, {"words": ["a"], "heads": [1]}, {"words": 3}])
+ONE = {
+    "words": ["a", "b"],
+    "heads": [0, 1],
+    "relations": ["root", "dep"],
+    "text": "a b",
+    "offsets": [[0, 1], [2, 3]],
+}
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {},
+        {"words": ["a"], "heads": [1]},
+        {"words": 3},
+        ONE | {"text": 0},  # these were found when the parse was written
+        ONE | {"text": []},
+        ONE | {"offsets": [[0, 1]]},
+        ONE | {"multiword": [[1, 9, "a"]]},
+        ONE | {"multiword": [[1, 1, 5]]},
+        ONE | {"multiword": [["1", "1", "a"]]},
+        ONE | {"space_after": None},
+        ONE | {"rank": 1, "score": "high"},
+    ],
+)
 def test_what_is_not_a_parse_is_refused(damaged: dict[str, object]) -> None:
     with pytest.raises(ArcspanError, match="to_dict"):
         Parse.from_dict(damaged)

@@ -167,7 +167,7 @@ class Parse:
             columns = (data.get(name) for name in ("tags", "upos", "lemmas", "features"))
             d = None if heads is None else DependencyTree(heads, data["relations"], words, *columns)
             offsets = data.get("offsets")
-            return cls.from_trees(
+            found = cls.from_trees(
                 c,
                 d,
                 text=None if offsets is None else data["text"],
@@ -175,7 +175,9 @@ class Parse:
                 multiword=tuple((first, last, form) for first, last, form in data.get("multiword", ())),
                 **{name: data[name] for name in _SIMPLE if name in data},
             )
-        except (KeyError, TypeError, ValueError) as error:
+            found.conllu()  # which takes all of it: what does not fit together is found here, not later
+            return found
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ArcspanError(
                 f"this is not what Parse.to_dict gives: {type(error).__name__}: {error}"
             ) from None
