@@ -260,6 +260,19 @@ def test_a_page_and_parquet_of_every_file(parse: Parse, corpus: Path, tmp_path: 
     assert code == 2 and "not svg" in error
 
 
+def test_a_row_that_is_not_words_is_named_and_the_other_files_are_parsed(
+    parse: Parse, tmp_path: Path
+) -> None:
+    """A null among the words of a Parquet file ended the run of all files, and no file was named."""
+    pa = pytest.importorskip("pyarrow", reason="needs the extra ray")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"text": [["Ada", None], ["Ada"]]}), tmp_path / "a.parquet")
+    (tmp_path / "b.txt").write_text("Ada sees Kurt.")
+    code, _, error = parse(tmp_path / "a.parquet", tmp_path / "b.txt", "-f", "conllu", "-o", tmp_path / "out")
+    assert code == 1 and "a: sentence 1: item 1: word 2 is NoneType" in error
+    assert len(list(read_conllu(tmp_path / "out" / "b.conllu"))) == 1
+
+
 def test_markup_is_taken_out_and_offsets_stay(parse: Parse, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("<p>Ada <b>sees</b> Kurt.</p><p>Every dog plays.</p>")

@@ -22,7 +22,7 @@ def parsed(parser: Parser, folder: Path, table: Any, column: str = "text") -> An
     pq.write_table(table, folder / "in.parquet")
     counts = parse_column(parser, str(folder / "in.parquet"), str(folder / "out.parquet"), column)
     found = pq.read_table(folder / "out.parquet")
-    assert counts == (found.num_rows, 0)
+    assert counts == (found.num_rows, found.num_rows - found.column("error").null_count)
     return found
 
 
@@ -72,6 +72,7 @@ def test_texts_from_elsewhere_are_rows_too(parser: Parser, tmp_path: Path) -> No
         (pa.table({"body": ["a"]}), "no column 'text'.*body"),
         (pa.table({"text": [1]}), "int64"),
         (pa.table({"text": ["a"], "heads": [1]}), "heads.*rename"),
+        (pa.Table.from_arrays([pa.array(["a"])] * 2, ["text"] * 2), "two columns 'text'"),
     ],
 )
 def test_a_file_that_does_not_fit_is_named_with_the_reason(
@@ -80,6 +81,18 @@ def test_a_file_that_does_not_fit_is_named_with_the_reason(
     with pytest.raises(FileError, match=f"in.parquet: .*{reason}"):
         parsed(parser, tmp_path, table)
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_a_row_that_is_not_words_has_an_error_and_its_neighbours_have_none(
+    parser: Parser, tmp_path: Path
+) -> None:
+    """A null among the words of one row ended the file."""
+    found = parsed(parser, tmp_path, pa.table({"text": [["Ada", "plays"], ["Ada", None], ["Kurt"]]}))
+    assert [row["error"] for row in found.to_pylist()] == [
+        None,
+        "item 2: word 2 is NoneType, not a string: None",
+        None,
+    ]
 
 
 def test_a_file_that_is_no_parquet_is_named(parser: Parser, tmp_path: Path) -> None:

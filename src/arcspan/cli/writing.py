@@ -243,7 +243,7 @@ class Writing:
                 yield item.content
 
         for arrived in as_they_come(items, READ_AHEAD) if self.slow else (items,):
-            for parses in self.parser.stream(contents(arrived), READ_AHEAD, **self._options):
+            for parses in self.parser.stream(contents(arrived), READ_AHEAD, errors="keep", **self._options):
                 if self.query.constrained and parses[0].error is not None:
                     raise ArcspanError(parses[0].error)
                 yield under_way.popleft(), parses

@@ -104,9 +104,9 @@ def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[lis
         raise FileError(f"not a Parquet file: {error}", path=path) from None
     with source:
         schema = source.schema_arrow
-        if column not in schema.names:
-            names = ", ".join(schema.names)
-            raise FileError(f"no column {column!r} (name one with --column): {names}", path=path)
+        if schema.names.count(column) != 1:
+            what = f"two columns {column!r}" if column in schema.names else f"no column {column!r}"
+            raise FileError(f"{what} (name one with --column): {', '.join(schema.names)}", path=path)
         kind = schema.field(column).type
         words = pa.types.is_list(kind) or pa.types.is_large_list(kind)
         inner = kind.value_type if words else kind
@@ -128,7 +128,7 @@ def _parsed(parser: Parser, chunks: Iterable[tuple[list[Any], Any]]) -> Iterator
     """A table for each chunk of contents and other columns; an empty one where there is no chunk."""
     first = 0
     for contents, others in chunks:
-        table = to_table(parser.stream(contents), first)
+        table = to_table(parser.stream(contents, errors="keep"), first)
         rows = pa.array([row - first for row in table.column("row").to_pylist()], pa.int64())
         for place, name in enumerate(others.column_names if others is not None else ()):
             table = table.add_column(place, others.schema.field(name), others.column(name).take(rows))
