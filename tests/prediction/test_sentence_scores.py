@@ -272,6 +272,20 @@ def test_searches_are_few_and_neighbours_change_nothing(predictor: Predictor) ->
         assert 1 <= batch.rounds[0] <= (12 if predictor.labelled else 1)
 
 
+def test_what_takes_too_many_searches_is_labelled_as_a_whole(
+    predictor: Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 times the same word, 100 searches took half a minute, and the best trees were not among them."""
+    sentences = [some_words(3 + seed, seed) for seed in range(9)]
+    wanted = predictor.predict(sentences)
+    monkeypatch.setattr("arcspan.prediction.batch_scores.PATIENCE", 0)
+    for words, found in zip(sentences, wanted, strict=True):
+        batch = predictor.scores(words).batch
+        (whole,) = batch.best()
+        assert batch.rounds[0] <= 2
+        assert whole.score == pytest.approx(found.score) and key_of(whole) == key_of(found)
+
+
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
 def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
     predictor: Predictor, temperature: float

@@ -20,12 +20,14 @@ from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.outputs import Style
 from arcspan.prediction.prediction import Prediction, merge
 from arcspan.prediction.query import Query
-from arcspan.prediction.scores import Scores, on_host
+from arcspan.prediction.scores import Places, Scores, on_host
 
 if TYPE_CHECKING:
     from arcspan.prediction.predictor import Predictor
 
 ROUNDS = 30  # searches of a sentence; text never needed a dozen, 200 repetitions of one word need over 100
+PATIENCE = 12  # searches after which all of a sentence is labelled, which takes as long as one of them
+LABELLED = 400  # words that such a sentence may have: its labels take a few kilobytes for each pair of words
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,9 @@ class BatchScores:
         """The best labelled structures, exactly.
 
         The log-probability of a label is at most zero, so that scores without labels are bounds. What a search chose is
-        labelled, and its scores are lowered; a structure all of which was labelled before is the best one. Names that
-        are preferred may be worth more than nothing: they are looked up before the first search.
+        labelled, and its scores are lowered; a structure all of which was labelled before is the best one. Where the
+        same word stands hundreds of times, every structure is as good as the next: then everything is labelled. Names
+        that are preferred may be worth more than nothing: they are looked up before the first search.
         """
         search = self.predictor.search
         if not self.predictor.labelled:
@@ -140,12 +143,18 @@ class BatchScores:
         scores = with_values(scores, labeller.values)
         found = last = search(scores, self.lengths)
         active = np.arange(len(self.lengths))
-        for _ in range(ROUNDS):
-            nodes, arcs = labeller.look_up(*labeller.places(last, active))
+
+        def lower(nodes: Places, arcs: Places) -> None:
             for values, own, places in (("label", scores.span, nodes), ("relation", scores.arc, arcs)):
                 if own is not None and len(places[0]):
                     own[tuple(places)] += labeller.values[values][tuple(places)]
+
+        for number in range(ROUNDS):
+            nodes, arcs = labeller.look_up(*labeller.places(last, active))
+            lower(nodes, arcs)
             active = np.flatnonzero(np.bincount(np.concatenate([nodes[0], arcs[0]])))
+            for b in active[self.lengths[active] <= LABELLED] if number == PATIENCE else ():
+                lower(*labeller.look_up_all(int(b)))
             if not len(active):
                 break
             self.rounds[active] += 1

@@ -102,12 +102,12 @@ class Labeller:
         self._rows[name].append(rows)
         self.values[name][tuple(places)] = self._calibration.structure_temperature * best
 
-    def look_up_all(self, b: int) -> None:
-        """Score all spans and all arcs of a sentence."""
+    def look_up_all(self, b: int) -> tuple[Places, Places]:
+        """Score all spans and all arcs of a sentence, and say which were not known."""
         n = int(self.lengths[b])
         i, j = np.triu_indices(n + 1, 1)
         m, h = np.nonzero(~np.eye(n + 1, dtype=np.bool_)[1:])
-        self.look_up((np.full_like(i, b), i, j), (np.full_like(m, b), m + 1, h))
+        return self.look_up((np.full_like(i, b), i, j), (np.full_like(m, b), m + 1, h))
 
     def look_up_named(self) -> None:
         """Score the spans and arcs whose names constraints are about."""
