@@ -185,10 +185,8 @@ def _fits(kind: Any, value: Any, rules: Mapping[str, Any]) -> bool:
         return type(value) in (int, kind) and _is_in_range(value, rules)
     if type(value) is not kind:
         return False
-    if "part" in rules and (":" in value or value in names(rules["part"])):
-        return True
     if value not in rules.get("choices", (value,)):
-        return False
+        return "part" in rules and (":" in value or value in names(rules["part"]))
     return "matches" not in rules or re.fullmatch(rules["matches"], value) is not None
 
 
