@@ -175,7 +175,7 @@ class Plan:
 
     def settings(self, row: Row) -> dict[str, Any]:
         """What a row means: its kind, and every setting of its model, as resolved from recipe, plan and defaults."""
-        found = resolved(self.recipe(row), [*AS_IN_PAPER, *row.overrides()])
+        found = resolved(self.recipe(row), (*AS_IN_PAPER, *row.overrides()))
         found = {name: value for name, value in found.items() if name not in APART}
         return {
             "kind": row.kind,
@@ -208,7 +208,8 @@ def is_same(stored: Any, now: Any) -> bool:
     return bool(stored == now)
 
 
-def resolved(recipe: str, overrides: list[str]) -> dict[str, Any]:
+@functools.cache
+def resolved(recipe: str, overrides: tuple[str, ...]) -> dict[str, Any]:
     """Every setting of a recipe with overrides, by its name; the files that it names need not be there."""
     data = copy.deepcopy(_recipe(recipe))
     for one in ["output=unused", *overrides]:

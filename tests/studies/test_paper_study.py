@@ -325,7 +325,7 @@ def test_commands_give_every_row_the_settings_that_it_was_run_with() -> None:
         command = plan.command(row)
         assert stored["train_command"] == command
         recipe, *sets = command.removeprefix("arcspan train ").split(" --set ")
-        found = resolved(recipe, sets)
+        found = resolved(recipe, tuple(sets))
         assert is_same(
             {name: value for name, value in stored["settings"].items() if name != "kind"}, found
         ), row.id
