@@ -30,6 +30,17 @@ def ask_health(client: socket.socket) -> None:
     assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
 
 
+def test_a_request_may_name_its_whole_address(server: Running) -> None:
+    """As to a proxy; it was answered 404."""
+    for target, kind in (("http://x/health", "application/json"), ("HTTP://x:80", "text/html")):
+        with connect(server) as client:
+            client.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            answer = http.client.HTTPResponse(client)
+            answer.begin()
+            assert answer.status == 200
+            assert answer.headers.get_content_type() == kind
+
+
 def test_half_sent_headers_are_408_however_slowly_they_go_on(start: Start) -> None:
     """They were never timed out."""
     server = start(header_time_limit=0.5)

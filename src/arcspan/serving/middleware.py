@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -77,6 +78,7 @@ class Middleware:
                     await asyncio.to_thread(self.scheduler.close, CLOSING_SECONDS)
                 await send({"type": f"lifespan.{event}.complete"})
         elif scope["type"] == "http":
+            scope["path"] = re.sub(r"(?i)^https?://[^/]*", "", scope["path"]) or "/"  # RFC 9112, 3.2.2
             scope["query_string"] = b""  # the page's link holds a text, which must not reach the access log
             await self._entry(scope, receive, send)
 
