@@ -105,7 +105,10 @@ def log_partition(
     [[0.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
     """
     scores, sizes = _summable(span, arc, lengths, headed)
-    return _total(_tops(_fill(scores, torch.logsumexp), scores, sizes), sizes)
+    tops = _tops(_fill(scores, torch.logsumexp), scores, sizes)
+    total = torch.where(sizes > 0, tops.clamp(min=IMPOSSIBLE).logsumexp(-1), 0.0)
+    complain(torch.where(total.detach() < IMPOSSIBLE / 2, FORBIDDEN, 0).cpu().numpy())
+    return total
 
 
 def _best(
@@ -118,15 +121,8 @@ def _best(
     best = torch.where(sizes > 0, tops.amax(-1), 0.0)
     complain(torch.where(best == -INFINITY, FORBIDDEN, 0).cpu().numpy())
     heads, spans = _trace(charts, tops, scores, sizes)
-    return Decoded(
-        None if heads is None else heads.cpu().numpy(), spans, (best.double() * factor).cpu().numpy()
-    )
-
-
-def _total(tops: Tensor, lengths: Tensor) -> Tensor:
-    total = torch.where(lengths > 0, tops.clamp(min=IMPOSSIBLE).logsumexp(-1), 0.0)
-    complain(torch.where(total.detach() < IMPOSSIBLE / 2, FORBIDDEN, 0).cpu().numpy())
-    return total
+    values = (best.double() * factor).cpu().numpy()
+    return Decoded(None if heads is None else heads.cpu().numpy(), spans, values)
 
 
 def _fill(scores: Scores, join: Join) -> tuple[Tensor, ...]:
@@ -205,20 +201,17 @@ def _fill_arcs(arc: Tensor, join: Join) -> tuple[Tensor, Tensor]:
         wide = (size - 1 - w, w)
         # joined: over k of complete[l, l+k] + complete[l+w, l+k+1], l = 1..
         joined = join(
-            _stripe(complete, wide, (1, 1), (0, 1)) + _stripe(complete, wide, (1 + w, 2), (0, 1)),
-            -1,
+            _stripe(complete, wide, (1, 1), (0, 1)) + _stripe(complete, wide, (1 + w, 2), (0, 1)), -1
         )
         made.diagonal(w, 1, 2)[:, 1:] = joined + arc.diagonal(-w, 1, 2)[:, 1:]
         made.diagonal(-w, 1, 2)[:, 1:] = joined + arc.diagonal(w, 1, 2)[:, 1:]
         # complete[l, r]: over k of made[l, l+1+k] + complete[l+1+k, r]
         complete.diagonal(w, 1, 2)[:, 1:] = join(
-            _stripe(made, wide, (1, 2), (0, 1)) + _stripe(complete, wide, (2, 1 + w), (1, 0)),
-            -1,
+            _stripe(made, wide, (1, 2), (0, 1)) + _stripe(complete, wide, (2, 1 + w), (1, 0)), -1
         )
         # complete[r, l]: over k of made[r, l+k] + complete[l+k, l]
         complete.diagonal(-w, 1, 2)[:, 1:] = join(
-            _stripe(made, wide, (1 + w, 1), (0, 1)) + _stripe(complete, wide, (1, 1), (1, 0)),
-            -1,
+            _stripe(made, wide, (1 + w, 1), (0, 1)) + _stripe(complete, wide, (1, 1), (1, 0)), -1
         )
     return made, complete
 
@@ -231,9 +224,8 @@ def _trace_arcs(
     b = torch.cat((b, b))
     while len(b):
         b, h, end = (part[h != end] for part in (b, h, end))
-        between = (positions >= torch.minimum(h, end)[:, None]) & (
-            positions <= torch.maximum(h, end)[:, None]
-        )
+        low, high = torch.minimum(h, end), torch.maximum(h, end)
+        between = (positions >= low[:, None]) & (positions <= high[:, None])
         m = _first_best(made[b, h] + complete[b, :, end], between & (positions != h[:, None]))
         heads[b, m] = h
         low, high = torch.minimum(h, m), torch.maximum(h, m)
@@ -289,12 +281,8 @@ def _trace_joint(
         m = _first_best(attached, (positions > low[:, None]) & (positions <= high[:, None]))
         heads[b, m] = h
         left_head, right_head = torch.where(h <= k, h, m), torch.where(h <= k, m, h)
-        b, i, j, h = (
-            torch.cat((b, b)),
-            torch.cat((i, k)),
-            torch.cat((k, j)),
-            torch.cat((left_head, right_head)),
-        )
+        b, i, j = torch.cat((b, b)), torch.cat((i, k)), torch.cat((k, j))
+        h = torch.cat((left_head, right_head))
     return nodes
 
 
@@ -374,21 +362,16 @@ def _fit(scores: Scores, masks: list[Tensor]) -> tuple[Scores, Tensor]:
             used = torch.where(mask, part.detach(), 0.0)
             bad = torch.where(used.isnan(), NAN, torch.where(used == INFINITY, HUGE, 0)).flatten(1).amax(1)
             status = torch.where((status == NAN) | (bad == NAN), NAN, torch.maximum(status, bad))
-            largest = torch.maximum(
-                largest, torch.where(used.isinf() | used.isnan(), 0.0, used).abs().amax().double()
-            )
+            finite = torch.where(used.isinf() | used.isnan(), 0.0, used)
+            largest = torch.maximum(largest, finite.abs().amax().double())
     complain(status.cpu().numpy())
     factor = torch.ones((), dtype=torch.float64, device=largest.device)
     if float(largest) > -IMPOSSIBLE:
         factor = 2.0 ** largest.log2().ceil()
     double = any(part is not None and part.dtype == torch.float64 for part in scores)
     kind = torch.float64 if double else torch.float32
-    return Scores(
-        *(
-            part if part is None else (part if factor == 1 else part.double() / factor).to(kind)
-            for part in scores
-        )
-    ), factor
+    scaled = (part if part is None or factor == 1 else part.double() / factor for part in scores)
+    return Scores(*(part if part is None else part.to(kind) for part in scaled)), factor
 
 
 def _summable(

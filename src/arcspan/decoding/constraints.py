@@ -119,9 +119,8 @@ def constrain(n: int, require: Iterable[Constraint] = (), forbid: Iterable[Const
     Traceback (most recent call last):
     arcspan.errors.ScoreError: required span (1, 3) and required span (0, 2) cross each other
     """
-    demands = [_Demand(True, c) for c in dict.fromkeys(require)] + [
-        _Demand(False, c) for c in dict.fromkeys(forbid)
-    ]
+    demands = [_Demand(True, c) for c in dict.fromkeys(require)]
+    demands += [_Demand(False, c) for c in dict.fromkeys(forbid)]
     for demand in demands:
         _check_range(n, demand)
     masks = _masks(n, demands)

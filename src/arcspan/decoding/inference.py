@@ -126,10 +126,9 @@ def hessian_product(
             )
     slopes = (None if part is None else as_array(np.asarray(part), np.float64) for part in along)
     out = [None if part is None else np.zeros(part.shape) for part in scores]
-    arrays = zip(
-        ("span_along", "arc_along", "headed_along", "spans", "heads", "parts"), [*slopes, *out], strict=True
-    )
-    _run(scores, sizes, np.float64, threads, dict(arrays), product=1)
+    names = ("span_along", "arc_along", "headed_along", "spans", "heads", "parts")
+    arrays = dict(zip(names, [*slopes, *out], strict=True))
+    _run(scores, sizes, np.float64, threads, arrays, product=1)
     return out
 
 
@@ -164,12 +163,9 @@ def minimum_bayes_risk(
         None if score is None else np.where(np.asarray(score) == -np.inf, -np.inf, np.float32(chance))  # type: ignore[arg-type]
         for score, chance in ((span, spans), (arc, arcs))
     )
-    forbidden = None if headed is None else np.asarray(headed) == -np.inf
-    masks = (
-        np.where(forbidden, -np.inf, 0).astype(np.float32)
-        if forbidden is not None and forbidden.any()
-        else None
-    )
+    masks = None
+    if headed is not None and (forbidden := np.asarray(headed) == -np.inf).any():
+        masks = np.where(forbidden, -np.inf, 0).astype(np.float32)
     return best(spans, arcs, lengths, masks, threads)
 
 

@@ -206,11 +206,8 @@ class TreeDistribution:
 
     def _per_sentence(self, constraints: Constraints) -> list[list[Constraint]]:
         given: list[Any] = list(constraints)
-        rows = (
-            [list(one) for one in given]
-            if given and isinstance(given[0], list | tuple)
-            else [given] * len(self)
-        )
+        apart = bool(given) and isinstance(given[0], list | tuple)
+        rows = [list(one) for one in given] if apart else [given] * len(self)
         if len(rows) != len(self):
             raise ScoreError(f"{len(rows)} lists of constraints for {len(self)} sentences")
         kind = Arc if self._scores.span is None else Span if self._scores.arc is None else None

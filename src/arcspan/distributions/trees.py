@@ -117,9 +117,8 @@ def _fit_each_other(heads: Tensor, spans: Tensor, lengths: Tensor) -> Tensor:
     inside, head_inside = (m > i) & (m <= j), (own > i) & (own <= j)
     fits = torch.where(inside, head_inside == (m != h), ~head_inside | (own == h))
     words = words_of(lengths, heads.shape[-1])[:, None]
-    return (fits | ~words | (j == 0)).flatten(-2).all(-1) & ((h > i) & (h <= j) | (j == 0)).flatten(-2).all(
-        -1
-    )
+    own_heads = (h > i) & (h <= j) | (j == 0)
+    return (fits | ~words | (j == 0)).flatten(-2).all(-1) & own_heads.flatten(-2).all(-1)
 
 
 def _cross(low: Tensor, high: Tensor) -> Tensor:
