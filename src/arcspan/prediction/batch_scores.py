@@ -111,8 +111,7 @@ class BatchScores:
 
     def visible(self, b: int) -> np.ndarray:
         """Which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
-        found = [part.labeller.visible(b) for part in self.parts]
-        return np.logical_or.reduce(found)
+        return np.logical_or.reduce([part.labeller.visible(b) for part in self.parts])
 
     def best(self) -> list[Prediction]:
         """The best parse of each sentence."""
@@ -167,22 +166,17 @@ class BatchScores:
 
     def with_preferences(self, scores: Scores) -> Scores:
         """For a search without labels: scores with the weights of preferred spans and arcs, whatever their names."""
+        if not any(item.query.prefer for item in self.items):
+            return scores
         unit = self.predictor.calibration.structure_temperature
+        span, arc = (None if part is None else on_host(part).copy() for part in (scores.span, scores.arc))
         for b, item in enumerate(self.items):
-            for one, weight in item.query.prefer:
-                if b in self.errors or not (isinstance(one, Span) or (isinstance(one, Arc) and one.relation)):
-                    continue
-                scores = _copied(scores)
-                if isinstance(one, Span) and scores.span is not None:
-                    scores.span[b, one.i, one.j] += unit * weight
-                elif isinstance(one, Arc) and scores.arc is not None:
-                    scores.arc[b, one.modifier, one.head] += unit * weight
-        return scores
-
-
-def _copied(scores: Scores) -> Scores:
-    span, arc = (None if part is None else on_host(part).copy() for part in (scores.span, scores.arc))
-    return scores._replace(span=span, arc=arc)
+            for one, weight in item.query.prefer if b not in self.errors else ():
+                if isinstance(one, Span) and span is not None:
+                    span[b, one.i, one.j] += unit * weight
+                elif isinstance(one, Arc) and one.relation and arc is not None:
+                    arc[b, one.modifier, one.head] += unit * weight
+        return scores._replace(span=span, arc=arc)
 
 
 def with_values(scores: Scores, values: Mapping[str, np.ndarray]) -> Scores:
@@ -196,9 +190,7 @@ def with_values(scores: Scores, values: Mapping[str, np.ndarray]) -> Scores:
 
 def _rows(scores: Scores, chosen: np.ndarray) -> Scores:
     """The scores of some sentences."""
-    span, arc, headed = (
-        None if part is None else part[chosen] for part in (scores.span, scores.arc, scores.headed)
-    )
+    span, arc, headed = (None if part is None else part[chosen] for part in scores[1:4])
     return scores._replace(span=span, arc=arc, headed=headed)
 
 
@@ -214,9 +206,7 @@ def _put(found: Decoded, chosen: np.ndarray, again: Decoded) -> None:
 
 def _under(scores: Scores, b: int, n: int, masks: Masks) -> Scores:
     """The scores of a batch, with masks added, in place, to those of its sentence b of n words."""
-    span, arc, headed = (
-        None if part is None else on_host(part) for part in (scores.span, scores.arc, scores.headed)
-    )
+    span, arc, headed = (None if part is None else on_host(part) for part in scores[1:4])
     at = (b, slice(n + 1), slice(n + 1))
     with np.errstate(invalid="ignore"):  # cells that belong to no tree may hold anything
         if span is not None:

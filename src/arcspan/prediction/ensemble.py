@@ -46,13 +46,8 @@ def combine(members: Sequence[Member]) -> Member:
         Ensemble([member.scorers[place] for member in members], orders, [one.calibration for one in members])
         for place in range(len(first.scorers))
     ]
-    return Member(
-        first.name,
-        scorers,
-        EnsembleInputs([member.inputs for member in members]),
-        first.inventories,
-        Calibration(),
-    )
+    inputs = EnsembleInputs([member.inputs for member in members])
+    return Member(first.name, scorers, inputs, first.inventories, Calibration())
 
 
 def _list(outputs: Sequence[frozenset[str]]) -> str:
@@ -100,11 +95,10 @@ class EnsembleInputs:
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """The arrays of all members."""
+        members = zip(self._members, zip(*prepared, strict=True), strict=True)
         return {
             f"{number}.{name}": array
-            for number, (member, own) in enumerate(
-                zip(self._members, zip(*prepared, strict=True), strict=True)
-            )
+            for number, (member, own) in enumerate(members)
             for name, array in member.batch(own).items()
         }
 
@@ -127,35 +121,25 @@ class Ensemble:
         """The mean of all members' scores; `hidden` is a list of theirs."""
         found = []
         for number, (scorer, order, _) in enumerate(self._members):
-            own = {
-                name.partition(".")[2]: array
-                for name, array in arrays.items()
-                if name.startswith(f"{number}.")
-            }
+            mine = f"{number}."
+            own = {name.removeprefix(mine): array for name, array in arrays.items() if name.startswith(mine)}
             if "styles" in arrays:
                 own["styles"] = order["styles"][arrays["styles"]]
             found.append(scorer.score(own, headed=headed))
         units = [calibration.structure_temperature for _, _, calibration in self._members]
-        structure = {
-            name: self._mean(
-                [
-                    None if getattr(one, name) is None else getattr(one, name) / unit
-                    for one, unit in zip(found, units, strict=True)
-                ]
-            )
-            for name in ("span", "arc", "headed")
-        }
+        structure = {}
+        for name in ("span", "arc", "headed"):
+            parts = zip((getattr(one, name) for one in found), units, strict=True)
+            structure[name] = self._mean([None if part is None else part / unit for part, unit in parts])
         words = {name: self._names(name, [one.words[name] for one in found]) for name in found[0].words}
         return Scores([one.hidden for one in found], **structure, words=words)
 
     def label(self, hidden: Any, nodes: Places, words: Places) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The mean of all members' scores of labels, and of relations."""
-        rows = [
-            scorer.label(own, nodes, words) for (scorer, _, _), own in zip(self._members, hidden, strict=True)
-        ]
-        return self._names("label", [one for one, _ in rows]), self._names(
-            "relation", [one for _, one in rows]
-        )
+        members = zip(self._members, hidden, strict=True)
+        found = (scorer.label(own, nodes, words) for (scorer, _, _), own in members)
+        labels, relations = zip(*found, strict=True)
+        return self._names("label", labels), self._names("relation", relations)
 
     def reset_after_fork(self) -> None:
         """Begin anew in a forked process."""
@@ -164,15 +148,12 @@ class Ensemble:
 
     def _names(self, output: str, scores: Sequence[Any]) -> Any:
         """The mean of the scores of an output's names, in the order of the first member."""
-        return self._mean(
-            [
-                None
-                if own is None
-                else own[..., order[output]] / getattr(calibration, f"{output}_temperature", 1.0)
-                for own, (_, order, calibration) in zip(scores, self._members, strict=True)
-                if output in order
-            ]
-        )
+        parts = []
+        for own, (_, order, calibration) in zip(scores, self._members, strict=True):
+            if output in order:
+                unit = getattr(calibration, f"{output}_temperature", 1.0)
+                parts.append(None if own is None else own[..., order[output]] / unit)
+        return self._mean(parts)
 
     @staticmethod
     def _mean(parts: Sequence[Any]) -> Any:

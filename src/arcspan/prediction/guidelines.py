@@ -29,15 +29,11 @@ _AFTER_HEAD = {"conj", "fixed", "flat", "goeswith", "appos"}
 _ONE_EACH = ({"nsubj", "csubj"}, {"obj"}, {"iobj"})
 _FEW = {"goeswith", "reparandum", "conj", "punct"}
 _MORE = {*_FEW, "fixed", "cc", "advmod", "obl"}
-_LEAVES: Sequence[
-    tuple[set[str], set[str]]
-] = (  # relations of function words, and those that they may govern
+# Relations of function words, and those that they may govern.
+_LEAVES: Sequence[tuple[set[str], set[str]]] = (
     ({"mark", "case", "clf"}, _MORE),
     ({"aux", "cop"}, {*_FEW, "fixed", "cc"}),
-    (
-        {"det"},
-        {*_MORE, "det", "case", "clf", "flat", "compound", "discourse", "parataxis"},
-    ),
+    ({"det"}, {*_MORE, "det", "case", "clf", "flat", "compound", "discourse", "parataxis"}),
     ({"cc"}, {*_FEW, "fixed"}),
     ({"fixed"}, _FEW),
     ({"goeswith"}, set()),

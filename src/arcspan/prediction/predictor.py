@@ -96,9 +96,8 @@ class Predictor:
         self.budget = budget or Budget()
         self.threads = self.budget.threads or available_threads()
         self.search: Callable[[Scores, np.ndarray], Decoded] = decoder or partial(search_scores, apart=apart)
-        self.guidelines = (
-            Guidelines(inventories) if guidelines and are_universal(inventories.relations) else None
-        )
+        universal = guidelines and are_universal(inventories.relations)
+        self.guidelines = Guidelines(inventories) if universal else None
         self.styles = dict(styles or {})
         self.style = next(iter(self.styles.values()), Style())
         self.calibration = calibration or Calibration()

@@ -86,14 +86,9 @@ class SentenceScores:
         scores = self._labelled_scores(part)
         with self.predictor.memory.take(needed):
             headed = None if scores.headed is None else scores.headed[0]
-            found = list(
-                islice(
-                    decoding.kbest_iter(
-                        scores.span[0], scores.arc[0], headed, visible=self.batch.visible(self.b)
-                    ),
-                    min(k, sys.maxsize),
-                )
-            )
+            visible = self.batch.visible(self.b)
+            trees = decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=visible)
+            found = list(islice(trees, min(k, sys.maxsize)))
         decoded = decoding.Decoded(
             np.stack([tree.heads for tree in found]),
             [tree.spans for tree in found],
@@ -166,9 +161,8 @@ class SentenceScores:
             found = replace(prediction, relations=self.relations(prediction.heads).argmax(1))
         layers = (replace(found, heads=None), replace(found, nodes=None))
         trees = [self.log_probability(one, calibration) for one in layers]
-        pair, constituency, dependency = _probabilities(
-            np.exp([self._tree_log_probability(found, calibration), *trees])
-        )
+        logarithms = [self._tree_log_probability(found, calibration), *trees]
+        pair, constituency, dependency = _probabilities(np.exp(logarithms))
         return Confidence(
             sure,
             names,
@@ -233,9 +227,8 @@ class SentenceScores:
             if prediction.relations is not None:
                 named = prediction.relations[m] >= 0
                 m, h, names = m[named], h[named], prediction.relations[m[named]]
-                chances = log_softmax(
-                    self.relations(prediction.heads.clip(0)), calibration.relation_temperature
-                )
+                scored = self.relations(prediction.heads.clip(0))
+                chances = log_softmax(scored, calibration.relation_temperature)
                 kept[0, m + 1, h] += unit * chances[m, names]
             arc = kept
         if span is not None and prediction.nodes is not None:
