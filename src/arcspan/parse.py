@@ -25,6 +25,7 @@ from arcspan.treebanks.conll import ConlluSentence
 from arcspan.treebanks.pairs import parse_pair
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from arcspan.trees.conllu import Multiword, constituency_comment, format_conllu, write_spaces
+from arcspan.trees.constituency import parents
 from arcspan.trees.words import one_line
 
 if TYPE_CHECKING:
@@ -385,15 +386,7 @@ class Parse:
     @lazy
     def _above(self) -> list[int]:
         """Of every span: the place of the smallest one around it."""
-        found: list[int] = []
-        opened: list[int] = []
-        spans = self.constituency.spans
-        for place, (i, _, _) in enumerate(spans):
-            while opened and spans[opened[-1]][1] <= i:
-                opened.pop()
-            found.append(opened[-1] if opened else -1)
-            opened.append(place)
-        return found
+        return parents(self.constituency.spans)
 
     # ---- formats
 
@@ -541,7 +534,7 @@ class Parse:
 
         text = self._running_text()
         shown = text if len(text) <= 60 else text[:57] + "..."
-        marks = "".join(f", {mark}" for mark, on in (("approximate", self.approximate),) if on)
+        mark = ", approximate" if self.approximate else ""
         if self.error is not None:
             return f"Parse({shown!r}, error={self.error!r})"
         constituency, dependencies = self.trees
@@ -557,11 +550,8 @@ class Parse:
                 )
             )
             lines.append(arcs + (" ..." if len(self.words) > 8 else ""))
-        return (
-            f"Parse({shown!r}{marks}"
-            + "".join(f"\n  {visible(line, longest=len(line))}" for line in lines)
-            + ")"
-        )
+        rows = "".join(f"\n  {visible(line, longest=len(line))}" for line in lines)
+        return f"Parse({shown!r}{mark}{rows})"
 
     def _value(self) -> tuple[Any, ...]:
         own = self.words, self.offsets, self.text, self.multiword, self.approximate, self.error

@@ -157,6 +157,7 @@ class Drawing(ABC):
         width, height, row = map(number, (self.width, self.height, self.row))
         size, ink = f'width="{width}" height="{height}"', self.colours["ink"]
         stripe = f'width="{width}" height="{row}" fill="{ink}" opacity=".04"'
+        tops = (number(y - self.row / 2) for y in self.stripes[::2])
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" class="arcspan" viewBox="0 0 {width} {height}" '
@@ -164,10 +165,7 @@ class Drawing(ABC):
                 f"<title>{escape(' '.join(self.picture.words))}</title>",
                 *([f"<style>{STYLE}</style>"] if self.look.colours == "auto" else []),
                 f'<rect class="paper" {size} rx="8" fill="{self.colours["paper"]}"/>',
-                *(
-                    f'<rect class="stripe" y="{number(y - self.row / 2)}" {stripe}/>'
-                    for y in self.stripes[::2]
-                ),
+                *(f'<rect class="stripe" y="{y}" {stripe}/>' for y in tops),
                 *self._edges(),
                 *self._constituents(),
                 *self._words(),

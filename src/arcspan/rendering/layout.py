@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
 
 from arcspan.errors import ArcspanError, TreeError
 from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees.constituency import parents
 
 Size = TypeVar("Size", int, float)  # columns of a terminal, or units of an SVG
 
@@ -223,21 +224,16 @@ def arrange(
 def _constituents(
     spans: Sequence[tuple[int, int, str]], heads: Sequence[int] | None, n: int
 ) -> tuple[tuple[Constituent, ...], tuple[int, ...]]:
-    parents: list[int] = []
-    open_spans: list[int] = []
+    around = parents(spans)
     above = [-1] * n
     for position, (i, j, _) in enumerate(spans):
-        while open_spans and spans[open_spans[-1]][1] <= i:
-            open_spans.pop()
-        parents.append(open_spans[-1] if open_spans else -1)
         above[i:j] = [position] * (j - i)  # inner spans come later and overwrite
-        open_spans.append(position)
     levels = [1] * len(spans)
     for position in range(len(spans) - 1, 0, -1):
-        parent = parents[position]
+        parent = around[position]
         levels[parent] = max(levels[parent], levels[position] + 1)
     found = [
-        Constituent(i, j, visible(label), parents[position], levels[position], _head(i, j, heads))
+        Constituent(i, j, visible(label), around[position], levels[position], _head(i, j, heads))
         for position, (i, j, label) in enumerate(spans)
     ]
     return tuple(found), tuple(above)

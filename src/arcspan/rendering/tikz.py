@@ -64,10 +64,8 @@ def to_tikz(
     <BLANKLINE>
     """
     picture = arrange(c_tree, d_tree, layers)
-    parts = [
-        *([_forest(picture)] if picture.constituents else []),
-        *([_arcs(picture)] if picture.arcs else []),
-    ]
+    parts = [_forest(picture)] if picture.constituents else []
+    parts += [_arcs(picture)] if picture.arcs else []
     found = "\n".join(parts)
     return DOCUMENT % found if document else found
 
@@ -76,9 +74,8 @@ def _forest(picture: Picture) -> str:
     """Each constituent on a line of its own, a word on the line of its tag."""
     # By parent; the last are outermost. From the innermost to the outermost, so that children come before parents.
     children: list[list[tuple[int, str]]] = [[] for _ in range(len(picture.constituents) + 1)]
-    for parent, position, word, spine in sorted(
-        picture.edges(), key=lambda edge: (not edge.word, -edge.constituent)
-    ):
+    edges = sorted(picture.edges(), key=lambda edge: (not edge.word, -edge.constituent))
+    for parent, position, word, spine in edges:
         thick = ", edge={very thick}" if spine else ""
         if word:
             leaf = f"[{_braced(picture.words[word - 1])}{thick}]"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from sys import intern
-from typing import Literal
+from typing import Any, Literal
 
 from arcspan.errors import TreeError
 from arcspan.trees.bracketed_text import LabelledSpan, read_text, unescape_all, write_pieces
@@ -226,17 +226,28 @@ def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[in
     alone = {i for i, j, _ in nodes if j - i == 1}
     nodes.extend([(k, k + 1, ()) for k in range(len(tree)) if k not in alone])
     nodes.sort(key=lambda node: (node[0], -node[1]))
-    parents: list[int] = []
+    above = parents(nodes)
     children: list[list[int]] = [[] for _ in nodes]
+    for index, parent in enumerate(above):
+        if parent >= 0:
+            children[parent].append(index)
+    return nodes, above, children
+
+
+def parents(spans: Sequence[tuple[int, int, Any]]) -> list[int]:
+    """The place of the smallest span around each of the spans (i, j, ...) in pre-order, -1 where there is none.
+
+    >>> parents([(0, 2, "S"), (0, 1, "NP"), (1, 2, "VP")])
+    [-1, 0, 0]
+    """
+    found: list[int] = []
     opened: list[int] = []
-    for index, (i, _, _) in enumerate(nodes):
-        while opened and nodes[opened[-1]][1] <= i:
+    for place, (i, _, _) in enumerate(spans):
+        while opened and spans[opened[-1]][1] <= i:
             opened.pop()
-        parents.append(opened[-1] if opened else -1)
-        if opened:
-            children[opened[-1]].append(index)
-        opened.append(index)
-    return nodes, parents, children
+        found.append(opened[-1] if opened else -1)
+        opened.append(place)
+    return found
 
 
 def _check_nesting(spans: Sequence[LabelledSpan], n: int) -> None:
