@@ -60,10 +60,7 @@ class PretrainedEncoder(Encoder):
     input_names = ("pieces", "mask", "shapes", "index", "weight")
 
     def __init__(
-        self,
-        settings: EncoderSettings,
-        architecture: dict[str, Any],
-        weights_from: str | None = None,
+        self, settings: EncoderSettings, architecture: dict[str, Any], weights_from: str | None = None
     ) -> None:
         """`architecture` is the encoder's Hugging Face configuration; `weights_from` a folder or hub name."""
         super().__init__()

@@ -45,17 +45,10 @@ class Model(nn.Module):
     """
 
     def __init__(
-        self,
-        settings: ModelSettings,
-        encoder: Encoder,
-        inventories: Inventories,
-        part: str = "both",
+        self, settings: ModelSettings, encoder: Encoder, inventories: Inventories, part: str = "both"
     ) -> None:
         super().__init__()
-        self.settings = settings
-        self.inventories = inventories
-        self.part = part
-        self.encoder = encoder
+        self.settings, self.encoder, self.inventories, self.part = settings, encoder, inventories, part
         self.tag_input: nn.Embedding | None = None
         if settings.gold_tags:
             # Tag 0 is "no tag": begin, end, padding, and tags never seen in training.
@@ -81,9 +74,8 @@ class Model(nn.Module):
         settings, size, dropout = self.settings, self.encoder.size, self.settings.mlp_dropout
         if name == "headed" and settings.system != "joint2o":
             return None
-        if name in WORDS and not (
-            names and (settings.rows if name in ("lemma", "feature") else settings.tags)
-        ):
+        wanted = settings.rows if name in ("lemma", "feature") else settings.tags
+        if name in WORDS and not (names and wanted):
             return None
         if name in settings.scorers:
             made: nn.Module = find_part("scorers", settings.scorers[name])(settings, size, names)

@@ -81,8 +81,8 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         place: known.labels[label] for place, label in zip(places, chosen.tolist(), strict=True) if label
     }
     good = found.nodes is None or constituents == chains
+    gold = [relation_ids.get(relation, -1) for relation in pair.dependencies.relations]
     if found.relations is not None:
-        gold = [relation_ids.get(relation, -1) for relation in pair.dependencies.relations]
         good &= bool(right.all()) and found.relations.tolist() == gold
     measured = [scores.probabilities(temperature) for temperature in GRID]
     return Observed(
@@ -102,13 +102,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
             np.int64,
         ),
         word_relations=relations if relations is not None else np.zeros((0, 1)),
-        word_gold=np.asarray(
-            [
-                relation_ids.get(relation, -1) if good else -1
-                for relation, good in zip(pair.dependencies.relations, right.tolist(), strict=False)
-            ],
-            np.int64,
-        ),
+        word_gold=np.where(right, np.asarray(gold, np.int64)[: len(right)], -1),
         node_found=chosen,
         word_found=named,
         whole=np.asarray([structure / t - scores.partition(t) for t in GRID]),

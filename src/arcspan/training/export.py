@@ -47,9 +47,8 @@ PRECISIONS = ("fp16", "fp32", "int8")
 Narrow = Callable[[Any], dict[str, str]]  # changes a graph; the new names of weights by their old ones
 _OBSERVED = 64  # sentences of each training treebank that the scales of int8 are taken from,
 _LONGEST = 100  # of at most so many words: they fit into one window, without padding
-_FEW = (
-    64  # numbers that are written into the configuration where a graph does not have them: shares of layers
-)
+# Numbers that are written into the configuration where a graph does not have them: shares of layers.
+_FEW = 64
 _EXAMPLES = (
     ("Logic", "plays", "a", "maximal", "role", "here"),
     ("Neuroscience", "matters", "(", "mostly", ")"),

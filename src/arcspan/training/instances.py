@@ -275,17 +275,9 @@ def read_source(
 ) -> Iterator[tuple[int, Pair]]:
     """The sentences of a source with their places in its files, rewritten and filtered as it says."""
     report = ReadingReport()
-    without = {name: set(values) for name, values in source.without.items()}
-    only = {name: set(values) for name, values in source.only.items()}
-    keep = DocumentFilter(without, only) if without or only else None
-    pairs = read_pairs(
-        source.brackets or None,
-        source.conll or None,
-        mismatch=mismatch,
-        report=report,
-        keep=keep,
-        heads=heads,
-    )
+    keep = DocumentFilter(source.without, source.only) if source.without or source.only else None
+    files = source.brackets or None, source.conll or None
+    pairs = read_pairs(*files, mismatch=mismatch, report=report, keep=keep, heads=heads)
     rules = read_rules(source.rewrite) if source.rewrite else None
     digest, place = hashlib.sha256(), -1
     try:
@@ -300,7 +292,7 @@ def read_source(
         raise FileError(why, path=source.brackets or source.conll)
     intake.mismatched += report.skipped
     unused = set() if keep is None else set(keep.unused())
-    for name, values in {**without, **only}.items():
+    for name, values in {**source.without, **source.only}.items():
         if {f"{name} = {value}" for value in values} <= unused:
             raise ConfigError(
                 f"{source.conll}: no document has any of the values of {name!r} that are to be left out or kept"

@@ -35,13 +35,8 @@ LEAST_WEIGHTS = 1 << 15  # smaller layers are not worth the conversion
 LEAST_TABLE = 1 << 17
 _BLOCK = 64
 _TOGETHER = 1024
-STRENGTHS = (
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-)  # of smoothing: how much of the range goes from the input to the weights
+# Of smoothing: how much of the range goes from the input to the weights.
+STRENGTHS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 class RowStatistics:
@@ -230,12 +225,10 @@ def _scale(weight: np.ndarray) -> np.ndarray:
 
 def _to_whole_numbers(graph: Any, source: str, steps: Steps) -> list[Any]:
     """The nodes that make `source` whole."""
-    factor, smooth, size, zero, whole = (
-        f"{source}.{name}" for name in ("factor", "smooth", "size", "zero", "whole")
-    )
-    _add_constants(
-        graph, {factor: 1 / steps.factor, size: np.asarray(steps.size), zero: np.asarray(steps.zero)}
-    )
+    names = ("factor", "smooth", "size", "zero", "whole")
+    factor, smooth, size, zero, whole = (f"{source}.{name}" for name in names)
+    constants = {factor: 1 / steps.factor, size: np.asarray(steps.size), zero: np.asarray(steps.zero)}
+    _add_constants(graph, constants)
     return [
         helper.make_node("Mul", [source, factor], [smooth]),
         helper.make_node("QuantizeLinear", [smooth, size, zero], [whole]),

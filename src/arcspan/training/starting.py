@@ -33,8 +33,6 @@ KEPT = ("language", "licence", "calibration")
 BASE_FILE = "base.json"  # in a run's folder: what it keeps of the model that it started from
 OWN = ("start", "loss", "mlp_dropout", "tags", "rows")  # of the model's settings, those that a run may change
 _Settings = TypeVar("_Settings", EncoderSettings, ModelSettings)
-
-
 BASE = "base"  # the style of a model that has only one, once it has learnt another
 
 
@@ -136,9 +134,8 @@ class Start:
                     weight.copy_(own[old.inventories.styles.index(self.default[layer])])
                 places = {row: place for place, row in enumerate(before)}
                 kept = [place for place, row in enumerate(after) if row in places]
-                weight.view(len(after), -1)[kept] = own.view(len(before), -1)[
-                    [places[after[place]] for place in kept]
-                ]
+                taken = [places[after[place]] for place in kept]
+                weight.view(len(after), -1)[kept] = own.view(len(before), -1)[taken]
         return new
 
 
@@ -202,11 +199,9 @@ def extended(
     """
     names: dict[str, Any] = {}
     for output in NAMED_OUTPUTS:
-        mine = getattr(new, output.names)
-        kept = set(mine) if only_new else set(getattr(old, output.names))
-        names[output.names] = tuple(
-            dict.fromkeys([*(one for one in getattr(old, output.names) if one in kept), *mine])
-        )
+        before, mine = getattr(old, output.names), getattr(new, output.names)
+        kept = set(mine if only_new else before)
+        names[output.names] = tuple(dict.fromkeys([*(one for one in before if one in kept), *mine]))
     tags = {*old.seen_lemmas, *new.seen_lemmas}
     seen = {tag: {**old.seen_lemmas.get(tag, {}), **new.seen_lemmas.get(tag, {})} for tag in tags}
     names["seen_lemmas"] = without_rare(seen, names["lemmas"]) if only_new else seen
@@ -278,9 +273,8 @@ def _stored_weights(model: Model, folder: Path, component: dict[str, Any]) -> di
                 value = np.asarray(place)
             found[name] = torch.from_numpy(np.array(value).reshape(own.shape)).to(own.dtype)
         except (KeyError, TypeError, ValueError, IndexError):
-            raise BundleError(
-                f"{folder}: the weights of {name} are not where its configuration says"
-            ) from None
+            what = f"the weights of {name} are not where its configuration says"
+            raise BundleError(f"{folder}: {what}") from None
     return found
 
 

@@ -92,14 +92,7 @@ class Trainer:
     """One model, from its first update (or where it was left) to its last."""
 
     def __init__(
-        self,
-        config: Config,
-        part: str,
-        data: Data,
-        folder: Path,
-        accelerator: Any,
-        say: Say,
-        bars: bool,
+        self, config: Config, part: str, data: Data, folder: Path, accelerator: Any, say: Say, bars: bool
     ) -> None:
         self.config, self.settings, self.data = config, config.training, data
         self.folder, self.accelerator, self.say, self.bars = folder, accelerator, say, bars
@@ -211,22 +204,15 @@ class Trainer:
                 if time.monotonic() - self._saved_at > self.settings.checkpoint_minutes * 60:
                     self._save()
         if begun < len(updates) or speed.epoch.words:
-            self._log(
-                {
-                    "kind": "epoch",
-                    "step": self.step,
-                    "epoch": self.epoch + 1,
-                    **speed.epoch.figures(self.terms),
-                }
-            )
+            figures = speed.epoch.figures(self.terms)
+            self._log({"kind": "epoch", "step": self.step, "epoch": self.epoch + 1, **figures})
         self.speed = None
 
     def _report(self, speed: meter.Meter, label: str, updates: int) -> None:
         """Log the figures since the last report, and now and then say them."""
         figures, done = speed.figures(), self.done_in_epoch
-        self._log(
-            {"kind": "train", "step": self.step, "epoch": self.epoch + 1, "rate": self._rate(), **figures}
-        )
+        record = {"kind": "train", "step": self.step, "epoch": self.epoch + 1, "rate": self._rate()}
+        self._log(record | figures)
         if done == 20 or (not self.bars and done % 200 == 0):
             left = speed.epoch.seconds / done * (updates - done)
             self.say(
@@ -314,18 +300,11 @@ class Trainer:
             if chosen > self.best:
                 self.best, self.best_epoch = chosen, self.epoch
                 if self.accelerator.is_main_process:
-                    self.checkpoint.write(
-                        "best",
-                        f"models/{self.step:06d}",
-                        {"model": self.model.state_dict()},
-                        model_texts(self.model, self.config.encoder, self.data.inputs),
-                        {
-                            "step": self.step,
-                            "epoch": self.epoch,
-                            "dev": self.dev,
-                            "config": self.config.to_json(),
-                        },
-                    )
+                    tensors = {"model": self.model.state_dict()}
+                    texts = model_texts(self.model, self.config.encoder, self.data.inputs)
+                    state = {"step": self.step, "epoch": self.epoch, "dev": self.dev}
+                    state["config"] = self.config.to_json()
+                    self.checkpoint.write("best", f"models/{self.step:06d}", tensors, texts, state)
 
     def _predict_dev(self) -> list[Pair]:
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
@@ -347,10 +326,8 @@ class Trainer:
         self._saved_at = time.monotonic()
         if not self.accelerator.is_main_process:
             return
-        tensors = {
-            "model": self.model.state_dict(),
-            "optimizer": _optimizer_tensors(self.model, self.optimizer),
-        }
+        tensors = {"model": self.model.state_dict()}
+        tensors["optimizer"] = _optimizer_tensors(self.model, self.optimizer)
         if self.average:
             tensors["average"] = self.average.weights
         state = {name: getattr(self, name) for name in _PROGRESS}
