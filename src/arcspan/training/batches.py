@@ -87,6 +87,8 @@ def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tu
     lengths = np.asarray([len(example.sentence.words) for example in examples], dtype=np.int64)
     batch = np.arange(len(examples))
     sentences = [example.sentence for example in examples]
+    known = zip(lengths, sentences, strict=True)
+    heads = [np.zeros(n, np.int64) if one.heads is None else one.heads for n, one in known]
     fixed = [b for b, sentence in enumerate(sentences) if sentence.nodes is not None]
     nothing = np.zeros((0, 3), dtype=np.int64)
     gold = Gold(
@@ -96,12 +98,7 @@ def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tu
         labels=np.concatenate([nothing[:, 0], *(examples[b].labels for b in fixed)]),
         word_b=np.repeat(batch, lengths),
         word_m=np.concatenate([np.arange(1, n + 1) for n in lengths]),
-        heads=np.concatenate(
-            [
-                np.zeros(n, np.int64) if one.heads is None else one.heads
-                for n, one in zip(lengths, sentences, strict=True)
-            ]
-        ),
+        heads=np.concatenate(heads),
         relations=np.concatenate([example.relations for example in examples]),
         answers={
             name: np.concatenate([example.answers[name] for example in examples])

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -64,10 +65,11 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     i, j, _, chosen = nodes.T
     labels = scores.labels(i, j) if found.nodes is not None else np.zeros((0, 1))
     relations = scores.relations(heads) if found.heads is not None else None
-    label_ids = {chain: number for number, chain in enumerate(known.labels)}
+    label_ids: dict[Any, int] = {chain: number for number, chain in enumerate(known.labels)}
     relation_ids = {relation: number for number, relation in enumerate(known.relations)}
     places = list(zip(i.tolist(), j.tolist(), strict=True))
     is_gold = np.asarray([place in chains for place in places], np.bool_)
+    gold_chains = (chains.get((a, b), () if b - a == 1 else None) for a, b in places)
     shown = chosen != 0
     right = heads == np.asarray(pair.dependencies.heads)[: len(heads)]
     words = np.arange(1, len(heads) + 1)
@@ -77,9 +79,8 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         structure -= own.structure_temperature * _log_chances(labels, chosen, own.label_temperature)
         if relations is not None:
             structure -= own.structure_temperature * _log_chances(relations, named, own.relation_temperature)
-    constituents = {
-        place: known.labels[label] for place, label in zip(places, chosen.tolist(), strict=True) if label
-    }
+    labelled = zip(places, chosen.tolist(), strict=True)
+    constituents = {place: known.labels[label] for place, label in labelled if label}
     good = found.nodes is None or constituents == chains
     gold = [relation_ids.get(relation, -1) for relation in pair.dependencies.relations]
     if found.relations is not None:
@@ -94,13 +95,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         arcs=np.stack([one.arcs[words, heads] if one.arcs is not None else words[:0] for one in measured]),
         arc_right=right,
         node_labels=labels,
-        node_gold=np.asarray(
-            [
-                label_ids.get(chains.get((a, b), ()), -1) if (a, b) in chains or b - a == 1 else -1
-                for a, b in places
-            ],
-            np.int64,
-        ),
+        node_gold=np.asarray([label_ids.get(chain, -1) for chain in gold_chains], np.int64),
         word_relations=relations if relations is not None else np.zeros((0, 1)),
         word_gold=np.where(right, np.asarray(gold, np.int64)[: len(right)], -1),
         node_found=chosen,

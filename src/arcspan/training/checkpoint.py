@@ -164,9 +164,8 @@ def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str,
     except FileNotFoundError:
         raise BundleError(f"{folder}: no model.json: not a saved model") from None
     tokenizer = folder / "tokenizer.json"
-    inputs = inputs_from_json(
-        description["inputs"], tokenizer.read_text(encoding="utf-8") if tokenizer.exists() else None
-    )
+    text = tokenizer.read_text(encoding="utf-8") if tokenizer.exists() else None
+    inputs = inputs_from_json(description["inputs"], text)
     model = build(
         description["part"],
         ModelSettings(**description["model"]),

@@ -144,6 +144,7 @@ def export(
     parts = load_parts(run)
     _, inputs, description, state = next(iter(parts.values()))
     run_config, base = state["config"], read_base(run)
+    inventories = Inventories.from_json(description["inventories"])
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -160,9 +161,7 @@ def export(
             "language": run_config["language"],
             "licence": run_config["licence"],
             "system": run_config["model"]["system"],
-            "styles": style_names(
-                run_config.get("styles", {}), Inventories.from_json(description["inventories"])
-            ),
+            "styles": style_names(run_config.get("styles", {}), inventories),
             "components": components,
             "inventories": description["inventories"],
             "inputs": inputs.to_json(),
@@ -363,11 +362,8 @@ def _stored(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
             weights[name] = weight.tolist()
     if not weights.keys() >= model.state_dict().keys():
         return {}
-    return {
-        "weights": {
-            name: own for name, own in weights.items() if not str(own).endswith(f" same model.{name}")
-        }
-    }
+    moved = {name: own for name, own in weights.items() if not str(own).endswith(f" same model.{name}")}
+    return {"weights": moved}
 
 
 def _leave(proto: Any) -> dict[str, str]:

@@ -262,9 +262,8 @@ def read_gold(
             raise FileError("no sentence to score", path=source.brackets or source.conll)
         if source.brackets and not any(pair.constituency.without_wrapper().spans for pair in pairs):
             raise FileError("no tree has a labelled constituent: nothing to score", path=source.brackets)
-        if source.conll and not any(
-            any(relation not in ("", "_") for relation in pair.dependencies.relations) for pair in pairs
-        ):
+        relations = (relation for pair in pairs for relation in pair.dependencies.relations)
+        if source.conll and all(relation in ("", "_") for relation in relations):
             raise FileError("no word has a relation: nothing to score", path=source.conll)
         found += (GoldSentence(pair, source.styles) for pair in pairs)
     return found
@@ -321,17 +320,12 @@ def take_inventories(sentences: Sequence[Sentence], *, free: bool = True, least:
             names = sentence.names(output.name)
             seen[output.name].update(names)
             by_style[output.name, sentence.style[LAYERS.index(output.layer)]].update(names)
-    known: dict[str, Any] = {
-        output.names: tuple(
-            sorted(
-                name
-                for name, times in seen[output.name].items()
-                if name not in ("", ()) and not (output.name in ("tag", "upos", "relation") and name == "_")
-                if times >= (max(2, least) if output.name == "lemma" else least)
-            )
-        )
-        for output in NAMED_OUTPUTS
-    }
+    known: dict[str, Any] = {}
+    for output in NAMED_OUTPUTS:
+        often = max(2, least) if output.name == "lemma" else least
+        blank = ("", "_") if output.name in ("tag", "upos", "relation") else ("", ())
+        kept = (name for name, times in seen[output.name].items() if times >= often and name not in blank)
+        known[output.names] = tuple(sorted(kept))
     known["labels"] = ((), *known["labels"]) if known["labels"] else ()
     known["seen_lemmas"] = without_rare(_seen_lemmas(sentences), known["lemmas"])
     if styles == [""]:

@@ -117,9 +117,8 @@ def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, RowStatistics]:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(
-        watched.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    content = watched.SerializeToString()
+    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     for arrays in batches if names else ():
         for name, values in zip(names, session.run(names, arrays), strict=True):
             seen[name].add(values)

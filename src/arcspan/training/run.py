@@ -100,9 +100,8 @@ def read_data(config: Config, say: Say) -> Data:
     sentences, intake = read_training(config.data)
     say(f"train: {intake.summary()}")
     # Test sentences are scored at the end; a damaged file is found now.
-    dev, test = (
-        read_gold(sources, config.data.mismatch, intake) for sources in (config.data.dev, config.data.test)
-    )
+    dev = read_gold(config.data.dev, config.data.mismatch, intake)
+    test = read_gold(config.data.test, config.data.mismatch, intake)
     inventories = take_inventories(sentences, free=start is None, least=config.data.least)
     if start:
         only_new = config.data.least > 1

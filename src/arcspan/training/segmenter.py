@@ -104,9 +104,8 @@ def train_segmenter(
     """Train a segmenter and write it into the folder `output`; returns its scores on the dev files."""
     folder = Path(output)
     train, dev = read_texts(settings)
-    counts = Counter(
-        letter_of(c) for document in train for gold in document for c in gold.text if not c.isspace()
-    )
+    letters = (letter_of(c) for document in train for gold in document for c in gold.text if not c.isspace())
+    counts = Counter(letters)
     alphabet = Alphabet(sorted(letter for letter, count in counts.items() if count >= settings.rare))
     expansions = Expansions.learn(one for document in train for gold in document for one in gold.expansions)
     folder.mkdir(parents=True, exist_ok=True)
@@ -268,9 +267,8 @@ def _loss(scores: torch.Tensor, marks: torch.Tensor) -> torch.Tensor:
     tokens = ends == TOKEN
     known = marks[tokens]
     for row, target in ((3, known % EXPANDED > TOKEN), (4, known >= EXPANDED)):
-        loss = loss + 0.5 * functional.binary_cross_entropy_with_logits(
-            scores[:, row][tokens], target.float()
-        )
+        logits = scores[:, row][tokens]
+        loss = loss + 0.5 * functional.binary_cross_entropy_with_logits(logits, target.float())
     return loss
 
 

@@ -57,9 +57,8 @@ def documents(
             document, number = [], number + 1
             names = sentence.comment("genre"), sentence.comment("newdoc id")
             kept = number % every == 0 and not any(name in without for name in names)
-        if kept and (
-            gold := _gold(sentence, any(line.startswith(("newpar", "newdoc")) for line in comments))
-        ):
+        begins = any(line.startswith(("newpar", "newdoc")) for line in comments)
+        if kept and (gold := _gold(sentence, begins)):
             document.append(gold)
     if document:
         yield document

@@ -124,9 +124,8 @@ class Start:
                 new.append(name)
                 continue
             before, after = _rows(old, name, own), _rows(model, name, weight)
-            if own.shape[1:] != weight.shape[1:] or (
-                before == range(len(before)) and len(before) > len(after)
-            ):
+            cut = before == range(len(before)) and len(before) > len(after)
+            if own.shape[1:] != weight.shape[1:] or cut:
                 raise ConfigError(f"model.start: {name} is {tuple(own.shape)}, not {tuple(weight.shape)}")
             with torch.no_grad():
                 if name.startswith("styles."):

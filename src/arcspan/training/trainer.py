@@ -276,9 +276,8 @@ class Trainer:
 
     def _rates(self) -> list[float]:
         warm = self.settings.warmup * self.total
-        share = (
-            self.step / warm if self.step < warm else (self.total - self.step) / max(1.0, self.total - warm)
-        )
+        falling = (self.total - self.step) / max(1.0, self.total - warm)
+        share = self.step / warm if self.step < warm else falling
         return [group["initial"] * share for group in self.optimizer.param_groups]
 
     def _rate(self) -> float:
