@@ -543,15 +543,14 @@ class Parse:
             brackets = constituency.brackets()
             lines.append(brackets if len(brackets) <= 200 else brackets[:197] + "...")
         if dependencies is not None:
+            rows = zip(self.words[:8], dependencies.heads, dependencies.relations, strict=False)
             arcs = " ".join(
                 f"{relation}({self.words[head - 1] if head else 'ROOT'}, {word})"
-                for word, head, relation in zip(
-                    self.words[:8], dependencies.heads, dependencies.relations, strict=False
-                )
+                for word, head, relation in rows
             )
             lines.append(arcs + (" ..." if len(self.words) > 8 else ""))
-        rows = "".join(f"\n  {visible(line, longest=len(line))}" for line in lines)
-        return f"Parse({shown!r}{mark}{rows})"
+        trees = "".join(f"\n  {visible(line, longest=len(line))}" for line in lines)
+        return f"Parse({shown!r}{mark}{trees})"
 
     def _value(self) -> tuple[Any, ...]:
         own = self.words, self.offsets, self.text, self.multiword, self.approximate, self.error

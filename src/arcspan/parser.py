@@ -169,12 +169,7 @@ class Parser:
 
     @overload
     def parse(
-        self,
-        words: Words | Sentence,
-        *,
-        text: str | None = None,
-        k: None = None,
-        **options: Unpack[Options],
+        self, words: Words | Sentence, *, text: str | None = None, k: None = None, **options: Unpack[Options]
     ) -> Parse: ...
 
     @overload
@@ -348,9 +343,8 @@ class Parser:
                 own = query
                 if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (Mapping, Query)):
                     item, options = item
-                    own = self.query(
-                        **(vars(options) if isinstance(options, Query) else {**given, **options})
-                    )
+                    chosen = vars(options) if isinstance(options, Query) else {**given, **options}
+                    own = self.query(**chosen)
                 if isinstance(item, str):
                     found = [(one, own, "") for one in self.segmenter.split(item, one_sentence=one_sentence)]
                 else:
@@ -374,13 +368,11 @@ class Parser:
     def _finish(self, groups: list[_Group], submission: Submission) -> Iterator[list[Parse]]:
         results = iter(submission.result())
         for group in groups:
-            yield [
-                parse
-                for sentence, query, error in group
-                for parse in self._parses(
-                    sentence, query, [Prediction(error=error)] if error else next(results)
-                )
-            ]
+            found: list[Parse] = []
+            for sentence, query, error in group:
+                predictions = [Prediction(error=error)] if error else next(results)
+                found += self._parses(sentence, query, predictions)
+            yield found
 
     def answer(self, questions: Sequence[tuple[Sentence, Query]]) -> list[list[Parse]]:
         """The parses of each sentence, all of it by the calling thread: for programs with threads of their own."""
@@ -398,9 +390,8 @@ class Parser:
         return f"Parser({self.name!r}{several}, {system}{language}, threads={threads})"
 
 
-_Group = list[
-    tuple[Sentence, Query, str]
-]  # the sentences of an item; a text in place of "" says why there are none
+_Group = list[tuple[Sentence, Query, str]]
+"""The sentences of an item; a text in place of "" says why there are none."""
 
 
 def _raise_errors(parses: Iterable[Parse]) -> None:

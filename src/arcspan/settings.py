@@ -137,7 +137,10 @@ def _value(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
             _refuse(place, value, "a table")
         return {name: _value(inside[1], one, f"{place}.{name}", rules) for name, one in value.items()}
     if origin is re.Pattern:
-        return _pattern(value, place)
+        try:
+            return re.compile(value)
+        except (re.error, TypeError, RecursionError, OverflowError) as error:
+            raise ConfigError(f"{place} is not a regular expression: {error}") from None
     return _plain(kind, value, place, rules)
 
 
@@ -160,13 +163,6 @@ def _all_fit(kind: Any, items: Any, rules: Mapping[str, Any]) -> bool:
     if set(map(type, items)) != {kind} or kind not in (int, str) or rules.keys() & {"choices", "matches"}:
         return False
     return kind is str or all(_is_in_range(one, rules) for one in (min(items), max(items)))
-
-
-def _pattern(value: Any, place: str) -> re.Pattern[str]:
-    try:
-        return re.compile(value)
-    except (re.error, TypeError, RecursionError, OverflowError) as error:
-        raise ConfigError(f"{place} is not a regular expression: {error}") from None
 
 
 def _plain(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:

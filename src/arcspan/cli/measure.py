@@ -156,6 +156,5 @@ def _csv(out: IO[str], rows: list[Row]) -> None:
 def _json(out: IO[str], rows: list[Row]) -> None:
     for row in rows:
         data = {"file": row.file, "sentence": row.sentence or None, "measures": row.measures}
-        out.write(
-            json.dumps(data | ({"errors": row.errors} if row.errors else {}), ensure_ascii=False) + "\n"
-        )
+        data |= {"errors": row.errors} if row.errors else {}
+        out.write(json.dumps(data, ensure_ascii=False) + "\n")

@@ -93,9 +93,8 @@ class ResumableOutput:
     def _begin(self, file: IO[bytes]) -> None:
         """Lock the output, take over what an earlier run has left, and cut off what no note covers."""
         locked = False
-        with contextlib.suppress(
-            FileNotFoundError
-        ):  # a run that has just ended moves the file that it locked
+        # A run that has just ended moves the file that it locked.
+        with contextlib.suppress(FileNotFoundError):
             locked = self.complete or (lock(file) and os.path.samefile(file.fileno(), self.part))
         if not locked:
             raise ArcspanError(f"{self.path}: another run is writing to it")

@@ -100,9 +100,8 @@ def command(query: str, files: tuple[str, ...], layout: str | None, context: int
                         out.write(_line(row, match))
                     else:
                         named = (match.names.get(name) for name in asked.names)
-                        table.writerow(
-                            [*row, *("" if node is None else _text([node.text]) for node in named)]
-                        )
+                        cells = ("" if node is None else _text([node.text]) for node in named)
+                        table.writerow([*row, *cells])
             if layout == "count":
                 table.writerow(own.row(corpus.name))
         if layout == "count" and len(found) > 1:

@@ -350,9 +350,8 @@ def _with_given_lines(given: tuple[str, ...], text: str) -> str:
         found.append(f"# text = {sentence.spell()}")
     found += [line for line in own if line.startswith("#") and not line.startswith("# text =")]
     rows = iter(line for line in own if not line.startswith("#"))
-    for token, line in zip(
-        sentence.tokens, (line for line in given if not line.startswith("#")), strict=True
-    ):
+    lines = (line for line in given if not line.startswith("#"))
+    for token, line in zip(sentence.tokens, lines, strict=True):
         if "-" in token.id:
             found.append(line)
         elif token.is_word:

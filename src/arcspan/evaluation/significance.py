@@ -73,18 +73,10 @@ class Comparison(Printable):
         rows = [["", *self.names, " - ".join(self.names), share, "p (bootstrap)", "p (randomization)", ""]]
         for name, one in self.differences.items():
             low, high = one.interval
-            rows.append(
-                [
-                    METRICS[name].title,
-                    f"{one.a:.2f}",
-                    f"{one.b:.2f}",
-                    f"{one.difference:+.2f}",
-                    f"[{low:+.2f}, {high:+.2f}]",
-                    f"{one.p_bootstrap:.4f}",
-                    f"{one.p_randomization:.4f}",
-                    "*" * sum(max(one.p_bootstrap, one.p_randomization) < p for p in (0.05, 0.01, 0.001)),
-                ]
-            )
+            values = f"{one.a:.2f}", f"{one.b:.2f}", f"{one.difference:+.2f}", f"[{low:+.2f}, {high:+.2f}]"
+            chances = one.p_bootstrap, one.p_randomization
+            stars = "*" * sum(max(chances) < p for p in (0.05, 0.01, 0.001))
+            rows.append([METRICS[name].title, *values, *(f"{p:.4f}" for p in chances), stars])
         head = f"{self.sentences} sentences, {self.samples} draws, seed {self.seed}"
         foot = "* p < 0.05, ** p < 0.01, *** p < 0.001 in both tests"
         how = [f"{title}: {rules}" for title, rules, _ in blocks(self.signatures)]

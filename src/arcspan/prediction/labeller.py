@@ -75,9 +75,8 @@ class Labeller:
             asked.append(places if new.all() else tuple(place[new] for place in places))
         for begin in range(0, max(len(asked[0][0]), len(asked[1][0])), _ROWS):
             own = [tuple(place[begin : begin + _ROWS] for place in places) for places in asked]
-            for name, places, rows in zip(
-                ("label", "relation"), own, self.scorer.label(self._hidden, *own), strict=True
-            ):
+            made = self.scorer.label(self._hidden, *own)
+            for name, places, rows in zip(("label", "relation"), own, made, strict=True):
                 if rows is not None and len(rows):
                     self._add(name, places, rows)
         return asked[0], asked[1]
@@ -179,13 +178,7 @@ class Labeller:
                 tree = np.zeros((len(spans), 4), np.int64)
                 tree[:, : spans.shape[1]] = spans  # CKY knows no heads
                 tree[:, 3] = labels[below]
-            predictions.append(
-                Prediction(
-                    tree,
-                    None if relations is None else heads[own],
-                    None if relations is None else relations[own],
-                    {name: ids[own] for name, ids in words.items()},
-                    score,
-                )
-            )
+            own_heads, own_relations = (None, None) if relations is None else (heads[own], relations[own])
+            own_words = {name: ids[own] for name, ids in words.items()}
+            predictions.append(Prediction(tree, own_heads, own_relations, own_words, score))
         return predictions

@@ -252,10 +252,8 @@ def _arcs(tree: DependencyTree) -> tuple[Arc, ...]:
     n = len(tree)
     gaps = [0] * (n + 1)  # gaps[k]: the outermost level between words k and k+1
     levels = [0] * n
-    ends = sorted(
-        (abs(head - m), min(head, m), max(head, m), m) for m, head in enumerate(tree.heads, 1) if head
-    )
-    for _, left, right, m in ends:
+    ends = ((abs(head - m), min(head, m), max(head, m), m) for m, head in enumerate(tree.heads, 1) if head)
+    for _, left, right, m in sorted(ends):
         level = 1 + max(gaps[left:right])
         gaps[left:right] = [level] * (right - left)
         levels[m - 1] = level

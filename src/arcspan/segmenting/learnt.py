@@ -125,11 +125,10 @@ class Segmenter(BaseSegmenter):
         found = []
         for start in range(0, n, WINDOW):
             size = min(WINDOW, (n - start + STEP - 1) // STEP * STEP)
+            window = padded[:, :, start : start + size + 2 * context]
             try:
                 with native:
-                    (answer,) = self._session.run(
-                        None, {"characters": padded[:, :, start : start + size + 2 * context]}
-                    )
+                    (answer,) = self._session.run(None, {"characters": window})
             except Exception as error:
                 reason = str(error).strip().splitlines()[-1]
                 raise BundleError(f"the segmenter's graph does not read its letters: {reason}") from None

@@ -163,9 +163,8 @@ class RuleSegmenter(BaseSegmenter):
             marks[ends - 1] = TOKEN
             for i in np.flatnonzero(starts[1:] == ends[:-1]).tolist() if english else ():
                 second = shadow[ends[i] : ends[i + 1]].lower()  # of the same token: it|'s, can|not
-                if second in _CLITICS or (
-                    second in _SECONDS and shadow[starts[i] : ends[i + 1]].lower() in _TWO_WORDS
-                ):
+                both = shadow[starts[i] : ends[i + 1]].lower()
+                if second in _CLITICS or (second in _SECONDS and both in _TWO_WORDS):
                     marks[ends[i] - 1] = WORD
             marks[ends[np.array(list(sentence_ends(shadow, words, english))) - 1] - 1] = SENTENCE
         return marks
