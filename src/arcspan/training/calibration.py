@@ -113,9 +113,8 @@ def fit(observed: Sequence[Observed]) -> Calibration:
     relation = _least(lambda t: _cross_entropy(relations, gold_relations, t))
     shown = np.concatenate([one.span_labels for one in observed])
     spans, arcs = (np.concatenate([getattr(one, name) for one in observed], 1) for name in ("spans", "arcs"))
-    span_right, arc_right = (
-        np.concatenate([getattr(one, name) for one in observed]) for name in ("span_right", "arc_right")
-    )
+    span_right = np.concatenate([one.span_right for one in observed])
+    arc_right = np.concatenate([one.arc_right for one in observed])
     constituent = -np.expm1(log_softmax(shown, label)[:, 0]) if len(shown) else np.zeros(0)
     names = np.asarray(
         [

@@ -17,6 +17,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -201,9 +202,8 @@ def _inherited(run: Path, base: dict[str, Any], config: dict[str, Any]) -> Itera
         return
     if base.get("licence"):
         own, other = config["licence"], base["licence"]
-        yield f"licence: {own}" + (
-            f", the base's is {other}: does it allow that?" if own != other else ", the base's"
-        )
+        whose = "the base's" if own == other else f"the base's is {other}: does it allow that?"
+        yield f"licence: {own}, {whose}"
     if "calibration" in base:
         yield "temperatures of probabilities: the base's; fit them anew with --calibrate"
     language = base.get("language", "")
@@ -224,20 +224,10 @@ def _export_model(
     score, label = ScoreGraph(model).eval(), LabelGraph(model).eval()
     given, places = _example(model, inputs)
 
-    def observed() -> Iterator[Arrays]:
-        return _observed(model, inputs, data)
-
-    def score_to_int8(proto: Any) -> dict[str, str]:
-        return quantize(proto, observe(proto, observed()))
-
-    def label_to_int8(proto: Any) -> dict[str, str]:
-        return quantize(proto, observe(proto, _observed_vectors(score, label, observed())))
-
-    narrowing: dict[str, tuple[Narrow, Narrow]] = {
-        "fp32": (_leave, _leave),
-        "fp16": (_halve, _halve),
-        "int8": (score_to_int8, label_to_int8),
-    }
+    seen = _observed(model, inputs, data)
+    vectors = _observed_vectors(score, label, _observed(model, inputs, data))
+    to_int8: tuple[Narrow, Narrow] = partial(_to_int8, seen), partial(_to_int8, vectors)
+    narrowing = {"fp32": (_leave, _leave), "fp16": (_halve, _halve), "int8": to_int8}
     narrow_score, narrow_label = narrowing[precision]
     arrays = [given[name] for name in score.input_names]
     weights = _to_onnx(score, arrays, folder / f"{prefix}score.onnx", narrow_score)
@@ -364,6 +354,11 @@ def _stored(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
         return {}
     moved = {name: own for name, own in weights.items() if not str(own).endswith(f" same model.{name}")}
     return {"weights": moved}
+
+
+def _to_int8(batches: Iterator[Arrays], proto: Any) -> dict[str, str]:
+    """Compute in 8 bits, at scales taken from these batches."""
+    return quantize(proto, observe(proto, batches))
 
 
 def _leave(proto: Any) -> dict[str, str]:

@@ -162,10 +162,9 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
 def constants_of(graph: Any) -> dict[str, np.ndarray]:
     """The constants of a graph in single precision, whatever they are stored in; int8 weights without their scales."""
     found = {tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    found = {
-        name: value.astype(np.float32) if value.dtype == np.float16 else value
-        for name, value in found.items()
-    }
+    for name, value in found.items():
+        if value.dtype == np.float16:
+            found[name] = value.astype(np.float32)
     for node in graph.node:
         if node.op_type == "MatMulIntegerToFloat":
             factor = found[f"{node.input[0].removesuffix('.whole')}.factor"]

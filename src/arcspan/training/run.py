@@ -156,12 +156,8 @@ def _check_layers(dev: Sequence[GoldSentence], inventories: Inventories) -> None
     """ConfigError where dev has no tree of a kind that is learnt, and could not choose a model."""
     learnt = (bool(inventories.labels), bool(inventories.relations))
     if not any(has and tree is not None for one in dev for has, tree in zip(learnt, one.pair, strict=True)):
-        which = (
-            "constituents, data.dev only dependencies"
-            if learnt[0]
-            else "dependencies, data.dev only constituents"
-        )
-        raise ConfigError(f"data.train has only {which}: dev cannot choose the model")
+        own, other = ("constituents", "dependencies") if learnt[0] else ("dependencies", "constituents")
+        raise ConfigError(f"data.train has only {own}, data.dev only {other}: dev cannot choose the model")
 
 
 def predict_pairs(

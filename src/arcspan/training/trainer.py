@@ -70,11 +70,10 @@ class _Step(nn.Module):
         super().__init__()
         self.model = model
         own = model.settings
-        self.structure = (
-            StructureLoss(own.system, own.loss, own.cost)
-            if own.loss in ("crf", "margin")
-            else find_part("losses", own.loss)(own)
-        )
+        if own.loss in ("crf", "margin"):
+            self.structure = StructureLoss(own.system, own.loss, own.cost)
+        else:
+            self.structure = find_part("losses", own.loss)(own)
         self.weights = {"structure": 1.0, "tag": settings.tag_weight, "upos": settings.tag_weight}
         self.weights |= dict.fromkeys(("label", "relation"), settings.label_weight)
         self.weights |= dict.fromkeys(("lemma", "feature"), settings.row_weight)
