@@ -161,11 +161,8 @@ class ArcspanComponent(Pipe):
                 spans = [list(span) for span in parse.constituency.spans[1:]]  # all but the wrapper
                 own = [place - start for place in places]
                 doc[start]._.set(TREE, {"words": own, "tags": list(parse.tags), "spans": spans})
-        written = [
-            name
-            for name in ("TAG", "POS", "MORPH", "LEMMA")
-            if self.tags and any(columns[name][place] for place in words)
-        ]
+        said = ("TAG", "POS", "MORPH", "LEMMA") if self.tags else ()
+        written = [name for name in said if any(columns[name][place] for place in words)]
         if self.dependencies and any("dependency" in parse.layers for parse in parses):
             written += ["HEAD", "DEP"]
         elif self.sentences and n:

@@ -39,7 +39,8 @@ def combine(members: Sequence[Member]) -> Member:
     for member in members:
         outputs, wanted = ([scorer.outputs for scorer in one.scorers] for one in (member, first))
         if outputs != wanted:
-            raise BundleError(f"{member.name}: its outputs are not those of {first.name}: {_list(outputs)}")
+            listed = "; ".join(", ".join(sorted(own)) for own in outputs)
+            raise BundleError(f"{member.name}: its outputs are not those of {first.name}: {listed}")
         if any(scorer.reads_tags for scorer in member.scorers):
             raise BundleError(f"{member.name}: a model that reads tags cannot be part of an ensemble")
     scorers: list[Scorer] = [
@@ -48,10 +49,6 @@ def combine(members: Sequence[Member]) -> Member:
     ]
     inputs = EnsembleInputs([member.inputs for member in members])
     return Member(first.name, scorers, inputs, first.inventories, Calibration())
-
-
-def _list(outputs: Sequence[frozenset[str]]) -> str:
-    return "; ".join(", ".join(sorted(own)) for own in outputs)
 
 
 def _order(first: Member, member: Member) -> dict[str, np.ndarray]:

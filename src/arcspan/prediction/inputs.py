@@ -161,8 +161,7 @@ class PieceInputs:
             last = max(0, len(ids) - room)  # where the last window begins
             starts = [*range(0, last, room - self.overlap), last]
             first = len(rows)
-            for start in starts:
-                rows.append((ids[start : start + room], piece_shapes[start : start + room]))
+            rows += [(ids[start : start + room], piece_shapes[start : start + room]) for start in starts]
             place = np.empty((len(ids) + 2, 2), dtype=np.int64)
             position = np.arange(len(ids))
             begins = np.asarray(starts)

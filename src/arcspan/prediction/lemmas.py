@@ -26,7 +26,7 @@ def edit_of(word: str, lemma: str) -> str:
     ('l|0+|3+y', 'k|0+|0+', '=be', 'l|0+|1+')
     """
     w, m = word.lower(), lemma.lower()
-    # Of letters whose lower case is longer, positions would not match.
+    # Letters whose lower case is longer: positions would not match.
     if len(w) != len(word) or len(m) != len(lemma):
         return f"={lemma}"
     start, at, length = SequenceMatcher(None, w, m, autojunk=False).find_longest_match()

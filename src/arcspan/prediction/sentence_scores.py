@@ -89,11 +89,8 @@ class SentenceScores:
             visible = self.batch.visible(self.b)
             trees = decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=visible)
             found = list(islice(trees, min(k, sys.maxsize)))
-        decoded = decoding.Decoded(
-            np.stack([tree.heads for tree in found]),
-            [tree.spans for tree in found],
-            np.asarray([tree.score for tree in found]),
-        )
+        values, heads, spans = zip(*found, strict=True)
+        decoded = decoding.Decoded(np.stack(heads), list(spans), np.asarray(values))
         return part.labeller.predictions(decoded, np.full(len(found), self.b), self.predictor.guidelines)
 
     def _labelled_scores(self, part: Part) -> Scores:

@@ -113,13 +113,12 @@ class Picture(NamedTuple):
     def edges(self) -> list[Edge]:
         """Edges to all constituents, in their order, then to all words; the outermost have the parent -1."""
         heads = [*(one.head for one in self.constituents), 0]
-        to_constituents = [
+        found = [
             Edge(one.parent, position, 0, 0 < one.head == heads[one.parent])
             for position, one in enumerate(self.constituents)
         ]
-        return to_constituents + [
-            Edge(parent, -1, word, heads[parent] == word) for word, parent in enumerate(self.above, 1)
-        ]
+        found += [Edge(parent, -1, word, heads[parent] == word) for word, parent in enumerate(self.above, 1)]
+        return found
 
     def lines(self) -> list[Line]:
         """The trees as an indented list, from top to bottom; a constituent of one child is on the child's line."""

@@ -64,13 +64,11 @@ class TallDrawing(Drawing):
         self.word_ends = [x - 4 for x in self.word_xs]
         self.pressed = [min(0.8, (self.row - 6) / (size or self.row)) for size in self.arc_room]
         words = zip(self.word_xs, picture.words, self.tag_xs, picture.tags, strict=True)
-        x = max(
-            (
-                max(at + width(word, WORD), tag_x + width(tag, TAG) if tag else 0.0) + GAP
-                for at, word, tag_x, tag in words
-            ),
-            default=self.margin,
+        after = (
+            max(at + width(word, WORD), tag_x + width(tag, TAG) if tag else 0.0) + GAP
+            for at, word, tag_x, tag in words
         )
+        x = max(after, default=self.margin)
         self.width = x - GAP + self.margin
         if picture.arcs:
             if not self.has_arcs:

@@ -82,9 +82,8 @@ def keeps_stop(shadow: str, tokens: list[Offsets], begin: int, last: int, englis
     if lower in _CAPITALIZED and word[0].islower():
         return False
     if lower in _BEFORE_NUMBERS:
-        return any(map(str.isdigit, following[:24])) or (
-            len(following) <= 2 < len(lower) and following[:1].isupper()
-        )
+        lettered = len(following) <= 2 < len(lower) and following[:1].isupper()
+        return lettered or any(map(str.isdigit, following[:24]))
     if lower in _BEFORE_NAMES:
         return word[0].isupper() and following[:1].isupper() and following.lower() not in OPENERS
     return True

@@ -104,11 +104,8 @@ class LexicalTree(Immutable):
         return len(self.words)
 
     def __repr__(self) -> str:
-        shown = [
-            f"{'+'.join(chain)}[{self.words[head - 1]}]({i}, {j})"
-            for i, j, head, chain in self.nodes[:8]
-            if chain
-        ]
+        labelled = (node for node in self.nodes[:8] if node.chain)
+        shown = [f"{'+'.join(chain)}[{self.words[head - 1]}]({i}, {j})" for i, j, head, chain in labelled]
         return f"LexicalTree({len(self)} words: {' '.join(shown)}{' ...' if len(self.nodes) > 8 else ''})"
 
 
