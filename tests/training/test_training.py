@@ -595,18 +595,34 @@ def test_every_included_recipe_is_a_valid_configuration(
             read_config(name)
 
 
+# The threads of a group of processes must end with the training: while Python ends, they may abort it.
+_TRAIN_AND_LIST_THREADS = """
+import sys
+from pathlib import Path
+from arcspan.cli import run
+
+code = run(["train", sys.argv[1]])
+for task in Path("/proc/self/task").glob("*"):
+    print("thread", (task / "comm").read_text(), end="")
+sys.exit(code)
+"""
+
+
 def test_two_processes_share_a_run(tmp_path: Path) -> None:
     path = configure(tmp_path, toy_pairs(20), training__epochs=25)
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    script = tmp_path / "train.py"
+    script.write_text(_TRAIN_AND_LIST_THREADS, encoding="utf-8")
     done = subprocess.run(
-        [*launch, "-m", "arcspan", "train", str(path)],
+        [*launch, str(script), str(path)],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert "gloo" not in done.stdout
     records = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
     assert [record["epoch"] for record in records if record["kind"] == "dev"] == list(range(1, 26))
     result = json.loads((tmp_path / "run" / "result.json").read_text())

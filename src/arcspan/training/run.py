@@ -34,6 +34,11 @@ from arcspan.training.starting import BASE_FILE, extended, load_start
 from arcspan.training.trainer import Data, Trainer
 from arcspan.treebanks import Pair
 
+if torch.distributed.is_available():
+    # Imported by DistributedDataParallel, after a group of processes is made, it keeps the group in defaults of its
+    # functions. The group's threads then outlive the training, and one that frees a tensor while Python ends aborts.
+    import torch.distributed.nn
+
 
 def train(
     config: Config, *, resume: bool = False, say: Say = print, bars: bool | None = None
@@ -77,6 +82,7 @@ def train(
         with atomic_write(folder / "result.json") as file:
             file.write(dump(result))
     accelerator.wait_for_everyone()
+    accelerator.free_memory()
     accelerator.end_training()
     return result
 
