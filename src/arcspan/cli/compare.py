@@ -22,7 +22,7 @@ HELP = f"""Is system A better than system B, or is the difference due to chance?
 @click.command("compare", help=HELP)
 @scoring_options
 @click.option("-n", "--name", "names", multiple=True, help="Name of a system, once for A and once for B.")
-@click.option("--samples", type=click.IntRange(min=1), default=10_000, help="Random draws per test.")
+@click.option("--samples", type=click.IntRange(1, 10_000_000), default=10_000, help="Random draws per test.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random draws.")
 @click.option(
     "--confidence",

@@ -107,8 +107,8 @@ def compare(
     metrics = check_comparable({"system A": a, "system B": b})
     if not a.sentences:
         raise ArcspanError("no sentences to compare")
-    if samples < 1:
-        raise ArcspanError(f"the number of draws must be positive, not {samples}")
+    if not 1 <= samples <= 10_000_000:
+        raise ArcspanError(f"the number of draws lies between 1 and ten million, not {samples}")
     if not 0 < confidence < 1:
         raise ArcspanError(f"the confidence lies between 0 and 1 (0.95), not {confidence}")
     counted = [name for name in a.counts if name in b.counts]
