@@ -1,10 +1,12 @@
 """What 200 sentences of one's own are worth, and what they cost elsewhere: a model as it is, and trained further.
 
     ARCSPAN_TREEBANKS=FOLDER python studies/fine-tuning/run.py [--model en] [--domains genia atis atis-style]
-        [--epochs 5] [--rate 5e-4] [--encoder-rate 1e-5] [--style-rate 1e-2] [--name NAME] [--runs FOLDER]
+        [--epochs 5] [--rate 5e-4] [--encoder-rate 1e-5] [--style-rate 1e-2] [--anchored] [--name NAME] [--runs FOLDER]
 
 Domains: `genia`, abstracts with constituents, whose style the English model knows; `atis`, spoken requests with
-dependencies, which it never saw, learnt in its default style; `atis-style`, the same in a new style. Of each dev file
+dependencies, which that of version 0.1 never saw, learnt in its default style; `atis-style`, the same in a new style;
+`craft-style`, articles on biology in their annotators' own scheme, in a new style (the model knows others of these
+articles with Universal Dependencies). Of each dev file
 160 sentences are trained on, the next 40 choose the epoch, and the rest is scored, beside every fifth sentence of gum
 dev ("elsewhere"): there in the style that is the default before training and, where there is a new style, in that
 one, too. F1 is that of EVALB with the COLLINS rules and gold punctuation; LAS counts subtypes and leaves punctuation
@@ -32,11 +34,12 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 TRAIN, CHOOSE = 160, 40
 FIGURES = ("f1", "las", "feature_accuracy", "lemma_accuracy")
-# The file of a domain, the styles of its sources, and the style that it is parsed in (None: the model's default).
-DOMAINS: dict[str, tuple[str, dict[str, str], str | None]] = {
-    "genia": ("genia/dev.ptb.xz", {"constituency_style": "genia", "dependency_style": "ud"}, "genia"),
-    "atis": ("atis/dev.conllu.xz", {}, None),
-    "atis-style": ("atis/dev.conllu.xz", {"style": "atis"}, None),
+# The files of a domain, the styles of its sources, and the style that it is parsed in (None: the model's default).
+DOMAINS: dict[str, tuple[tuple[str | None, str | None], dict[str, str], str | None]] = {
+    "genia": (("genia/dev.ptb.xz", None), {"constituency_style": "genia", "dependency_style": "ud"}, "genia"),
+    "atis": ((None, "atis/dev.conllu.xz"), {}, None),
+    "atis-style": ((None, "atis/dev.conllu.xz"), {"style": "atis"}, "atis"),
+    "craft-style": (("craft/dev.ptb.xz", "craft/dev.conllu.xz"), {"style": "clearnlp"}, None),
 }
 
 
@@ -50,6 +53,11 @@ def main() -> None:
     options.add_argument("--rate", type=float, default=5e-4)
     options.add_argument("--encoder-rate", type=float, default=1e-5)
     options.add_argument("--style-rate", type=float, default=1e-2)
+    options.add_argument(
+        "--anchored",
+        action="store_true",
+        help="train on the model's own parses of the same sentences, too, in the style that is its default",
+    )
     options.add_argument("--name", help="of the results; default: the model and its rates")
     options.add_argument("--runs", type=Path, default=HERE.parents[1] / "runs" / "fine-tuning")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
@@ -68,7 +76,12 @@ def main() -> None:
     }
     for domain in given.domains:
         found = fine_tune(
-            given.model, domain, Path(given.treebanks), given.runs / f"{name}-{domain}", training
+            given.model,
+            domain,
+            Path(given.treebanks),
+            given.runs / f"{name}-{domain}",
+            training,
+            given.anchored,
         )
         results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
         results.setdefault(name, {})[domain] = found
@@ -78,18 +91,27 @@ def main() -> None:
 
 
 def fine_tune(
-    model: str, domain: str, treebanks: Path, folder: Path, training: dict[str, Any]
+    model: str, domain: str, treebanks: Path, folder: Path, training: dict[str, Any], anchored: bool
 ) -> dict[str, Any]:
     """Figures of a model before and after."""
-    file, own, style = DOMAINS[domain]
-    layer = "brackets" if ".ptb" in file else "conll"
-    gold = list(read_pairs(*((treebanks / file, None) if layer == "brackets" else (None, treebanks / file))))
+    files, own, style = DOMAINS[domain]
+    gold = list(read_pairs(*(treebanks / file if file else None for file in files)))
     folder.mkdir(parents=True, exist_ok=True)
     data: dict[str, Any] = {}
     for split, some in (("train", gold[:TRAIN]), ("dev", gold[TRAIN : TRAIN + CHOOSE])):
-        path = folder / f"{split}.{'ptb' if layer == 'brackets' else 'conllu'}"
-        write_pairs(some, *((path, None) if layer == "brackets" else (None, path)))
-        data[split] = [{layer: str(path), **own}]
+        paths = [
+            file and folder / f"{split}.{end}" for file, end in zip(files, ("ptb", "conllu"), strict=True)
+        ]
+        write_pairs(some, *paths)
+        layers = zip(("brackets", "conll"), paths, strict=True)
+        data[split] = [{**{layer: str(path) for layer, path in layers if path}, **own}]
+    before = arcspan.load(model)
+    old = next(iter(before.styles))
+    if anchored:
+        paths = [folder / "anchor.ptb", folder / "anchor.conllu"]
+        parses = before.pipe(pair.words for pair in gold[:TRAIN])
+        write_pairs([Pair(one.constituency, one.dependencies) for one in parses], *paths)
+        data["train"].append({"brackets": str(paths[0]), "conll": str(paths[1])})
     config = {
         "output": str(folder / "run"),
         "data": data,
@@ -97,10 +119,9 @@ def fine_tune(
         "training": training,
     }
     train(config_from_dict(config), resume=True, bars=False)
-    before, after = arcspan.load(model), arcspan.load(export(folder / "run", folder / "bundle", replace=True))
+    after = arcspan.load(export(folder / "run", folder / "bundle", replace=True))
     rest = gold[TRAIN + CHOOSE :]
     elsewhere = list(read_pairs(treebanks / "gum" / "dev.ptb.xz", treebanks / "gum" / "dev.conllu.xz"))[::5]
-    old = next(iter(before.styles))
     found = {
         "sentences": {"domain": len(rest), "elsewhere": len(elsewhere)},
         "before": {"domain": figures(before, rest, style), "elsewhere": figures(before, elsewhere, old)},
