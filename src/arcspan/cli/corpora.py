@@ -17,24 +17,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arcspan.cli.reading import Reader
 from arcspan.errors import FileError
-from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.treebanks import Pair
+from arcspan.treebanks.files import kind_of
+from arcspan.treebanks.pairs import read_places
+from arcspan.treebanks.streams import read_lines
 
 if TYPE_CHECKING:
     from arcspan.parser import Parser
 
-
-class Alternative(NamedTuple):
-    """One pair of trees of a sentence, and its share of what is known of the sentence: 1 where it is the only one."""
-
-    weight: float
-    constituency: ConstituencyTree | None
-    dependencies: DependencyTree | None
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words of the sentence."""
-        tree = self.constituency or self.dependencies
-        return () if tree is None else tree.words
+Alternative = tuple[float, Pair]
+"""One pair of trees of a sentence, and its share of what is known of the sentence: 1 where it is the only one."""
 
 
 class Corpus(NamedTuple):
@@ -46,9 +38,8 @@ class Corpus(NamedTuple):
 
     def sentences(self) -> Iterator[list[Alternative]]:
         """The sentences in order, each with its best parse or its k best."""
-        from arcspan.treebanks.pairs import read_places
 
-        def ranked() -> Iterator[tuple[int | None, float, Alternative]]:
+        def ranked() -> Iterator[tuple[int | None, float, Pair]]:
             for place in read_places(self.brackets, self.conllu):
                 rank, score = None, 0.0
                 if self.brackets is None and place.sentence is not None:
@@ -57,16 +48,13 @@ class Corpus(NamedTuple):
                         numbers = int(next(said)), float(next(said))
                         if math.isfinite(numbers[1]):
                             rank, score = numbers
-                yield rank, score, Alternative(1.0, *place.checked())
+                yield rank, score, place.checked()
 
         return _grouped(ranked()) if self.brackets or self.conllu else iter(())
 
 
 def corpora(paths: Sequence[str], *, standard_input: str = "brackets") -> list[Corpus]:
     """The files of a command line; `standard_input`: what - holds, "brackets" or "conll"."""
-    from arcspan.treebanks.files import kind_of
-    from arcspan.treebanks.streams import read_lines
-
     found: dict[str, Corpus] = {}
     for path in paths:
         if path != "-" and not os.path.exists(path):
@@ -88,20 +76,20 @@ def parsed(path: str, parser: Parser, k: int | None) -> Iterator[list[Alternativ
     """The sentences of a text with their best parses, or the k best."""
     _, items = Reader("text").read(parser, path)
     found = parser.pipe((item.content for item in items), k=k)
-    return _grouped((parse.rank, parse.score, Alternative(1.0, *parse.trees)) for parse in found)
+    return _grouped((parse.rank, parse.score, Pair(*parse.trees)) for parse in found)  # type: ignore[arg-type]
 
 
-def _grouped(ranked: Iterable[tuple[int | None, float, Alternative]]) -> Iterator[list[Alternative]]:
+def _grouped(ranked: Iterable[tuple[int | None, float, Pair]]) -> Iterator[list[Alternative]]:
     """The best parses of each sentence together, with weights that sum to one."""
     begun = 0
 
-    def number(one: tuple[int | None, float, Alternative]) -> int:
+    def number(one: tuple[int | None, float, Pair]) -> int:
         """Which sentence it is of: rank 1, or none, begins another."""
         nonlocal begun
         begun += one[0] in (None, 1)
         return begun
 
     for _, group in itertools.groupby(ranked, number):
-        _, scores, trees = zip(*group, strict=True)
+        _, scores, pairs = zip(*group, strict=True)
         weights = [math.exp(score - max(scores)) for score in scores]
-        yield [one._replace(weight=own / sum(weights)) for own, one in zip(weights, trees, strict=True)]
+        yield [(own / sum(weights), pair) for own, pair in zip(weights, pairs, strict=True)]

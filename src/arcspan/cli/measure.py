@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import IO, NamedTuple
 
 import click
 
 from arcspan.cli.corpora import Alternative, corpora, parsed
 from arcspan.cli.options import MODEL
 from arcspan.cli.progress import note, progress
-
-if TYPE_CHECKING:
-    from arcspan.syntax.measures import Sums
-
-HELP = """Measure the syntax of FILES: texts (.txt), which are parsed, or trees (brackets or CoNLL-U).
-
-    \b
-    arcspan measure essays/*.txt -o essays.csv
-    arcspan measure essay.txt --per sentence --format json
-    arcspan measure essay.txt -k 10          expected values, with standard errors
-
-    The 14 indices of Lu's L2SCA, dependency distance, Yngve's and Frazier's depth, branching, clauses and coordinations
-    by kind, words and characters. A bracket file and a CoNLL-U file of the same name are one text.
-"""
+from arcspan.errors import ArcspanError
+from arcspan.files import refuse_to_overwrite
+from arcspan.syntax.measures import MEASURES, Sums, measures, standard_errors, sums, total
+from arcspan.treebanks.streams import open_output
 
 
 class Row(NamedTuple):
@@ -37,7 +27,7 @@ class Row(NamedTuple):
     errors: dict[str, float]
 
 
-@click.command("measure", help=HELP)
+@click.command("measure")
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "--per",
@@ -59,21 +49,22 @@ class Row(NamedTuple):
 def command(
     files: tuple[str, ...], per: str, layout: str | None, only: str, model: str | None, k: int, output: str
 ) -> None:
-    """Measure the syntax of texts or trees."""
-    from arcspan.errors import ArcspanError
-    from arcspan.files import refuse_to_overwrite
-    from arcspan.syntax.measures import MEASURES
-    from arcspan.treebanks.streams import open_output
+    """Measure the syntax of FILES: texts (.txt), which are parsed, or trees (brackets or CoNLL-U).
 
+    \b
+    arcspan measure essays/*.txt -o essays.csv
+    arcspan measure essay.txt --per sentence --format json
+    arcspan measure essay.txt -k 10          expected values, with standard errors
+
+    The 14 indices of Lu's L2SCA, dependency distance, Yngve's and Frazier's depth, branching, clauses and coordinations
+    by kind, words and characters. A bracket file and a CoNLL-U file of the same name are one text.
+    """
     refuse_to_overwrite(output, *files)
     wanted = [name.strip() for name in only.split(",") if name.strip()] or list(MEASURES)
     if unknown := [name for name in wanted if name not in MEASURES]:
         raise ArcspanError(f"no measure {unknown[0]!r}; there are {', '.join(MEASURES)}")
     layout = layout or next((kind for kind in ("csv", "json") if output.endswith(f".{kind}")), "table")
-    rows = []
-    for file, sentence, measures, errors in _rows(files, per, model, k):
-        found = {name: measures[name] for name in wanted if name in measures}
-        rows.append(Row(file, sentence, found, {name: errors.get(name, 0.0) for name in found if errors}))
+    rows = list(_rows(files, per, wanted, model, k))
     with open_output(output) as out:
         {"table": _table, "csv": _csv, "json": _json}[layout](out, rows)
     if absent := [name for name in wanted if not any(name in row.measures for row in rows)]:
@@ -82,25 +73,25 @@ def command(
         )
 
 
-def _rows(files: tuple[str, ...], per: str, model: str | None, k: int) -> Iterator[Row]:
-    from arcspan.syntax.measures import sums
-
+def _rows(
+    files: tuple[str, ...], per: str, wanted: Sequence[str], model: str | None, k: int
+) -> Iterator[Row]:
     everything: list[list[tuple[float, Sums]]] = []
     texts = 0
     with progress(unit="sentence") as bar:
         for name, sentences in _texts(files, model, k):
             own: list[list[tuple[float, Sums]]] = []
             for number, parses in enumerate(sentences, 1):
-                own.append([(weight, sums(c, d)) for weight, c, d in parses])
+                own.append([(weight, sums(*pair)) for weight, pair in parses])
                 bar.update()
                 if per == "sentence":
-                    yield _row(name, number, own[-1:])
+                    yield _row(name, number, own[-1:], wanted)
             if per == "text":
-                yield _row(name, 0, own)
+                yield _row(name, 0, own, wanted)
             everything += own
             texts += 1
     if per == "corpus" or (per == "text" and texts > 1):
-        yield _row("total", 0, everything)
+        yield _row("total", 0, everything, wanted)
 
 
 def _texts(
@@ -118,12 +109,12 @@ def _texts(
             yield path, parsed(path, parser, k if k > 1 else None)
 
 
-def _row(name: str, number: int, sentences: list[list[tuple[float, Sums]]]) -> Row:
-    from arcspan.syntax.measures import measures, standard_errors, total
-
+def _row(file: str, number: int, sentences: list[list[tuple[float, Sums]]], wanted: Sequence[str]) -> Row:
+    known = measures({"sentences": 0, "words": 0} | total(sentences))
+    found = {name: known[name] for name in wanted if name in known}
     uncertain = any(len(parses) > 1 for parses in sentences)
     errors = standard_errors(sentences) if uncertain else {}
-    return Row(name, number, measures({"sentences": 0, "words": 0} | total(sentences)), errors)
+    return Row(file, number, found, {name: errors.get(name, 0.0) for name in found if errors})
 
 
 def _cell(values: dict[str, float], name: str, mark: str = "") -> str:

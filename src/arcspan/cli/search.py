@@ -7,28 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
 from arcspan.cli.corpora import Corpus, corpora
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError
-
-if TYPE_CHECKING:
-    from arcspan.syntax import Match, Query
-
-HELP = """Find constituents or words in FILES of trees (brackets or CoNLL-U, also .gz and .xz; - is standard input).
-
-    \b
-    arcspan search 'NP < PP' news.ptb
-    arcspan search '{tag:/VB.*/} >nsubj {lemma:dog}=who' news.conllu --csv -o dogs.csv
-    arcspan search 'NP <# ({} <obj {lemma:see})' news.ptb news.conllu
-
-    A QUERY is made of constituents, as in tgrep, and of words in braces, as in Semgrex. A bracket file and a CoNLL-U
-    file of the same name are searched together. Each match is shown in its sentence. Of files with several parses
-    of each sentence (arcspan parse -k), counts are expected ones.
-"""
+from arcspan.files import refuse_to_overwrite
+from arcspan.syntax import Match, Query
+from arcspan.syntax.pattern import ATTRIBUTES
+from arcspan.treebanks.streams import open_output
 
 COLUMNS = ("file", "sentence", "left", "match", "right", "label", "probability")  # and the named nodes
 COUNTS = ("matches", "sentences", "words", "per_1000_words", "file")
@@ -62,7 +51,7 @@ class Tally:
         return [f"{self.matches:.6g}", f"{self.sentences:.6g}", str(self.words), f"{rate:.2f}", name]
 
 
-@click.command("search", help=HELP)
+@click.command("search")
 @click.argument("query")
 @click.argument("files", nargs=-1, required=True)
 @click.option(
@@ -76,11 +65,17 @@ class Tally:
 @click.option("--context", type=click.IntRange(0), default=8, help="Words on each side of a match.")
 @click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
 def command(query: str, files: tuple[str, ...], layout: str | None, context: int, output: str) -> None:
-    """Find constituents or words in files of trees."""
-    from arcspan.files import refuse_to_overwrite
-    from arcspan.syntax import Query
-    from arcspan.treebanks.streams import open_output
+    """Find constituents or words in FILES of trees (brackets or CoNLL-U, also .gz and .xz; - is standard input).
 
+    \b
+    arcspan search 'NP < PP' news.ptb
+    arcspan search '{tag:/VB.*/} >nsubj {lemma:dog}=who' news.conllu --csv -o dogs.csv
+    arcspan search 'NP <# ({} <obj {lemma:see})' news.ptb news.conllu
+
+    A QUERY is made of constituents, as in tgrep, and of words in braces, as in Semgrex. A bracket file and a CoNLL-U
+    file of the same name are searched together. Each match is shown in its sentence. Of files with several parses
+    of each sentence (arcspan parse -k), counts are expected ones.
+    """
     asked = Query(query)
     refuse_to_overwrite(output, *files)
     found = corpora(files, standard_input="conll" if query.lstrip("(! ").startswith("{") else "brackets")
@@ -119,7 +114,7 @@ def _search(query: Query, corpus: Corpus) -> Iterator[Found]:
     for number, parses in enumerate(corpus.sentences(), 1):
         merged: dict[Any, tuple[Match, float]] = {}
         share = 0.0
-        for weight, c, d in parses:
+        for weight, (c, d) in parses:
             try:
                 matches = query.find(c, d)
             except ArcspanError as error:
@@ -129,7 +124,7 @@ def _search(query: Query, corpus: Corpus) -> Iterator[Found]:
                 named = ((name, node.span, node.label) for name, node in match.names.items())
                 key = match.span, match.word, match.label, *named
                 merged[key] = match, weight + merged.get(key, (match, 0.0))[1]
-        yield Found(number, parses[0].words, list(merged.values()), share)
+        yield Found(number, parses[0][1].words, list(merged.values()), share)
 
 
 def _row(name: str, found: Found, match: Match, share: float, context: int) -> tuple[Any, ...]:
@@ -154,16 +149,13 @@ def _text(words: Sequence[str]) -> str:
 
 def _hints(query: Query, found: list[Corpus]) -> Iterator[str]:
     """Why nothing may have been found: values that the files do not have, and similar ones that they have."""
-    from arcspan.syntax.pattern import ATTRIBUTES
-
     known: dict[str, set[str]] = defaultdict(set)
     for corpus in found:
-        for trees, *_ in islice(corpus.sentences(), 20_000):
-            if trees.constituency is not None:
-                known["label"].update(label for _, _, label in trees.constituency.spans)
-                known["label"].update(trees.constituency.tags, trees.words)
-            for name, column in ATTRIBUTES.items() if trees.dependencies is not None else ():
-                known[name].update(getattr(trees.dependencies, column))
+        for (_, (c, d)), *_ in islice(corpus.sentences(), 20_000):
+            if c is not None:
+                known["label"].update((label for _, _, label in c.spans), c.tags, c.words)
+            for name, column in ATTRIBUTES.items() if d is not None else ():
+                known[name].update(getattr(d, column))
     for name, values in query.literals.items():
         for value in sorted(values - known[name]) if known[name] else ():
             near = get_close_matches(value, known[name], n=3, cutoff=0.5)
