@@ -6,13 +6,12 @@ import contextlib
 import ipaddress
 import os
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import click
 
 from arcspan.cli.options import MODEL, THREADS
 from arcspan.cli.progress import note
-from arcspan.errors import ArcspanError, MissingExtraError
+from arcspan.errors import ArcspanError
 from arcspan.serving.settings import Settings, limits
 from arcspan.treebanks.streams import read_text
 
@@ -63,8 +62,6 @@ def command(
     Listens on this machine only unless --host says otherwise. SIGTERM and Ctrl-C stop it after it has answered
     the requests it has accepted.
     """
-    if not all(find_spec(name) for name in ("starlette", "pydantic", "uvicorn", "prometheus_client")):
-        raise MissingExtraError("serving", "serve")
     from arcspan.parser import load
     from arcspan.serving import bind, create_app, serve
 
