@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -27,10 +27,8 @@ from arcspan.cli.resuming import ResumableOutput, identity, is_done, read_note, 
 from arcspan.cli.writing import FORMATS, Format, Run, Writing
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
+from arcspan.parser import Parser, load
 from arcspan.treebanks.streams import name_of
-
-if TYPE_CHECKING:
-    from arcspan.parser import Parser
 
 _SUFFIXES = {suffix: form for form, one in FORMATS.items() for suffix in one.suffixes}
 _OTHERS = (".text", ".md", ".tok", ".words", ".gz", ".xz", ".bz2", ".zip", ".doc", ".docx")
@@ -107,9 +105,7 @@ class Call:
 
     def run(self, sources: Sequence[str], is_text: bool) -> int:
         """Parse a text, files, folders or standard input; the exit code."""
-        output = self.output or "-"
-        to_folder = self.engine == "ray" or output.endswith((os.sep, "/")) or os.path.isdir(output)
-        if len(sources) > 1 or to_folder or (sources and not is_text and _stands_for_many(sources[0])):
+        if len(sources) > 1 or self._to_folder or (sources and not is_text and _stands_for_many(sources[0])):
             if is_text:
                 raise click.UsageError("--text takes one text, in quotes, and no folder for its parses")
             return self._parse_many(sources)
@@ -131,10 +127,11 @@ class Call:
         if "-" in sources:
             raise click.UsageError("standard input (-) does not go with other files")
         documents = find_documents(sources)
-        if (folder := self._folder()) is not None:
+        output = self.output or "-"
+        if output != "-" and (self._to_folder or not (os.path.exists(output) or Path(output).suffix)):
             has_columns = any(document.source.endswith(".parquet") for document in documents)
             form = self.form or ("parquet" if has_columns else "conllu")
-            return replace(self, form=form, output=os.path.abspath(folder))._parse_apart(documents)
+            return replace(self, form=form, output=os.path.abspath(output))._parse_apart(documents)
         if self.engine == "ray":
             raise click.UsageError(
                 "--engine ray writes one file for each that it reads: give a folder with -o"
@@ -145,14 +142,11 @@ class Call:
         code = self._write(Writing(parser, form, **self.options), items, output, self.reader.kind)
         return 2 if errors else code
 
-    def _folder(self) -> str | None:
-        """The folder that outputs are written to; None for one output."""
-        output = self.output
-        if output is None or output == "-":
-            return None
-        if output.endswith((os.sep, "/")) or os.path.isdir(output) or self.engine == "ray":
-            return output
-        return None if os.path.exists(output) or Path(output).suffix else output
+    @property
+    def _to_folder(self) -> bool:
+        """Whether the output is a folder, whatever is parsed."""
+        output = self.output or "-"
+        return self.engine == "ray" or output.endswith((os.sep, "/")) or os.path.isdir(output)
 
     def _target(self, inputs: Sequence[str | None]) -> tuple[str, str]:
         """The one output and its format."""
@@ -181,8 +175,6 @@ class Call:
 
     def _load(self) -> Parser:
         """The parser, checked against what is asked of it."""
-        from arcspan.parser import load
-
         parser = load(self.model, threads=self.threads, memory_limit=self.memory)
         if self.options["k"] and not parser.predictor.joint:
             raise ArcspanError(
@@ -314,11 +306,10 @@ class Call:
         from arcspan.integrations.parquet import parse_column, parse_contents
 
         if run.source.endswith(".parquet"):
-            found = parse_column(parser, run.source, run.output.open(), self.reader.column)
+            _, run.failures = parse_column(parser, run.source, run.output.open(), self.reader.column)
         else:
-            found = parse_contents(parser, (item.content for item in run.items), run.output.open())
-        writing.sentences += found[0]
-        run.failures = found[1]
+            contents = (item.content for item in run.items)
+            _, run.failures = parse_contents(parser, contents, run.output.open())
 
 
 def _work(call: Call, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:

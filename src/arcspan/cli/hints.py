@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from arcspan.cli.reading import Item
-    from arcspan.parser import Parser
+from arcspan.cli.reading import Item
+from arcspan.parser import Parser
 
 WORDS = 200  # that are looked at
 LEAST = 50  # on which anything is said

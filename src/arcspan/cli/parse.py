@@ -11,6 +11,7 @@ from arcspan.cli.documents import Call
 from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.reading import Reader
 from arcspan.cli.writing import FORMATS
+from arcspan.segmenting.cleaning import RULES
 
 INPUTS = ("text", "lines", "words", "conllu", "brackets")
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)i?B?", re.IGNORECASE)
@@ -62,11 +63,7 @@ def _preferences(
 
 
 def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    if not value:
-        return ()
-    from arcspan.segmenting.cleaning import RULES
-
-    kinds = tuple(value.split(","))
+    kinds = tuple(value.split(",")) if value else ()
     for kind in kinds:
         if kind not in RULES:
             raise click.BadParameter(f"{kind!r} is not one of {', '.join(RULES)}")

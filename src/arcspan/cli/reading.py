@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from arcspan.treebanks.brackets import parse_lines, trees_of
+from arcspan.treebanks.conll import cut_sentences
 from arcspan.treebanks.files import named_kind
 from arcspan.treebanks.streams import Source, read_text, split_lines
+from arcspan.trees.words import unescape_brackets
 
 if TYPE_CHECKING:
     from arcspan.parser import Parser
@@ -102,16 +105,11 @@ def _lines(parser: Parser, lines: Iterator[str]) -> Iterator[Item]:
 
 
 def _conllu(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    from arcspan.treebanks.conll import cut_sentences
-    from arcspan.trees.words import unescape_brackets
-
     for sentence in cut_sentences(lines, path):
         yield Item([unescape_brackets(word.form) for word in sentence.words], sentence.lines)
 
 
 def _trees(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    from arcspan.treebanks.brackets import parse_lines, trees_of
-
     for tree in trees_of(parse_lines(enumerate(lines, 1), empties="strip"), path):
         yield Item(list(tree.words))
 

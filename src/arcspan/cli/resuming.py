@@ -17,14 +17,12 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from arcspan.cli.reading import Item
 from arcspan.errors import ArcspanError
 from arcspan.files import atomic_write, lock
-
-if TYPE_CHECKING:
-    from arcspan.parser import Parser
+from arcspan.parser import Parser
 
 FOLDER = ".arcspan"
 STARTS = 3  # of runs that were killed before they got any further

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -15,7 +15,7 @@ from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.progress import note, progress
 from arcspan.errors import FileError, TreeError
 from arcspan.files import refuse_to_overwrite
-from arcspan.treebanks import ReadingReport, load_rules, read_brackets, read_pairs, write_conllu
+from arcspan.treebanks import ReadingReport, importers, load_rules, read_brackets, read_pairs, write_conllu
 from arcspan.treebanks import check as find_problems
 from arcspan.treebanks import stats as count_sentences
 from arcspan.treebanks.checks import KINDS
@@ -27,9 +27,6 @@ from arcspan.treebanks.statistics import CAUSES, Statistics
 from arcspan.treebanks.streams import peek_input
 from arcspan.trees import DependencyTree
 from arcspan.trees import convert as convert_tree
-
-if TYPE_CHECKING:
-    from arcspan.treebanks.importers import ImportReport
 
 Item = TypeVar("Item")
 
@@ -215,27 +212,24 @@ def import_() -> None:
     """
 
 
-def _import_penn(name: str, default: str, help_text: str) -> None:
+def _import_penn(name: str, help_text: str) -> None:
     """A command for a treebank of constituents, whose dependencies are made or given."""
 
     @import_.command(name, help=help_text)
     @click.argument("source")
     @click.argument("target")
-    @click.option("--rules", metavar="ptb|ctb|FILE", default=default, help="Head rules.")
+    @click.option("--rules", metavar="ptb|ctb|FILE", default=name, help="Head rules.")
     @click.option(
         "--dependencies",
         metavar="FOLDER",
         help="Take them from train|dev|test.conllu here, made of the same trees by another converter.",
     )
-    def run(source: str, target: str, rules: str, dependencies: str | None) -> None:
-        from arcspan.treebanks import importers
-
-        load = getattr(importers, f"import_{name}")
-        _tell_imported(load(source, target, rules=rules, dependencies=dependencies))
+    def run(source: str, target: str, **options: str | None) -> None:
+        _tell_imported(getattr(importers, f"import_{name}")(source, target, **options))
 
 
-_import_penn("ptb", "ptb", "Penn Treebank: sections 02-21, 22 and 23 of the WSJ's .mrg files below SOURCE.")
-_import_penn("ctb", "ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split as in Zhang & Clark (2008).")
+_import_penn("ptb", "Penn Treebank: sections 02-21, 22 and 23 of the WSJ's .mrg files below SOURCE.")
+_import_penn("ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split as in Zhang & Clark (2008).")
 
 
 @import_.command()
@@ -245,12 +239,10 @@ _import_penn("ctb", "ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split
 @click.option("--size", type=click.Choice(["full", "5k"]), default="full", help="Size of the training part.")
 def spmrl(source: str, target: str, language: str | None, size: Any) -> None:
     """SPMRL 2013/2014: one language's gold .ptb and .conll files below SOURCE."""
-    from arcspan.treebanks.importers import import_spmrl
-
-    _tell_imported(import_spmrl(source, target, language=language, size=size))
+    _tell_imported(importers.import_spmrl(source, target, language=language, size=size))
 
 
-def _tell_imported(imported: ImportReport) -> None:
+def _tell_imported(imported: importers.ImportReport) -> None:
     for message in imported.left_out:
         note(f"left out: {message}")
     for split, count in imported.sentences.items():

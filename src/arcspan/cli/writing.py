@@ -13,19 +13,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from arcspan.cli.progress import complain, note, progress
-from arcspan.cli.reading import as_they_come
+from arcspan.cli.reading import Item, as_they_come
+from arcspan.cli.resuming import ResumableOutput
 from arcspan.errors import ArcspanError
 from arcspan.files import atomic_write, refuse_to_overwrite
 from arcspan.integrations.rows import rows_of
+from arcspan.parser import Parse, Parser
+from arcspan.treebanks import ConlluSentence
 from arcspan.treebanks.streams import open_output
-
-if TYPE_CHECKING:
-    from arcspan.cli.reading import Item
-    from arcspan.cli.resuming import ResumableOutput
-    from arcspan.parser import Parse, Parser
 
 
 class Format(NamedTuple):
@@ -341,8 +339,6 @@ def _ranked(text: str, rank: int) -> str:
 
 def _with_given_lines(given: tuple[str, ...], text: str) -> str:
     """A parse in CoNLL-U with the comments, multiword tokens and SpaceAfter of the sentence that was read."""
-    from arcspan.treebanks import ConlluSentence
-
     sentence = ConlluSentence(given)
     own = text.rstrip("\n").split("\n")
     found = [line for line in sentence.comments if not _OF_A_PARSE.match(line)]
