@@ -40,20 +40,10 @@ HELP = f"""Score predicted trees against gold trees.
     help="Align the words of two CoNLL-U files with the same text and score tokens, sentences, words, tags, lemmas "
     "and dependencies as CoNLL 2018 did.",
 )
-@click.pass_context
-def command(
-    context: click.Context,
-    /,
-    files: tuple[str, ...],
-    as_json: bool,
-    labels: bool,
-    evalb: bool,
-    raw: bool,
-    **how: Any,
-) -> None:
+def command(files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, raw: bool, **how: Any) -> None:
     """Score predicted trees against gold trees."""
     if raw:
-        _evaluate_raw(context, files, as_json)
+        _evaluate_raw(files, as_json)
         return
     from arcspan.evaluation.brackets import evaluate_brackets
     from arcspan.evaluation.report import evaluate_files
@@ -83,10 +73,11 @@ def command(
             click.echo("\n" + tally_table("relation", report.relations, report.main_relations))
 
 
-def _evaluate_raw(context: click.Context, files: tuple[str, ...], as_json: bool) -> None:
+def _evaluate_raw(files: tuple[str, ...], as_json: bool) -> None:
     from arcspan.evaluation.raw_text import evaluate_raw
     from arcspan.treebanks.files import kind_of
 
+    context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE

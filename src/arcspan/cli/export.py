@@ -41,7 +41,7 @@ def command(
     """
     if style is not None and not calibrate:
         raise click.UsageError("--style is that of the treebanks of --calibrate: give them, too")
-    if not all(find_spec(needed) for needed in ("torch", "onnx", "onnxscript")):
+    if not all(map(find_spec, ("torch", "onnx", "onnxscript"))):
         raise MissingExtraError("export", "train")
     from arcspan.training.calibration import calibrate as fit
     from arcspan.training.export import export

@@ -17,16 +17,11 @@ def quiet() -> bool:
 
 
 def progress(total: int | None = None, *, unit: str = "it", label: str = "") -> Any:
-    """A tqdm bar; silent under --quiet, off a terminal, and for the first second.
-
-    >>> with progress(3, unit="sentence") as bar:
-    ...     bar.update(3)
-    """
+    """A tqdm bar; silent under --quiet, off a terminal, and for the first second."""
     from tqdm import tqdm
 
-    disable = quiet() or not sys.stderr.isatty()
-    options: dict[str, Any] = {"delay": DELAY, "disable": disable, "file": sys.stderr}
-    return tqdm(total=total, unit=f" {unit}", desc=label or None, **options)
+    options: dict[str, Any] = {"disable": quiet() or not sys.stderr.isatty(), "file": sys.stderr}
+    return tqdm(total=total, unit=f" {unit}", desc=label or None, delay=DELAY, **options)
 
 
 def complain(message: str) -> None:

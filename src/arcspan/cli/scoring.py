@@ -52,17 +52,12 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def make_scoring(punctuation: str, prm: str | None, no_subtypes: bool, tags: str) -> Scoring:
+def make_scoring(prm: str | None, no_subtypes: bool, **options: Any) -> Scoring:
     """How to score, from the options."""
     from arcspan.evaluation.rules import as_rules
     from arcspan.evaluation.scoring import Scoring
 
-    return Scoring(
-        punctuation=punctuation,  # type: ignore[arg-type]
-        rules=as_rules(prm),
-        subtypes=not no_subtypes,
-        tags=tags,  # type: ignore[arg-type]
-    )
+    return Scoring(rules=as_rules(prm), subtypes=not no_subtypes, **options)
 
 
 def gold_and_systems(

@@ -59,10 +59,8 @@ def command(
     if not Path(config).exists() and config not in included:
         raise ArcspanError(f"{config}: neither a file nor one of the recipes: {', '.join(included)}")
     settings = configuration.read_config(config, list(overrides), segmenter_only=segmenter)
-    if not all(
-        find_spec(name)
-        for name in ("torch", "transformers", "accelerate", "safetensors", "onnx", "onnxscript")
-    ):
+    needed = ("torch", "transformers", "accelerate", "safetensors", "onnx", "onnxscript")
+    if not all(map(find_spec, needed)):
         raise MissingExtraError("training", "train")
     from arcspan.training.run import read_data, train
     from arcspan.training.segmenter import run_segmenter
