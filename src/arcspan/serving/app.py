@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
+from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
@@ -24,7 +25,6 @@ from arcspan.serving.messages import (
     write_json,
     write_picture,
 )
-from arcspan.serving.metrics import CONTENT_TYPE
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
@@ -63,6 +63,7 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
         content = (resources.files(f"arcspan.{package}") / "page" / name).read_bytes()
         routes[path] = {"GET": _file(content, kind)}
     app = Middleware(routes, scheduler)
+    model = {name: parser.config.get(name) for name in ("name", "language", "system", "licence")}
     missing = () if find_spec("vl_convert") else ("image/png", "application/pdf")
 
     async def health(_: Request) -> Response:
@@ -74,9 +75,7 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
             {
                 "status": "ok",
                 "version": __version__,
-                "model": {
-                    name: parser.config.get(name) for name in ("name", "language", "system", "licence")
-                },
+                "model": model,
                 "styles": parser.styles,
                 "limits": {name: getattr(settings, name) for name in LIMITS},
                 "token": settings.token is not None,
@@ -85,7 +84,7 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
         )
 
     async def count(_: Request) -> Response:
-        return Response(metrics.text(), media_type=CONTENT_TYPE)
+        return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     routes |= {"/health": {"GET": health}, "/metrics": {"GET": count}}
     return app

@@ -304,11 +304,6 @@ def write_json(request: ParseRequest, max_words_beyond: int) -> Write:
     return write
 
 
-def write_conllu(parses: list[Parse]) -> bytes:
-    """The dependency trees of a sentence's parses."""
-    return "".join(parse.conllu() for parse in parses).encode("utf-8")
-
-
 def name_sentences(document: str, sentences: list[bytes]) -> bytes:
     r"""A document in CoNLL-U, with ids; each of its sentences may have several parses.
 
@@ -323,12 +318,10 @@ def name_sentences(document: str, sentences: list[bytes]) -> bytes:
     return b"".join(found)
 
 
-def write_brackets(parses: list[Parse]) -> bytes:
-    """The constituency trees of a sentence's parses, one per line."""
-    return "".join(parse.brackets() + "\n" for parse in parses).encode("utf-8")
-
-
-FILES: dict[str, Write] = {"text/x-conllu": write_conllu, "text/x-brackets": write_brackets}
+FILES: dict[str, Write] = {
+    "text/x-conllu": lambda parses: "".join(parse.conllu() for parse in parses).encode("utf-8"),
+    "text/x-brackets": lambda parses: "".join(parse.brackets() + "\n" for parse in parses).encode("utf-8"),
+}
 PICTURES = ("image/svg+xml", "image/png", "application/pdf", "application/x-tex")
 FORMATS = (*FILES, *PICTURES)  # besides JSON
 

@@ -29,11 +29,7 @@ GUARDED = ("/parse", "/metrics")  # the paths that need the token
 CLOSING_SECONDS = 0.2  # for a sentence whose client has left
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 << 20
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",
-}
+HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 
 
 class ClientLeft(Exception):

@@ -60,9 +60,8 @@ class Refusal(Exception):
     def __init__(self, code: str, **values: Any) -> None:
         self.status, template = REFUSALS[code]
         self.code = code
-        message = (
-            template.format(**values).encode("utf-8", "backslashreplace").decode()
-        )  # half a surrogate pair
+        # Half a surrogate pair cannot be sent.
+        message = template.format(**values).encode("utf-8", "backslashreplace").decode()
         self.message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
         super().__init__(self.message)
 

@@ -145,12 +145,7 @@ class Queue:
 
 
 class Scheduler:
-    """Threads that have the parser work on what clients sent, in fair turns.
-
-    >>> scheduler = Scheduler(parser)  # doctest: +SKIP
-    >>> tasks = [Task(sentence) for sentence in parser.split("Logic plays.")]  # doctest: +SKIP
-    >>> scheduler.submit(tasks, lambda parses: parses[0].conllu().encode()).result()  # doctest: +SKIP
-    """
+    """Threads that have the parser work on what clients sent, in fair turns."""
 
     def __init__(self, parser: Parser, settings: Settings | None = None) -> None:
         self.parser, self.settings, self.metrics = parser, settings or Settings(), Metrics()

@@ -21,11 +21,7 @@ def limits() -> list[Field[Any]]:
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits of a server, its token, and the origins (https://example.org) whose pages may use it.
-
-    >>> Settings(max_words=100).max_words
-    100
-    """
+    """Limits of a server, its token, and the origins (https://example.org) whose pages may use it."""
 
     max_body: int = described(1_000_000, "Bytes in the body of a request.", least=1)
     max_text: int = described(200_000, "Characters of text per request.", least=1)
