@@ -341,11 +341,7 @@ _WIDTHS = {
 
 
 def width(text: str, size: float) -> float:
-    """About how wide a text is in a sans-serif type, rather too wide than too narrow.
-
-    >>> width("mm", 10) > width("nn", 10) > width("ii", 10)
-    True
-    """
+    """About how wide a text is in a sans-serif type, rather too wide than too narrow."""
     return size * sum(_WIDTHS.get(character) or _width(character) for character in text)
 
 

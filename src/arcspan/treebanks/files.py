@@ -39,11 +39,7 @@ def named_kind(path: PathLike) -> Kind | None:
 
 
 def kind_of(path: PathLike) -> Kind:
-    """Whether a file holds bracketed trees or CoNLL columns: by its name, else by its first line.
-
-    >>> kind_of("test.ptb.xz"), kind_of("test.conllu")
-    ('brackets', 'conll')
-    """
+    """Whether a file holds bracketed trees or CoNLL columns: by its name, else by its first line."""
     if (named := named_kind(path)) is not None:
         return named
     # A look inside a pipe would be lost to the reader.
