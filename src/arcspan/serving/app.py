@@ -16,15 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from arcspan._version import __version__
 from arcspan.parser import Parser, Sentence
-from arcspan.serving.messages import (
-    FILES,
-    FORMATS,
-    PICTURES,
-    ParseRequest,
-    name_sentences,
-    write_json,
-    write_picture,
-)
+from arcspan.serving.messages import FILES, FORMATS, PICTURES, ParseRequest, name_sentences, writer
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
@@ -146,10 +138,7 @@ class Answers:
         )
         short = self.settings.max_words_beyond
         tasks = [Task(one, query if len(one.words) <= short else best, pictures) for one in sentences]
-        write = FILES.get(kind) or (
-            write_picture(request, short, kind) if kind else write_json(request, short)
-        )
-        found = await asyncio.wrap_future(self.scheduler.submit(tasks, write))
+        found = await asyncio.wrap_future(self.scheduler.submit(tasks, writer(request, kind, short)))
         pieces = iter(found)
         self.metrics.sentences.inc(len(sentences))
         self.metrics.words.inc(sum(len(one.words) for one in sentences))

@@ -280,7 +280,7 @@ class ErrorAnswer(BaseModel):
 Write = Callable[[list[Parse]], bytes]
 
 
-def write_json(request: ParseRequest, max_words_beyond: int) -> Write:
+def _json(request: ParseRequest, max_words_beyond: int) -> Write:
     """A function that writes a sentence's parses as JSON, in the shape of `SentenceAnswer`."""
     query = None if request.find is None else Query(request.find, steps=MOST_STEPS)
 
@@ -326,8 +326,15 @@ PICTURES = ("image/svg+xml", "image/png", "application/pdf", "application/x-tex"
 FORMATS = (*FILES, *PICTURES)  # besides JSON
 
 
-def write_picture(request: ParseRequest, max_words_beyond: int, kind: str) -> Write:
-    """A function that draws the tree of the request's rank in one of `PICTURES`."""
+def writer(request: ParseRequest, kind: str, max_words_beyond: int) -> Write:
+    """A function that writes a sentence's parses in one of `FORMATS`, or in JSON where the kind is ""."""
+    if kind in FILES:
+        return FILES[kind]
+    return _picture(request, kind, max_words_beyond) if kind else _json(request, max_words_beyond)
+
+
+def _picture(request: ParseRequest, kind: str, max_words_beyond: int) -> Write:
+    """A function that draws the tree of the request's rank."""
 
     def write(parses: list[Parse]) -> bytes:
         if request.rank > len(parses):
