@@ -265,8 +265,6 @@ def _arcs(tree: DependencyTree) -> tuple[Arc, ...]:
     )
 
 
-# ---------------------------------------------------------------------------------------------------- text
-
 LONGEST = 40  # characters of a word that are drawn
 
 

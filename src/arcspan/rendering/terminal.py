@@ -141,9 +141,6 @@ def _isolated(word: str) -> str:
     return f"\u200e{word}\u200e" if turned else word
 
 
-# ----------------------------------------------------------------------------------- words from left to right
-
-
 def _wide(picture: Picture, available: float) -> _Canvas | None:
     """The drawing with words side by side; None where it is too wide."""
     centres, total = picture.spread(
@@ -198,9 +195,6 @@ def _draw_arc(canvas: _Canvas, row: int, arc: Arc, centres: list[int]) -> None:
         room = right - left - 1 - columns(arc.relation)
         canvas.write(bottom, left + 1 + room // 2, arc.relation, "arc")
     canvas.write(row, column, "▲", "arc")
-
-
-# ---------------------------------------------------------------------------------- words from top to bottom
 
 
 def _tall(picture: Picture, available: int) -> _Canvas:

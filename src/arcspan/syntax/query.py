@@ -150,9 +150,6 @@ def _match(nodes: NodeTable, text: Text, k: int, names: Names) -> Match:
     return found
 
 
-# ------------------------------------------------------------------------------------------ from pattern to ways
-
-
 def _node(node: PatternNode) -> Ways:
     """A node with its name and its relations."""
     own = _inner(node)

@@ -11,7 +11,6 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from arcspan.errors import ArcspanError
-from arcspan.lazy import lazy
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.dependency import extents
 
@@ -57,12 +56,7 @@ class Text:
     ) -> None:
         self.words = ("", *words)
         self.tokens = tokens or [Word(m, word) for m, word in enumerate(words, 1)]
-        self.text, self.offsets, self._confidence = text, offsets, confidence
-
-    @lazy
-    def confidence(self) -> Any:
-        """The probabilities of arcs and of their relations (`Confidence`); None where there are none."""
-        return self._confidence()
+        self.text, self.offsets, self.confidence = text, offsets, confidence
 
 
 class TreeIndex(Text):
@@ -231,7 +225,7 @@ class Phrase:
 
         It is an upper bound: all of them may be right with less.
         """
-        sure = self._sentence.confidence
+        sure = self._sentence.confidence()
         if sure is None or not self.position:
             return None
         return float(min(sure.arcs[m - 1] * sure.relations[m - 1] for m in self._arcs()))
