@@ -51,10 +51,8 @@ class ConlluToken(NamedTuple):
     def spaces_after(self) -> str:
         r"""The white space that follows in the text: a space, unless MISC says SpaceAfter=No or SpacesAfter=...
 
-        >>> ConlluToken("1", "mice", misc="SpaceAfter=No").spaces_after
-        ''
-        >>> ConlluToken("1", "mice", misc=r"SpacesAfter=\s\n").spaces_after
-        ' \n'
+        >>> [ConlluToken("1", "mice", misc=misc).spaces_after for misc in ("SpaceAfter=No", r"SpacesAfter=\s\n")]
+        ['', ' \n']
         """
         return read_spaces(self.misc)
 

@@ -52,13 +52,7 @@ def kind_of(path: PathLike) -> Kind:
 
 
 def group_files(paths: Sequence[PathLike]) -> list[TreeFiles]:
-    """The files of a command line as sets of trees: all bracket files, all CoNLL files, or one of each per set.
-
-    >>> group_files(["g.ptb", "g.conllu", "p.ptb", "p.conllu"])[1].conll
-    'p.conllu'
-    >>> len(group_files(["g.ptb", "p.ptb"]))
-    2
-    """
+    """The files of a command line as sets of trees: all bracket files, all CoNLL files, or one of each per set."""
     kinds = [kind_of(path) for path in paths]
     if len(set(kinds)) == 1:
         return [TreeFiles(path, None) if kinds[0] == "brackets" else TreeFiles(None, path) for path in paths]

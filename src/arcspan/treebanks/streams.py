@@ -47,12 +47,6 @@ def read_lines(path: Source, encoding: str = "utf-8") -> Iterator[str]:
 
     Raises FileError with the line for bytes that are not text and for a line of more than `LONGEST_LINE`
     characters, and what open() raises where there is no file.
-
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
-    >>> _ = path.write_bytes(b"\\xef\\xbb\\xbfone\\r\\ntwo")
-    >>> list(read_lines(path))
-    ['one', 'two']
     """
     return (line.removesuffix("\r") for line in split_lines(read_text(path, encoding), path))
 
@@ -176,15 +170,7 @@ def peek_input() -> bytes:
 
 @contextlib.contextmanager
 def open_output(path: Source) -> Iterator[IO[str]]:
-    """A text file to write, compressed as its name says (.gz, .xz), whole or not at all; "-" is stdout.
-
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.txt.xz"
-    >>> with open_output(path) as file:
-    ...     _ = file.write("one\\ntwo\\n")
-    >>> list(read_lines(path))
-    ['one', 'two']
-    """
+    """A text file to write, compressed as its name says (.gz, .xz), whole or not at all; "-" is stdout."""
     if os.fspath(path) == "-":
         yield sys.stdout
         sys.stdout.flush()

@@ -24,6 +24,8 @@ from arcspan.trees import ConstituencyTree, DependencyTree, convert
 from arcspan.trees.heads import TABLES, HeadRules
 
 PathLike = str | os.PathLike[str]
+HeadTable = PathLike | HeadRules
+"""Head rules, or the name or file of their table."""
 SPLITS = ("train", "dev", "test")
 _PTB = re.compile(r"wsj_(\d\d)\d\d\.mrg", re.IGNORECASE)
 _CTB = re.compile(r"chtb_0*(\d+)\.fid", re.IGNORECASE)
@@ -47,11 +49,7 @@ class ImportReport:
 
 
 def import_ptb(
-    source: PathLike,
-    target: PathLike,
-    *,
-    rules: PathLike | HeadRules = "ptb",
-    dependencies: PathLike | None = None,
+    source: PathLike, target: PathLike, *, rules: HeadTable = "ptb", dependencies: PathLike | None = None
 ) -> ImportReport:
     """Write the Penn Treebank's (LDC99T42) splits, with dependencies by `rules` or from the folder `dependencies`.
 
@@ -63,11 +61,7 @@ def import_ptb(
 
 
 def import_ctb(
-    source: PathLike,
-    target: PathLike,
-    *,
-    rules: PathLike | HeadRules = "ctb",
-    dependencies: PathLike | None = None,
+    source: PathLike, target: PathLike, *, rules: HeadTable = "ctb", dependencies: PathLike | None = None
 ) -> ImportReport:
     """Write the splits of the Chinese Treebank 5.1, with dependencies by `rules` or from the folder `dependencies`.
 
@@ -134,7 +128,7 @@ def _import(
     splits: dict[str, list[Path]],
     target: PathLike,
     lines_of: Callable[[Path], Iterable[tuple[int, str]]],
-    rules: PathLike | HeadRules,
+    rules: HeadTable,
     dependencies: PathLike | None,
 ) -> ImportReport:
     """Write the splits of a treebank of constituents; `lines_of` a file are the numbered lines of its trees."""
