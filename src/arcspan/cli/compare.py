@@ -31,22 +31,15 @@ HELP = f"""Is system A better than system B, or is the difference due to chance?
     help="Width of the confidence intervals.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with the intervals of both systems.")
-def command(
-    files: tuple[str, ...],
-    names: tuple[str, ...],
-    samples: int,
-    seed: int,
-    confidence: float,
-    as_json: bool,
-    **how: Any,
-) -> None:
+def command(files: tuple[str, ...], names: tuple[str, ...], as_json: bool, **how: Any) -> None:
     """Is system A better than system B?"""
     from arcspan.evaluation.report import evaluate_files
     from arcspan.evaluation.significance import compare
 
+    draws = {name: how.pop(name) for name in ("samples", "seed", "confidence")}
     scoring = make_scoring(**how)
     gold, systems = gold_and_systems(files, exactly=2)
     first, second = system_names(names, systems)
     a, b = (evaluate_files(gold, system, scoring) for system in systems)
-    result = compare(a, b, samples=samples, seed=seed, confidence=confidence, names=(first, second))
+    result = compare(a, b, names=(first, second), **draws)
     click.echo(result.to_json() if as_json else result)

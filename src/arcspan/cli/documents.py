@@ -46,13 +46,6 @@ def find_documents(sources: Iterable[str]) -> list[Document]:
 
     Names are relative to the folder, or to where the pattern begins, without suffixes and blanks. Files in folders
     whose names begin with a dot or an underscore are left alone.
-
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> for name in ("b.txt", "01 prose.txt.gz", "_SUCCESS"):
-    ...     (folder / name).touch()
-    >>> [document.name for document in find_documents([str(folder)])]
-    ['01_prose', 'b']
     """
     found: dict[str, Document] = {}
     for source in sources:

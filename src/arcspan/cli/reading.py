@@ -86,7 +86,13 @@ class Reader:
         if kind == "words":  # other white space than blanks and tabs may be part of a word
             cut = ([word for word in re.split(r"[ \t]+", line) if word] for line in lines)
             return (Item(words) for words in cut if words)
-        return _conllu(lines, path) if kind == "conllu" else _trees(lines, path)
+        if kind == "conllu":
+            sentences = cut_sentences(lines, path)
+            return (
+                Item([unescape_brackets(word.form) for word in one.words], one.lines) for one in sentences
+            )
+        trees = trees_of(parse_lines(enumerate(lines, 1), empties="strip"), path)
+        return (Item(list(tree.words)) for tree in trees)
 
 
 def _cells(parser: Parser, path: str, column: str) -> Iterator[Item]:
@@ -102,16 +108,6 @@ def _lines(parser: Parser, lines: Iterator[str]) -> Iterator[Item]:
     for line in lines:
         yield from map(Item, parser.segmenter.split(line, one_sentence=True, start=start))
         start += len(line) + 1
-
-
-def _conllu(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    for sentence in cut_sentences(lines, path):
-        yield Item([unescape_brackets(word.form) for word in sentence.words], sentence.lines)
-
-
-def _trees(lines: Iterator[str], path: Source) -> Iterator[Item]:
-    for tree in trees_of(parse_lines(enumerate(lines, 1), empties="strip"), path):
-        yield Item(list(tree.words))
 
 
 def recognised(pieces: Iterable[str]) -> tuple[str, Iterator[str]]:
