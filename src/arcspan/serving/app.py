@@ -123,18 +123,15 @@ class Answers:
         if request.text is not None:
             each = await asyncio.wrap_future(self.scheduler.split(request.texts, request.one_sentence))
         sentences = [sentence for own in each for sentence in own]
-        self._check_sentences(
-            sentences, bool(request.require or request.forbid or request.prefer), kind in PICTURES
-        )
+        asked = {name: list(map(tuple, getattr(request, name))) for name in ("require", "forbid", "prefer")}
+        self._check_sentences(sentences, any(asked.values()), kind in PICTURES)
         # A query may take as long as a picture.
         pictures = 1 if kind in PICTURES else 0 if kind else len(request.svg) + (request.find is not None)
         query = self.parser.query(
             style=request.style,
             k=request.k if request.k > 1 else None,
             confidence=request.confidence and kind not in FILES,
-            require=map(tuple, request.require),
-            forbid=map(tuple, request.forbid),
-            prefer=map(tuple, request.prefer),
+            **asked,
         )
         short = self.settings.max_words_beyond
         tasks = [Task(one, query if len(one.words) <= short else best, pictures) for one in sentences]

@@ -356,22 +356,14 @@ def _sure(parse: Parse, request: ParseRequest, short: bool) -> Confidence | None
 
 
 def _svg(parse: Parse, request: ParseRequest, layout: Layout, sure: Confidence | None) -> str:
-    return parse.to_svg(
-        layout=layout,
-        width=request.width,
-        confidence=sure,
-        layers=request.layers,
-        heads=request.heads,
-        colours=request.colours,
-    )
+    look = {name: getattr(request, name) for name in ("width", "layers", "heads", "colours")}
+    return parse.to_svg(layout=layout, confidence=sure, **look)
 
 
 def _trees(parse: Parse, request: ParseRequest, short: bool, query: Query | None) -> dict[str, Any]:
     sure = _sure(parse, request, short)  # before what follows, which gives probabilities where they are known
-    found = {
-        **parse.to_dict(syntax=request.syntax),
-        "conllu": parse.conllu() if "dependency" in parse.layers else None,
-    }
+    found = parse.to_dict(syntax=request.syntax)
+    found["conllu"] = parse.conllu() if "dependency" in parse.layers else None
     if not math.isfinite(parse.score):
         found["score"] = None  # JSON has no name for it
     if request.confidence:

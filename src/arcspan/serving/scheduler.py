@@ -63,10 +63,7 @@ class Task:
 
 
 class Job:
-    """A request on its way; `future` becomes the answer's bytes, one piece per sentence.
-
-    write   makes the piece of the answer from the parses of a sentence
-    """
+    """A request on its way; `future` becomes the pieces of its answer, which `write` makes of a sentence's parses."""
 
     def __init__(self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]) -> None:
         self.tasks = tasks
