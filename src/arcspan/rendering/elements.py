@@ -333,6 +333,7 @@ def _ports(picture: Picture) -> tuple[dict[tuple[int, int], float], list[float]]
 
 
 _WIDTHS = {
+    **{character: 0.72 if character.isupper() else 0.6 for character in map(chr, range(128))},
     **dict.fromkeys("iIjl.,:;'|!‘’`", 0.32),
     **dict.fromkeys('frt()[]{}-/\\ "*“”', 0.42),
     **dict.fromkeys("mwMW@%—…", 0.95),
@@ -342,13 +343,7 @@ _WIDTHS = {
 
 def width(text: str, size: float) -> float:
     """About how wide a text is in a sans-serif type, rather too wide than too narrow."""
-    return size * sum(_WIDTHS.get(character) or _width(character) for character in text)
-
-
-def _width(character: str) -> float:
-    if character.isascii():
-        return 0.72 if character.isupper() else 0.6
-    return (0.0, 0.62, 1.05)[columns(character)]
+    return size * sum(_WIDTHS.get(one) or (0.0, 0.62, 1.05)[columns(one)] for one in text)
 
 
 def _band(probability: float | None) -> str:
