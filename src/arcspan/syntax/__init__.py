@@ -6,24 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from arcspan.lazy import lazy
-from arcspan.syntax.clauses import KINDS, Clause, Clauses, VerbGroup
+from arcspan.syntax.clauses import Clause, Clauses, VerbGroup
 from arcspan.syntax.coordination import Coordination, coordinations
 from arcspan.syntax.phrases import Kind, noun_phrases
 from arcspan.syntax.query import Match, Query, compiled
 from arcspan.syntax.sentence import Phrase, TreeIndex, Word
 
-__all__ = [
-    "KINDS",
-    "Clause",
-    "Coordination",
-    "Match",
-    "Phrase",
-    "Query",
-    "Syntax",
-    "VerbGroup",
-    "Word",
-    "compiled",
-]
+__all__ = ["Clause", "Coordination", "Match", "Phrase", "Query", "Syntax", "VerbGroup", "Word", "compiled"]
 
 
 class Syntax(TreeIndex):

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from arcspan.syntax import KINDS, Syntax
+from arcspan.syntax import Syntax
+from arcspan.syntax.clauses import KINDS
 from arcspan.syntax.nodes import NodeTable
 from arcspan.syntax.query import Query
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules

@@ -234,8 +234,6 @@ class Pattern:
             return self._compile(found[0], found.start())
         return None if found is None else self._literal("relation", *found[0].split("|"))
 
-    # ---- values
-
     def _literal(self, of: str, *values: str, any_case: bool = False) -> Expression:
         if not any_case:
             self.literals.setdefault(of, set()).update(values)
@@ -257,8 +255,6 @@ class Pattern:
             self.refuse("the name of a node that comes before should be here", start)
         self.mentions += 1
         return found[0]
-
-    # ---- letters
 
     def _match(self, expression: re.Pattern[str]) -> re.Match[str] | None:
         found = expression.match(self.text, self.at)

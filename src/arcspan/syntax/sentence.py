@@ -81,8 +81,6 @@ class TreeIndex(Text):
         self.left, self.right, _ = extents(tree.heads)
         self.spans = constituency.spans if constituency is not None and len(constituency) == self.n else ()
 
-    # ---- words
-
     def with_relation(self, h: int, *relations: str) -> list[int]:
         """The dependents of a word by one of these relations, subtypes aside."""
         return [m for m in self.children[h] if self.relations[m] in relations]
@@ -111,8 +109,6 @@ class TreeIndex(Text):
         while self.relations[m] == "conj":
             m = self.heads[m]
         return m
-
-    # ---- extents
 
     def trim(self, i: int, j: int) -> Range:
         """A span without the punctuation at its edges, except one of a pair whose other one is inside."""
