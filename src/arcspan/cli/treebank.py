@@ -275,10 +275,7 @@ def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
 
 
 def _in_and_out(files: tuple[str, ...], *others: str) -> tuple[Files, Files]:
-    """The bracket file and the CoNLL file to read, and those to write; None for a layer that is not there.
-
-    `others` are read, too.
-    """
+    """What to read and to write, bracket file before CoNLL file, None for none; `others` are read, too."""
     if len(files) not in (2, 4):
         raise click.UsageError(f"Two files are needed, or four: {_IN_AND_OUT}.")
     half = len(files) // 2

@@ -132,10 +132,7 @@ class ConlluSentence:
             raise self._error(str(error), self.line_of(1)) from None
 
     def columns(self, *, partial: bool = False) -> list[Any]:
-        """The columns as `DependencyTree` takes them; the heads need not form a tree.
-
-        With `partial`, "_" is a head that is not known (-1).
-        """
+        """The columns as `DependencyTree` takes them, heads as they are; with `partial`, "_" is an unknown one (-1)."""
         columns = self._plain_columns() or self._checked_columns(partial)
         _, words, lemmas, upos, tags, features, heads, relations, _, _ = columns
         if "_" in lemmas:  # the lemma of an underscore is one

@@ -38,10 +38,7 @@ _VARIANT = re.compile("|".join(re.escape(written) for written in sorted(_SAME, k
 
 
 class Pair(NamedTuple):
-    """A constituency tree and a dependency tree of the same words.
-
-    One of them is None where a treebank has one layer only, which can happen where a single file is read.
-    """
+    """A constituency tree and a dependency tree of the same words; one is None where a file has one layer only."""
 
     constituency: ConstituencyTree
     dependencies: DependencyTree
@@ -69,10 +66,7 @@ class Finding(NamedTuple):
 
 
 class Place(NamedTuple):
-    """One place of the files: what stands there and, where it is not a pair, why.
-
-    `pair` is None exactly when `problems` is not empty.
-    """
+    """What stands at one place of the files; `pair` is None exactly when `problems` say why it is not one."""
 
     unit: Unit | None
     sentence: ConlluSentence | None

@@ -88,13 +88,11 @@ def load_rules(source: PathLike) -> HeadRules:
 def _split_files(
     source: PathLike, pattern: str, name: re.Pattern[str], numbers: _Ranges
 ) -> dict[str, list[Path]]:
-    """The files below a folder, in the order of their names, by split; FileError where a split has none.
-
-    Old distributions name them in capital letters.
-    """
+    """The files below a folder, in the order of their names, by split; FileError where a split has none."""
     folder = Path(source)
     if not folder.is_dir():
         raise FileError("not a folder: give the one that holds the treebank", path=folder)
+    # Old distributions name them in capital letters.
     paths = sorted(folder.rglob("*"), key=lambda path: (path.name.lower(), path))
     named = [(match, path) for path in paths if (match := name.fullmatch(path.name)) and path.is_file()]
     splits = {}
@@ -151,10 +149,7 @@ def _import(
 def _read_trees(
     files: Iterable[Path], lines_of: Callable[[Path], Iterable[tuple[int, str]]], report: ImportReport
 ) -> Iterator[tuple[str, ConstituencyTree]]:
-    """The trees of Penn-style files, without traces, each with its place.
-
-    A tree of traces only is left out and reported; anything that is not a tree is an error.
-    """
+    """The trees of Penn-style files without traces, each with its place; a tree of traces only is reported."""
     for path in files:
         for unit in parse_lines(lines_of(path), empties="strip"):
             if unit.tree is None:
