@@ -45,10 +45,7 @@ def _completed(pair: Pair, parse: Parse) -> Pair:
 def complete_files(
     parser: Parser, files: Files, outputs: tuple[str, str], *, least: float, style: str | None, watch: Watch
 ) -> Counter[str]:
-    """Write the pairs of a file's sentences; returns how many were written, and how many left out, by reason.
-
-    The gold layer is written as it stands in its file, comments and all columns included.
-    """
+    """Write pairs of a file's sentences, the gold layer as it stands; how many, and how many left out, by reason."""
     if not parser.predictor.joint:
         raise ArcspanError(
             "to complete a treebank takes a model that finds both trees at once (mtl, joint1o or joint2o)"

@@ -114,18 +114,12 @@ def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
     "'newdoc id=@FILE' takes the values from a file, one per line. Repeat for several.",
 )
 @click.option("--only", multiple=True, metavar="NAME=VALUE,...", help="Keep only such documents.")
-def filter_(
-    files: tuple[str, ...],
-    min_length: int,
-    max_length: int | None,
-    without: tuple[str, ...],
-    only: tuple[str, ...],
-    **options: Any,
-) -> None:
+def filter_(files: tuple[str, ...], min_length: int, max_length: int | None, **options: Any) -> None:
     """Write the compatible sentences of a pair, comments and all columns included, to another pair.
 
     Of a single file, every sentence is written that the other options do not leave out.
     """
+    without, only = options.pop("without"), options.pop("only")
     lists = (value.partition("=@")[2] for value in (*without, *only))
     inputs, outputs = _in_and_out(files, *lists)
     keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
