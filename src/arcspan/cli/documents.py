@@ -24,7 +24,7 @@ from arcspan.cli.hints import Hints
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import Item, Reader
 from arcspan.cli.resuming import ResumableOutput, identity, is_done, read_note, target
-from arcspan.cli.writing import FORMATS, Format, Run, Writing
+from arcspan.cli.writing import FORMATS, Run, Writing
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
 from arcspan.parser import Parser, load
@@ -85,11 +85,11 @@ def _files(source: str) -> tuple[Path, list[Path]]:
 class Call:
     """The options of a call, as they go to the workers of Ray; `options` are those of `Writing`."""
 
-    form: str | None = None
+    form: str = ""  # for that of the output's name
     model: str | None = None
     threads: int | None = None
     memory: int = 2 << 30
-    output: str | None = None
+    output: str = "-"
     resume: bool = False
     engine: str = "local"
     workers: int | None = None
@@ -119,8 +119,7 @@ class Call:
     def _parse_many(self, sources: Sequence[str]) -> int:
         if "-" in sources:
             raise click.UsageError("standard input (-) does not go with other files")
-        documents = find_documents(sources)
-        output = self.output or "-"
+        documents, output = find_documents(sources), self.output
         if output != "-" and (self._to_folder or not (os.path.exists(output) or Path(output).suffix)):
             has_columns = any(document.source.endswith(".parquet") for document in documents)
             form = self.form or ("parquet" if has_columns else "conllu")
@@ -138,12 +137,11 @@ class Call:
     @property
     def _to_folder(self) -> bool:
         """Whether the output is a folder, whatever is parsed."""
-        output = self.output or "-"
-        return self.engine == "ray" or output.endswith((os.sep, "/")) or os.path.isdir(output)
+        return self.engine == "ray" or self.output.endswith((os.sep, "/")) or os.path.isdir(self.output)
 
     def _target(self, inputs: Sequence[str | None]) -> tuple[str, str]:
         """The one output and its format."""
-        output = self.output or "-"
+        output = self.output
         packed = output.endswith((".gz", ".xz"))
         form = self.form or _form_of(output[:-3] if packed else output)
         self._check(form)
@@ -175,7 +173,7 @@ class Call:
             )
         return parser
 
-    def _settings(self, parser: Parser, form: str | None, kind: str | None) -> dict[str, Any]:
+    def _settings(self, parser: Parser, form: str, kind: str | None) -> dict[str, Any]:
         """What must be the same in a run that continues."""
         made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
         read = {"clean": list(self.reader.clean), "column": self.reader.column}
@@ -208,17 +206,16 @@ class Call:
 
     def _parse_apart(self, documents: Sequence[Document]) -> int:
         """Parse all documents that are not done yet, each into its own output in the folder; the exit code."""
-        if self._format.picture:
+        if FORMATS[self.form].picture:
             names = ", ".join(name for name, one in FORMATS.items() if not one.picture)
             raise click.UsageError(f"to a folder, {names} are written, not {self.form}")
-        self._check(self.form or "")
+        self._check(self.form)
         parser = self._load()  # a bad bundle is reported before anything is written
-        folder = self.output or ""
-        if os.path.exists(folder) and not os.path.isdir(folder):
-            raise ArcspanError(f"{folder}: is a file; many files are written to a folder")
+        if os.path.exists(self.output) and not os.path.isdir(self.output):
+            raise ArcspanError(f"{self.output}: is a file; many files are written to a folder")
         settings = self._settings(parser, self.form, self.reader.kind)
         left = [one for one in documents if not is_done(self.place(one), settings, one.source)]
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(self.output, exist_ok=True)
         if len(left) < len(documents):
             note(f"{len(documents) - len(left)} of {len(documents)} files are done already")
         outcomes: Iterable[dict[str, Any]] = (run.outcome() for run in self.parse(parser, left))
@@ -242,20 +239,16 @@ class Call:
             note(f"sentences that could not be parsed: {failures}")
         return 2 if wrong else 1 if failures else 0
 
-    @property
-    def _format(self) -> Format:
-        return FORMATS[self.form or "conllu"]
-
     def place(self, document: Document) -> str:
         """The file that is written for a document."""
-        return os.path.join(self.output or "", document.name + self._format.suffixes[0])
+        return os.path.join(self.output, document.name + FORMATS[self.form].suffixes[0])
 
     def parse(self, parser: Parser, documents: Iterable[Document]) -> Iterator[Run]:
         """Parse documents into the folder; yields each when it is done, or with the error that ended it."""
-        writing = Writing(parser, self.form or "", **self.options)
+        writing = Writing(parser, self.form, **self.options)
         settings = self._settings(parser, self.form, self.reader.kind)
         runs = (self._open(parser, one, settings) for one in documents)
-        if self._format.streamed:
+        if FORMATS[self.form].streamed:
             yield from writing.write_runs(runs)
             return
         for run in runs:
@@ -275,7 +268,7 @@ class Call:
             path = self.place(document)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             before = read_note(target(path))
-            again = before is not None and not before.done and self._format.streamed
+            again = before is not None and not before.done and FORMATS[self.form].streamed
             output = ResumableOutput(path, settings, resume=again, keep=True, source=document.source)
             try:
                 if again:

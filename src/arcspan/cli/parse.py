@@ -204,4 +204,5 @@ def command(sources: tuple[str, ...], words: bool, is_text: bool, **given: Any) 
         raise click.UsageError(f"--words and --input {kind} contradict each other")
     reader = Reader("words" if words else kind, given.pop("clean"), given.pop("column"))
     own = {name: given.pop(name) for name in Call.__dataclass_fields__ if name in given}
-    return Call(**own, reader=reader, options=given).run(sources, is_text)
+    asked = {name: value for name, value in own.items() if value}
+    return Call(**asked, reader=reader, options=given).run(sources, is_text)

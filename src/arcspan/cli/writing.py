@@ -100,10 +100,10 @@ class Writing:
         self, parser: Parser, form: str, *, slow: bool = False, inputs: Sequence[str] = (), **options: Any
     ) -> None:
         def take(*names: str) -> dict[str, Any]:
-            return {name: options.pop(name) for name in names}
+            return {name: options.pop(name) for name in names if name in options}
 
         self.parser, self.form, self.slow, self.inputs = parser, form, slow, inputs
-        self.table, self.syntax = options.pop("table"), options.pop("syntax")
+        self.table, self.syntax = options.pop("table", "words"), options.pop("syntax", False)
         self.trees, self.look = take("layout", "layers"), take("heads", "colours")
         self.columns = take("constituency", "offsets")
         self._options, self.query = options, parser.query(**options)
@@ -194,7 +194,7 @@ class Writing:
         from arcspan import rendering
 
         if self.form == "tikz":
-            return rendering.to_tikz(*parse.trees, layers=self.trees["layers"])
+            return rendering.to_tikz(*parse.trees, layers=self.trees.get("layers"))
         sure = parse.confidence if self.query.confidence else None
         picture = parse.to_svg(confidence=sure, **self.trees, **self.look)
         if self.form == "png":
