@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -18,12 +17,12 @@ from arcspan.errors import FileError, TreeError
 from arcspan.files import refuse_to_overwrite
 from arcspan.treebanks.brackets import parse_lines
 from arcspan.treebanks.conll import read_conll
+from arcspan.treebanks.files import PathLike
 from arcspan.treebanks.pairs import Pair, plain, write_pairs
 from arcspan.treebanks.streams import read_lines
 from arcspan.trees import ConstituencyTree, DependencyTree, convert
 from arcspan.trees.heads import TABLES, HeadRules
 
-PathLike = str | os.PathLike[str]
 HeadTable = PathLike | HeadRules
 """Head rules, or the name or file of their table."""
 SPLITS = ("train", "dev", "test")

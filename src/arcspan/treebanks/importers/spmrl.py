@@ -8,13 +8,13 @@ test it stays as it is, so that every sentence is in the scores.
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Literal
 
 from arcspan.errors import FileError
 from arcspan.treebanks.conll import Heads
+from arcspan.treebanks.files import PathLike
 from arcspan.treebanks.importers.penn import SPLITS, ImportReport, clean
 from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
 
@@ -24,11 +24,7 @@ _FEATURES = re.compile(r"(\([^\s()#]*)##\S*?##(?=\s)")
 
 
 def import_spmrl(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    *,
-    language: str | None = None,
-    size: Literal["full", "5k"] = "full",
+    source: PathLike, target: PathLike, *, language: str | None = None, size: Literal["full", "5k"] = "full"
 ) -> ImportReport:
     """Write one language's splits from the gold files below `source` (such as FRENCH_SPMRL/gold).
 
@@ -54,7 +50,7 @@ def import_spmrl(
 
 
 def find_files(
-    source: str | os.PathLike[str], *, language: str | None = None, size: Literal["full", "5k"] = "full"
+    source: PathLike, *, language: str | None = None, size: Literal["full", "5k"] = "full"
 ) -> dict[str, tuple[Path, Path]]:
     """The `.ptb` and the `.conll` file of each split."""
     folder = Path(source)
