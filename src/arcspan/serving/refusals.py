@@ -21,6 +21,7 @@ STATUSES = {
     429: "Too many requests are waiting; see Retry-After.",
     503: "No answer in time, or the server is stopping; see Retry-After.",
 }
+_TOO_MUCH = "but this server takes {limit} per request: send several requests"
 REFUSALS = {
     "bad_request": (400, "{reason}"),
     "unauthorized": (401, "this server needs a token: send the header Authorization: Bearer TOKEN"),
@@ -29,14 +30,8 @@ REFUSALS = {
     "head_too_slow": (408, "the request's headers did not arrive within {limit:g} seconds"),
     "body_too_slow": (408, "the body did not arrive within {limit:g} seconds"),
     "body_too_large": (413, "the body is larger than {limit} bytes: send the text in several requests"),
-    "text_too_long": (
-        413,
-        "{count} characters, but this server takes {limit} per request: send several requests",
-    ),
-    "too_many_sentences": (
-        413,
-        "{count} sentences, but this server takes {limit} per request: send several requests",
-    ),
+    "text_too_long": (413, "{count} characters, " + _TOO_MUCH),
+    "too_many_sentences": (413, "{count} sentences, " + _TOO_MUCH),
     "sentence_too_long": (
         413,
         "sentence {number} has {count} words, but this server takes {limit} per sentence{where}",
