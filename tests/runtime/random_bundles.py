@@ -69,8 +69,7 @@ def write(system: str) -> None:
     source.folder.parent.mkdir(exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=source.folder.parent))
     components = [
-        _export_model(model, source.inputs, model.part, work, f"{model.part}-", "fp32")
-        for model in source.models
+        _export_model(model, source.inputs, work, f"{model.part}-", "fp32", {}) for model in source.models
     ]
     config = {
         "format": FORMAT,

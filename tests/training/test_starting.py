@@ -239,7 +239,7 @@ def test_fine_tuning_keeps_the_model_and_says_what_it_does(styled: Path, tmp_pat
 def test_a_segmenter_of_another_language_is_not_carried_over(
     styled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_graph(graph: Any, arrays: Any, path: Path, narrow: Any) -> dict[str, Any]:
+    def no_graph(graph: Any, arrays: Any, path: Path, *how: Any) -> dict[str, Any]:
         path.touch()  # graphs take seconds to trace, and nobody reads them here
         return {}
 

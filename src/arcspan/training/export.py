@@ -16,10 +16,8 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -45,7 +43,6 @@ from arcspan.training.scoring import Say, say_nothing
 from arcspan.training.starting import LAYOUTS, read_base
 
 PRECISIONS = ("fp16", "fp32", "int8")
-Narrow = Callable[[Any], dict[str, str]]  # changes a graph; the new names of weights by their old ones
 _OBSERVED = 64  # sentences of each training treebank that the scales of int8 are taken from,
 _LONGEST = 100  # of at most so many words: they fit into one window, without padding
 # Numbers that are written into the configuration where a graph does not have them: shares of layers.
@@ -57,29 +54,23 @@ _EXAMPLES = (
 
 
 class _Graph(nn.Module):
-    """A part of a model that is traced by itself."""
+    """A part of a model that is traced by itself; the names are those of what `forward` takes and gives, in order."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, input_names: list[str], output_names: list[str]) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.input_names, self.output_names = model, input_names, output_names
 
 
 class ScoreGraph(_Graph):
     """Encoder arrays (and gold tags, and pairs of fenceposts, where the model takes them) to scores."""
 
-    @property
-    def input_names(self) -> list[str]:
-        """In the order of `forward`."""
-        names = list(self.model.encoder.input_names)
-        names += ["gold_tags"] if self.model.reads_tags else []
-        names += ["styles"] if self.model.inventories.styles else []
-        return names + (["pair_i", "pair_j"] if "headed" in self.model.outputs else [])
-
-    @property
-    def output_names(self) -> list[str]:
-        """Those that the model has."""
+    def __init__(self, model: Model) -> None:
+        given = list(model.encoder.input_names)
+        given += ["gold_tags"] if model.reads_tags else []
+        given += ["styles"] if model.inventories.styles else []
+        given += ["pair_i", "pair_j"] if "headed" in model.outputs else []
         wanted = [output.name for output in OUTPUTS if output.of in ("structure", "words")]
-        return ["hidden", *(name for name in wanted if name in self.model.outputs)]
+        super().__init__(model, given, ["hidden", *(name for name in wanted if name in model.outputs)])
 
     def forward(self, *arrays: Tensor) -> tuple[Tensor, ...]:
         """The outputs of `output_names`."""
@@ -97,17 +88,11 @@ class ScoreGraph(_Graph):
 class LabelGraph(_Graph):
     """Words' vectors and chosen spans and arcs to scores of labels and relations."""
 
-    @property
-    def input_names(self) -> list[str]:
-        """In the order of `forward`."""
-        names = ["hidden", *(["styles"] if self.model.inventories.styles else [])]
-        names += ["node_b", "node_i", "node_j"] if "label" in self.model.outputs else []
-        return names + (["word_b", "word_m", "word_h"] if "relation" in self.model.outputs else [])
-
-    @property
-    def output_names(self) -> list[str]:
-        """Those that the model has."""
-        return [name for name in ("label", "relation") if name in self.model.outputs]
+    def __init__(self, model: Model) -> None:
+        given = ["hidden", *(["styles"] if model.inventories.styles else [])]
+        given += ["node_b", "node_i", "node_j"] if "label" in model.outputs else []
+        given += ["word_b", "word_m", "word_h"] if "relation" in model.outputs else []
+        super().__init__(model, given, [name for name in ("label", "relation") if name in model.outputs])
 
     def forward(self, hidden: Tensor, *places: Tensor) -> tuple[Tensor, ...]:
         """The outputs of `output_names`."""
@@ -152,8 +137,7 @@ def export(
         components = []
         for part, (model, _, _, _) in parts.items():
             prefix = "" if part == "both" else f"{part}-"
-            data = run_config["data"]
-            components.append(_export_model(model, inputs, part, work, prefix, precision, data))
+            components.append(_export_model(model, inputs, work, prefix, precision, run_config["data"]))
         config = {
             "format": FORMAT,
             "arcspan": __version__,
@@ -214,31 +198,26 @@ def _inherited(run: Path, base: dict[str, Any], config: dict[str, Any]) -> Itera
 def _export_model(
     model: Model,
     inputs: PieceInputs | WordInputs,
-    part: str,
     folder: Path,
     prefix: str,
     precision: str,
-    data: Mapping[str, Any] = MappingProxyType({}),
+    data: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The graphs of one model; `data` names the treebanks that it was trained on."""
     score, label = ScoreGraph(model).eval(), LabelGraph(model).eval()
     given, places = _example(model, inputs)
-
-    seen = _observed(model, inputs, data)
-    vectors = _observed_vectors(score, label, _observed(model, inputs, data))
-    to_int8: tuple[Narrow, Narrow] = partial(_to_int8, seen), partial(_to_int8, vectors)
-    narrowing = {"fp32": (_leave, _leave), "fp16": (_halve, _halve), "int8": to_int8}
-    narrow_score, narrow_label = narrowing[precision]
     arrays = [given[name] for name in score.input_names]
-    weights = _to_onnx(score, arrays, folder / f"{prefix}score.onnx", narrow_score)
+    seen = _observed(model, inputs, data)
+    weights = _to_onnx(score, arrays, folder / f"{prefix}score.onnx", precision, seen)
     with torch.no_grad():
         hidden = score(*arrays)[0]
     places |= {"hidden": hidden, "styles": given["styles"]}
     arrays = [places[name] for name in label.input_names]
-    weights |= _to_onnx(label, arrays, folder / f"{prefix}label.onnx", narrow_label)
+    seen = _observed_vectors(score, label, _observed(model, inputs, data))
+    weights |= _to_onnx(label, arrays, folder / f"{prefix}label.onnx", precision, seen)
     return {
         **_stored(model, weights),
-        "part": part,
+        "part": model.part,
         "score": f"{prefix}score.onnx",
         "label": f"{prefix}label.onnx",
         "outputs": [*score.output_names, *label.output_names],
@@ -295,9 +274,12 @@ def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, 
 
 
 def _to_onnx(
-    graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, narrow: Narrow
+    graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, precision: str, seen: Iterator[Arrays]
 ) -> dict[str, Any]:
-    """Trace a graph with every dimension free but the vectors' own size; returns where its weights are stored."""
+    """Trace a graph with every dimension free but the vectors' own size; returns where its weights are stored.
+
+    The scales of int8 are taken from the arrays in `seen`.
+    """
     free = torch.export.Dim.DYNAMIC
     shapes: list[dict[int, Any]] = []
     for name, array in zip(graph.input_names, arrays, strict=True):
@@ -320,7 +302,9 @@ def _to_onnx(
     found = _find_weights(graph.model, proto.graph)
     if isinstance(graph.model.encoder, PretrainedEncoder):
         fuse_attention(proto, graph.model.encoder.pretrained.config.num_attention_heads)
-    renamed = narrow(proto)
+    renamed = quantize(proto, observe(proto, seen)) if precision == "int8" else {}
+    if precision == "fp16":
+        _halve(proto)
     del proto.metadata_props[:]
     for node in proto.graph.node:
         del node.metadata_props[:]
@@ -356,17 +340,7 @@ def _stored(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
     return {"weights": moved}
 
 
-def _to_int8(batches: Iterator[Arrays], proto: Any) -> dict[str, str]:
-    """Compute in 8 bits, at scales taken from these batches."""
-    return quantize(proto, observe(proto, batches))
-
-
-def _leave(proto: Any) -> dict[str, str]:
-    """Weights stay in single precision."""
-    return {}
-
-
-def _halve(proto: Any) -> dict[str, str]:
+def _halve(proto: Any) -> None:
     """Keep large weights in half precision; the runtime widens them when it loads the graph.
 
     A table that is only looked up is widened after the look-up, so that it stays small in memory.
@@ -395,7 +369,6 @@ def _halve(proto: Any) -> dict[str, str]:
     for cast in reversed(casts):
         graph.node.insert(0, cast)
     del graph.value_info[:]
-    return {}
 
 
 def _training_summary(config: dict[str, Any]) -> dict[str, Any]:
