@@ -16,6 +16,7 @@ from typing import Any
 from arcspan.errors import MissingExtraError, TreeError
 from arcspan.parser import Parse, Parser
 from arcspan.trees import ConstituencyTree, DependencyTree
+from arcspan.trees.conllu import format_conllu
 from arcspan.trees.nltk_tree import to_nltk as tree_to_nltk
 
 try:
@@ -80,12 +81,7 @@ def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:
     if isinstance(tree, Parse):
         tree = tree.dependencies
     root = tree.relations[tree.root - 1] if len(tree) else "ROOT"
-    columns = tree.words, tree.lemmas, tree.upos, tree.tags, tree.features, tree.heads, tree.relations
-    lines = (
-        "\t".join([str(m), *(str(value) if value != "" else "_" for value in row), "_", "_"])
-        for m, row in enumerate(zip(*columns, strict=True), 1)
-    )
-    return DependencyGraph("\n".join(lines), cell_separator="\t", top_relation_label=root)
+    return DependencyGraph(format_conllu(tree), cell_separator="\t", top_relation_label=root)
 
 
 class NltkParser(ParserI):
