@@ -124,7 +124,7 @@ class ArcspanComponent(Pipe):
 
     def _item(self, doc: Doc, start: int, end: int) -> Any:
         """The words of a sentence; with them its entities of several words, where they should be constituents."""
-        tokens = [token for token in doc[start:end] if _is_word(token)]
+        tokens = [token for token in doc[start:end] if not token.is_space]
         words, prefer = [token.text for token in tokens], []
         for entity in doc.ents if self.entities else ():
             inside = [k for k, token in enumerate(tokens) if entity.start <= token.i < entity.end]
@@ -139,7 +139,7 @@ class ArcspanComponent(Pipe):
         if doc.has_annotation("SENT_START"):
             return [(sent.start, sent.end) for sent in doc.sents]
         # A token that the rules would cut in two, or white space, stays with the sentence before.
-        words = [(token.idx, token.i) for token in doc if _is_word(token)]
+        words = [(token.idx, token.i) for token in doc if not token.is_space]
         begins = [sentence.start or 0 for sentence in self.parser.split(doc.text)][1:]
         after = [bisect_left(words, (begin, 0)) for begin in begins]
         starts = sorted({0, *(words[place][1] for place in after if place < len(words))})
@@ -150,7 +150,7 @@ class ArcspanComponent(Pipe):
         columns: dict[str, list[Any]] = {"HEAD": [0] * n, "DEP": [SPACE_RELATION] * n, "TAG": [SPACE_TAG] * n}
         columns |= {"POS": ["SPACE"] * n, "MORPH": [""] * n, "LEMMA": [token.text for token in doc]}
         columns["SENT_START"] = [-1] * n
-        words = {token.i for token in doc if _is_word(token)}
+        words = {token.i for token in doc if not token.is_space}
         for (start, end), parse in zip(bounds, parses, strict=True):
             if parse.error is not None:
                 warnings.warn(f"a sentence was not parsed: {parse.error}", stacklevel=2)
@@ -271,10 +271,6 @@ def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
     bounds = [(end - len(parse), end) for end, parse in zip(ends, parses, strict=True) if len(parse)]
     ArcspanComponent()._write(doc, bounds, [parse for parse in parses if len(parse)])
     return doc
-
-
-def _is_word(token: Token) -> bool:
-    return not token.is_space
 
 
 def _fill(columns: dict[str, list[Any]], start: int, end: int, places: list[int], parse: Parse) -> None:
@@ -437,7 +433,7 @@ def smallest_constituent(token: Token) -> Span | None:
 
 
 def _syntax(sentence: Span, constituents: ConstituencyTree | None = None) -> Syntax:
-    tokens = [token for token in sentence if _is_word(token)]
+    tokens = [token for token in sentence if not token.is_space]
     places = {token.i: m for m, token in enumerate(tokens, 1)}
     heads = [0 if token.head.i == token.i else places.get(token.head.i, 0) for token in tokens]
     root = heads.index(0) + 1 if 0 in heads else 0
