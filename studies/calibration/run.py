@@ -13,18 +13,17 @@ import argparse
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from arcspan import parser
-from arcspan.evaluation.calibration import expected_calibration_error, log_loss, reliability
 from arcspan.files import atomic_write
 from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.query import Query
 from arcspan.runtime.loading import load_predictor
-from arcspan.training.calibration import fit, in_style, observe, rounded, sample
+from arcspan.training.calibration import fit, in_style, log_loss, observe, rounded, sample
 from arcspan.treebanks import Pair, read_pairs
 
 KINDS = ("arcs", "spans", "relations", "labels", "sentences")
@@ -62,18 +61,47 @@ def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibra
     return found
 
 
+class Bin(NamedTuple):
+    """Parts whose probability lies between low and high: how many, their mean probability, the share that is right."""
+
+    low: float
+    high: float
+    parts: int
+    probability: float
+    right: float
+
+
+def reliability(p: np.ndarray, right: np.ndarray, bins: int = 15) -> list[Bin]:
+    """Parts by probability, in bins of equal width; empty bins are left out."""
+    place = np.minimum((p * bins).astype(np.int64), bins - 1)
+    found = []
+    for number in range(bins):
+        own = place == number
+        if own.any():
+            mean, share = round(float(p[own].mean()), 12), float(right[own].mean())
+            found.append(Bin(number / bins, (number + 1) / bins, int(own.sum()), mean, share))
+    return found
+
+
+def expected_calibration_error(found: list[Bin]) -> float:
+    """The mean distance between probability and share of right parts, over the parts (Guo et al. 2017)."""
+    distance = sum(one.parts * abs(one.probability - one.right) for one in found)
+    return distance / max(1, sum(one.parts for one in found))
+
+
 def measure(results: Outcomes) -> dict[str, Any]:
     """Figures for each kind of part."""
     out = {}
     for kind in KINDS:
         p, right = (np.asarray(column) for column in zip(*results[kind], strict=True))
+        bins = reliability(p, right)
         out[kind] = {
             "parts": len(p),
             "right": round(float(right.mean()), 4),
             "mean_probability": round(float(p.mean()), 4),
-            "ece": round(expected_calibration_error(p, right), 4),
+            "ece": round(expected_calibration_error(bins), 4),
             "log_loss": round(log_loss(p, right), 4),
-            "bins": [one._asdict() for one in reliability(p, right)],
+            "bins": [one._asdict() for one in bins],
         }
     return out
 

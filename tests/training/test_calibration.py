@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from arcspan.errors import ArcspanError, BundleError
-from arcspan.evaluation.calibration import expected_calibration_error
 from arcspan.parser import Parser
 from arcspan.prediction.confidence import Calibration
 from arcspan.runtime.bundle import read_bundle, update_bundle
-from arcspan.training.calibration import GRID, Observed, _least_of, calibrate, fit, sample
+from arcspan.training.calibration import GRID, Observed, _least_of, calibrate, fit, log_loss, sample
 from arcspan.treebanks import Pair
 from tests.runtime.random_bundles import load
 from tests.toy import toy_pairs
@@ -50,7 +49,7 @@ def test_fitted_temperatures_are_kept_and_make_arcs_better_calibrated(
             p += parse.confidence.arcs
             right += [a == b for a, b in zip(parse.dependencies.heads, pair.dependencies.heads, strict=True)]
         assert 0.5 < np.mean(right) < 1
-        return expected_calibration_error(p, right, bins=8)
+        return log_loss(np.asarray(p), np.asarray(right))
 
     # Scores that are far too sure of themselves.
     update_bundle(bundle, {"calibration": {"structure_temperature": 0.1}})
@@ -60,6 +59,11 @@ def test_fitted_temperatures_are_kept_and_make_arcs_better_calibrated(
     assert kept["structure_temperature"] == found.structure_temperature != 1
     assert kept["sentences"] == len(unseen)
     assert error() < before
+
+
+def test_the_log_loss_stays_finite() -> None:
+    assert log_loss(np.asarray([0.25, 0.75]), np.asarray([False, True])) == pytest.approx(-np.log(0.75))
+    assert np.isfinite(log_loss(np.asarray([1.0, 0.0]), np.asarray([False, True])))
 
 
 def test_a_style_that_the_model_does_not_have_is_refused(bundle: Path, unseen: list[Pair]) -> None:

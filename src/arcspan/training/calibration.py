@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import ArcspanError
-from arcspan.evaluation.calibration import log_loss
 from arcspan.prediction.confidence import Calibration, log_softmax
 from arcspan.prediction.predictor import Predictor
 from arcspan.prediction.query import Query
@@ -64,7 +63,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     heads = found.heads if found.heads is not None else np.zeros(0, np.int64)
     i, j, _, chosen = nodes.T
     labels = scores.labels(i, j) if found.nodes is not None else np.zeros((0, 1))
-    relations = scores.relations(heads) if found.heads is not None else None
+    relations = scores.relations(heads) if found.heads is not None else np.zeros((0, 1))
     label_ids: dict[Any, int] = {chain: number for number, chain in enumerate(known.labels)}
     relation_ids = {relation: number for number, relation in enumerate(known.relations)}
     places = list(zip(i.tolist(), j.tolist(), strict=True))
@@ -73,12 +72,11 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     shown = chosen != 0
     right = heads == np.asarray(pair.dependencies.heads)[: len(heads)]
     words = np.arange(1, len(heads) + 1)
-    named = relations.argmax(1) if relations is not None else words[:0]  # before guidelines
+    named = relations.argmax(1)  # before guidelines
     structure = found.score
     if predictor.labelled:
         structure -= own.structure_temperature * _log_chances(labels, chosen, own.label_temperature)
-        if relations is not None:
-            structure -= own.structure_temperature * _log_chances(relations, named, own.relation_temperature)
+        structure -= own.structure_temperature * _log_chances(relations, named, own.relation_temperature)
     labelled = zip(places, chosen.tolist(), strict=True)
     constituents = {place: known.labels[label] for place, label in labelled if label}
     good = found.nodes is None or constituents == chains
@@ -96,7 +94,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         arc_right=right,
         node_labels=labels,
         node_gold=np.asarray([label_ids.get(chain, -1) for chain in gold_chains], np.int64),
-        word_relations=relations if relations is not None else np.zeros((0, 1)),
+        word_relations=relations,
         word_gold=np.where(right, np.asarray(gold, np.int64)[: len(right)], -1),
         node_found=chosen,
         word_found=named,
@@ -126,13 +124,16 @@ def fit(observed: Sequence[Observed]) -> Calibration:
     whole = np.exp(np.stack([one.whole for one in observed], 1) + names)
     right = np.asarray([one.right for one in observed])
     kinds = ((spans * constituent, span_right), (arcs, arc_right), (whole, right))
-    tree = [
-        sum(log_loss(np.clip(chances[t], 0, 1), came) for chances, came in kinds if len(came))
-        for t in range(len(GRID))
-    ]
+    tree = [sum(log_loss(chances[t], came) for chances, came in kinds if len(came)) for t in range(len(GRID))]
     return Calibration(
         structure_temperature=_least_of(tree), label_temperature=label, relation_temperature=relation
     )
+
+
+def log_loss(probabilities: np.ndarray, right: np.ndarray) -> float:
+    """The mean of -log p of what happened: p where the part is right, 1 - p where it is wrong."""
+    p = np.clip(probabilities, 1e-9, 1 - 1e-9)
+    return float(-np.where(right, np.log(p), np.log1p(-p)).mean())
 
 
 def _log_chances(scores: np.ndarray, chosen: np.ndarray, temperature: float) -> float:
@@ -197,12 +198,7 @@ def in_style(predictor: Predictor, style: str | None) -> Predictor:
 
 
 def calibrate(
-    bundle: str | os.PathLike[str],
-    pairs: Sequence[Pair],
-    *,
-    style: str | None = None,
-    limit: int = 1000,
-    write: bool = True,
+    bundle: str | os.PathLike[str], pairs: Sequence[Pair], *, style: str | None = None, limit: int = 1000
 ) -> Calibration:
     """Fit a bundle's temperatures on held-out pairs of a style, and keep them in its configuration."""
     predictor = in_style(load_predictor(bundle)[0], style)
@@ -210,8 +206,7 @@ def calibrate(
     if not observed:
         raise ArcspanError("no sentence to calibrate on")
     found = rounded(fit(observed))
-    if write:
-        update_bundle(Path(bundle), {"calibration": {**found.to_json(), "sentences": len(observed)}})
+    update_bundle(Path(bundle), {"calibration": {**found.to_json(), "sentences": len(observed)}})
     return found
 
 
