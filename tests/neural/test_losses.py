@@ -13,7 +13,7 @@ import torch
 from arcspan.distributions import LexicalizedTrees
 from arcspan.errors import TreeError
 from arcspan.neural.losses import IGNORE, Gold, Nodes, StructureLoss, with_intermediate
-from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts, pairs
+from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts
 from arcspan.prediction.scores import Scores, search
 from arcspan.training.config import DataSettings
 from arcspan.training.instances import Indexer, make_sentence, take_inventories
@@ -211,7 +211,9 @@ def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(lo
     with torch.autocast("cpu", torch.bfloat16):
         posts, words = fenceposts(hidden), hidden[:, :-1]
         assert span.first(posts).dtype == torch.bfloat16
-        scores = Scores(None, span(posts), arc(words), headed(words, posts, *pairs(n)))
+        scores = Scores(
+            None, span(posts), arc(words), headed(words, posts, *torch.triu_indices(n + 1, n + 1, 1))
+        )
         assert {part.dtype for part in (scores.span, scores.arc, scores.headed)} == {torch.float32}
         best = search(Scores(None, *(part.detach() for part in scores[1:4])), np.array([n]))
         nodes = tuple(map(tuple, best.spans[0].tolist()))

@@ -12,7 +12,6 @@ from arcspan.neural.scorers import (
     PairScorer,
     SharedDropout,
     fenceposts,
-    pairs,
 )
 
 N, D, SIZE, LABELS = 5, 8, 6, 3
@@ -51,7 +50,7 @@ def test_pairs_are_scored_by_a_form_with_a_constant_in_front() -> None:
 def test_headed_spans_are_scored_at_their_pairs(separate: bool) -> None:
     scorer = shaken(HeadedScorer(D, SIZE, 0.0, separate))
     words, posts = torch.randn(1, N + 1, D), torch.randn(1, N + 1, D)
-    i, j = pairs(N)
+    i, j = torch.triu_indices(N + 1, N + 1, 1)
     scores = scorer(words, posts, i, j)
     assert scores.shape == (1, N * (N + 1) // 2, N + 1)
     for place, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):

@@ -18,7 +18,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -64,12 +64,7 @@ class Gold:
     has_arcs: np.ndarray
     projective: np.ndarray
     weights: np.ndarray
-    names: list[str] = field(default_factory=list)
-
-    @property
-    def has_spans(self) -> np.ndarray:
-        """Which sentences have constituents."""
-        return np.asarray([own is not None for own in self.chains], dtype=bool)
+    names: list[str]
 
 
 class Task(NamedTuple):
@@ -113,8 +108,18 @@ class StructureLoss:
         span, arc, headed = (None if part is None else part.float() for part in scores[1:4])
         scores = Scores(None, span, arc, headed)
         some = scores.span if scores.span is not None else scores.arc
+        total = some.new_zeros(())
+        agreed = [Nodes(gold.node_b, gold.nodes, gold.labels)]
         with self.timed(some.device):
-            return self._sum(scores, gold, some.new_zeros(()))
+            for task in self._tasks(scores, gold):
+                value, nodes = self._loss(scores, gold, task)
+                total = total + value
+                agreed += [] if nodes is None else [nodes]
+            crossing = np.flatnonzero(~gold.projective & gold.has_arcs)
+            if len(crossing) and scores.arc is not None:
+                # No projective search reaches these d-trees; each word still learns its head by itself.
+                total = total + _head_selection(scores.arc, gold, crossing)
+        return total, Nodes(*(np.concatenate(part) for part in zip(*agreed, strict=True)))
 
     @contextlib.contextmanager
     def timed(self, device: torch.device) -> Iterator[None]:
@@ -125,22 +130,10 @@ class StructureLoss:
         yield
         self.seconds += time.perf_counter() - started
 
-    def _sum(self, scores: Scores, gold: Gold, total: Tensor) -> tuple[Tensor, Nodes]:
-        agreed = [Nodes(gold.node_b, gold.nodes, gold.labels)]
-        for task in self._tasks(scores, gold):
-            if len(task.chosen):
-                value, nodes = self._loss(scores, gold, task)
-                total = total + value
-                agreed += [] if nodes is None else [nodes]
-        crossing = np.flatnonzero(~gold.projective & gold.has_arcs)
-        if len(crossing) and scores.arc is not None:
-            # No projective search reaches these d-trees; each word still learns its head by itself.
-            total = total + _head_selection(scores.arc, gold, crossing)
-        return total, Nodes(*(np.concatenate(part) for part in zip(*agreed, strict=True)))
-
     def _tasks(self, scores: Scores, gold: Gold) -> list[Task]:
         """Joint where possible, otherwise each layer with the other hidden, or apart."""
-        has_spans, has_arcs = gold.has_spans, gold.has_arcs & gold.projective
+        has_spans = np.asarray([own is not None for own in gold.chains])
+        has_arcs = gold.has_arcs & gold.projective
         hidden, joint = gold.hidden, gold.joint
         if self.joint and scores.span is not None and scores.arc is not None:
             kinds = [
@@ -162,7 +155,7 @@ class StructureLoss:
             if scores.span is not None:
                 kinds.append((has_spans & fixed, True, False, True, False, True))
                 kinds.append((has_spans & ~fixed, True, False, True, False, False))
-        return [Task(np.flatnonzero(which), *rest) for which, *rest in kinds]
+        return [Task(np.flatnonzero(which), *rest) for which, *rest in kinds if which.any()]
 
     def _loss(self, scores: Scores, gold: Gold, task: Task) -> tuple[Tensor, Nodes | None]:
         """The loss of a task's sentences, and the nodes of the agreed trees where these were hidden."""
@@ -170,7 +163,7 @@ class StructureLoss:
         span, arc = scores.span if task.spans else None, scores.arc if task.arcs else None
         whole = TreeDistribution(span, arc, scores.headed if both else None, gold.lengths)
         chosen, trees = task.chosen, whole.rows(task.chosen)
-        names = [gold.names[b] if gold.names else f"sentence {b}" for b in chosen]
+        names = [gold.names[b] for b in chosen]
         shape = (len(whole), whole.size, whole.size)
         wrong_span = wrong_arc = None
         if task.know_spans and task.fixed:

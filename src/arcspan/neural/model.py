@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from arcspan.neural.encoder import Encoder
-from arcspan.neural.scorers import LABELLERS, MLP, HeadedScorer, PairScorer, fenceposts, pairs
+from arcspan.neural.scorers import LABELLERS, MLP, HeadedScorer, PairScorer, fenceposts
 from arcspan.neural.settings import ModelSettings
 from arcspan.parts import find_part
 from arcspan.prediction.inputs import Arrays
@@ -130,7 +130,7 @@ class Model(nn.Module):
             found["arc"] = self.scorers["arc"](words)
         if "headed" in self.scorers and headed:
             if i is None or j is None:
-                i, j = pairs(posts.shape[1] - 1, posts.device)
+                i, j = torch.triu_indices(posts.shape[1], posts.shape[1], 1, device=posts.device)
             found["headed"] = self.scorers["headed"](words, posts, i, j)
         return found
 
@@ -153,15 +153,14 @@ class Model(nn.Module):
         found = {}
         if "label" in self.scorers:
             labels = self.scorers["label"](fenceposts(hidden.constituency), *nodes)
-            found["label"] = self._fold(labels) if folded and self.intermediate else labels
+            if folded and self.intermediate:
+                size = len(self.inventories.labels)
+                none = torch.cat([labels[:, :1], labels[:, size:]], 1).amax(1, keepdim=True)
+                labels = torch.cat([none, labels[:, 1:size]], 1)
+            found["label"] = labels
         if "relation" in self.scorers:
             found["relation"] = self.scorers["relation"](hidden.dependency[:, :-1], *words)
         return found
-
-    def _fold(self, labels: Tensor) -> Tensor:
-        size = len(self.inventories.labels)
-        none = torch.cat([labels[:, :1], labels[:, size:]], 1).amax(1, keepdim=True)
-        return torch.cat([none, labels[:, 1:size]], 1)
 
     @torch.no_grad()
     def score(self, arrays: Arrays, *, headed: bool = True) -> Scores:

@@ -2,7 +2,7 @@
 
 Shapes: fenceposts and words have n+1 positions. Fencepost i stands between words i and i+1; word position 0
 is the artificial root. Spans are scored at [b, i, j], arcs at [b, modifier, head], headed and hooked spans
-only at pairs i < j, as [b, pair, h] (`pairs`).
+only at pairs i < j, in the order of `torch.triu_indices`, as [b, pair, h].
 """
 
 from __future__ import annotations
@@ -15,12 +15,6 @@ def fenceposts(hidden: Tensor) -> Tensor:
     """[B, n+1, D] from hidden[B, n+2, D]: left context of a post from the word before, right from the next."""
     before, after = hidden.chunk(2, -1)
     return torch.cat([before[:, :-1], after[:, 1:]], -1)
-
-
-def pairs(n: int, device: torch.device | None = None) -> tuple[Tensor, Tensor]:
-    """All i < j of n+1 fenceposts, in the order that headed scores have."""
-    i, j = torch.triu_indices(n + 1, n + 1, 1, device=device)
-    return i, j
 
 
 def product(x: Tensor, y: Tensor) -> Tensor:
