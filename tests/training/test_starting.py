@@ -14,7 +14,7 @@ import arcspan
 from arcspan.errors import ConfigError
 from arcspan.parser import MODELS
 from arcspan.prediction.outputs import Inventories, Style
-from arcspan.runtime.bundle import read_bundle
+from arcspan.runtime.bundle import read_bundle, update_bundle
 from arcspan.training import read_config, train
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.export import export
@@ -186,7 +186,9 @@ def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "run" / "segmenter").mkdir()
     for name in ("segmenter.json", "segmenter.onnx"):
         shutil.copy2(MODELS / "en" / name, folder / "run" / "segmenter" / name)
-    return export(folder / "run", folder / "bundle", extra={"calibration": {"label_temperature": 2.0}})
+    bundle = export(folder / "run", folder / "bundle")
+    update_bundle(bundle, {"calibration": {"label_temperature": 2.0}})
+    return bundle
 
 
 @pytest.mark.parametrize("style", ["", "mine"])

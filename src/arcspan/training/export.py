@@ -108,7 +108,6 @@ def export(
     *,
     precision: str = "fp16",
     name: str | None = None,
-    extra: dict[str, Any] | None = None,
     replace: bool = False,
     say: Say = say_nothing,
 ) -> Path:
@@ -131,6 +130,12 @@ def export(
     _, inputs, description, state = next(iter(parts.values()))
     run_config, base = state["config"], read_base(run)
     inventories = Inventories.from_json(description["inventories"])
+    decoder = run_config["model"].get("decoder", "")
+    if ":" in decoder:  # reading a bundle must not import whatever it names
+        say(
+            f"decoder: {decoder} is not an entry point of an installed package, so the bundle uses the exact search"
+        )
+        decoder = ""
     target.parent.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -155,12 +160,11 @@ def export(
             "training": _training_summary(run_config),
             "scores": {part: values[3]["dev"] for part, values in parts.items()},
             **({"calibration": base["calibration"]} if base.get("calibration") else {}),
-            **_decoder(run_config["model"].get("decoder", ""), say),
+            **({"decoder": decoder} if decoder else {}),
             "search": run_config["model"].get("search", "labelled"),
-            **(extra or {}),
         }
-        for line in _inherited(run, base, config):
-            say(line)
+        if base:
+            _say_inherited(run, base, config, say)
         texts = {"tokenizer.json": inputs.text} if isinstance(inputs, PieceInputs) else {}
         for file in (run / SEGMENTER).glob("segmenter.*"):
             shutil.copy2(file, work)
@@ -170,29 +174,19 @@ def export(
     return target
 
 
-def _decoder(name: str, say: Say) -> dict[str, Any]:
-    """A bundle names a decoder only by an entry point: reading one must not import whatever it names."""
-    if ":" in name:
-        say(
-            f"decoder: {name} is not an entry point of an installed package, so the bundle uses the exact search"
-        )
-        return {}
-    return {"decoder": name} if name else {}
-
-
-def _inherited(run: Path, base: dict[str, Any], config: dict[str, Any]) -> Iterator[str]:
-    """Lines about what a bundle has from the model that its run started from, and what it lacks."""
-    if not base:
-        return
+def _say_inherited(run: Path, base: dict[str, Any], config: dict[str, Any], say: Say) -> None:
+    """Say what a bundle has from the model that its run started from, and what it lacks."""
     if base.get("licence"):
         own, other = config["licence"], base["licence"]
         whose = "the base's" if own == other else f"the base's is {other}: does it allow that?"
-        yield f"licence: {own}, {whose}"
+        say(f"licence: {own}, {whose}")
     if "calibration" in base:
-        yield "temperatures of probabilities: the base's; fit them anew with --calibrate"
+        say("temperatures of probabilities: the base's; fit them anew with --calibrate")
     language = base.get("language", "")
     if not (run / SEGMENTER / "segmenter.json").is_file():
-        yield f"no segmenter: the base's, if it has one, is for language {language!r}; raw text is split by rules"
+        say(
+            f"no segmenter: the base's, if it has one, is for language {language!r}; raw text is split by rules"
+        )
 
 
 def _export_model(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,10 @@ def train(
     from accelerate.utils import DistributedDataParallelKwargs
 
     kwargs = [DistributedDataParallelKwargs(find_unused_parameters=True)]
-    accelerator = Accelerator(mixed_precision=_precision(config.training.precision), kwargs_handlers=kwargs)
+    choice = config.training.precision
+    can = choice == "auto" and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+    precision = "bf16" if can or choice == "bf16" else "no"
+    accelerator = Accelerator(mixed_precision=precision, kwargs_handlers=kwargs)
     if not accelerator.is_main_process:
         say, bars = say_nothing, False
     bars = sys.stderr.isatty() if bars is None else bars
@@ -68,8 +71,9 @@ def train(
     if accelerator.is_main_process:
         _make_folder(folder, config, data)
     accelerator.wait_for_everyone()
-    config = data.config
-    layers = parts_of(data)
+    config, known = data.config, data.inventories
+    # Those that the training sentences have, or the model to start from knows.
+    layers = [layer for layer, names in zip(LAYERS, (known.labels, known.relations), strict=True) if names]
     for part in layers if config.model.system == "sep" or len(layers) == 1 else ("both",):
         own = folder if part == "both" or len(layers) == 1 else folder / part
         if part != "both":
@@ -90,18 +94,11 @@ def train(
 _OTHER = {"constituency": "dependencies", "dependency": "constituents"}
 
 
-def parts_of(data: Data) -> tuple[str, ...]:
-    """Which layers the training sentences have, or the model to start from knows."""
-    has = {"constituency": bool(data.inventories.labels), "dependency": bool(data.inventories.relations)}
-    return tuple(layer for layer in LAYERS if has[layer])
-
-
 def read_data(config: Config, say: Say) -> Data:
     """Read and check everything before the first step, and say what was found."""
     start = load_start(config.model.start) if config.model.start else None
     if start:
-        for line in start.summary(config):
-            say(line)
+        start.describe(config, say)
         config = start.settle(config)
     sentences, intake = read_training(config.data)
     say(f"train: {intake.summary()}")
@@ -113,24 +110,22 @@ def read_data(config: Config, say: Say) -> Data:
         only_new = config.data.least > 1
         inventories = extended(start.inventories, inventories, start.default, only_new=only_new)
     style_names(config.styles, inventories)
-    for note in _unknown_styles(config, inventories):
-        say(note)
+    _say_unknown_styles(config, inventories, say)
     _check_layers(dev, inventories)
     inputs = start.read_also(sentences) if start else make_inputs(config.encoder, sentences)
     examples = make_examples(sentences, inputs, inventories)
     data = Data(config, examples, dev, test, inventories, inputs, intake.digests, start)
-    for line in _remarks(data):
-        say(line)
+    _describe(data, say)
     return data
 
 
-def _remarks(data: Data) -> Iterator[str]:
-    """Lines about what can be predicted and read, and what cannot."""
+def _describe(data: Data, say: Say) -> None:
+    """Say what can be predicted and read, and what cannot."""
     known = data.inventories
     for name, gold in (("dev", data.dev), ("test", data.test)):
         if gold:
-            yield f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words"
-    yield (
+            say(f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words")
+    say(
         f"inventories: {len(known.labels)} labels, {len(known.relations)} relations, {len(known.tags)} tags, "
         f"{len(known.upos)} universal tags, {len(known.lemmas)} edits of lemmas, {len(known.features)} bundles of "
         f"features, {len(known.styles)} styles"
@@ -138,21 +133,21 @@ def _remarks(data: Data) -> Iterator[str]:
     for what, missing in unseen([one.pair for one in data.dev], known).items():
         if missing:
             shown = ", ".join(f"{name} ({times})" for name, times in missing.most_common(8))
-            yield f"{what} only in dev, which cannot be predicted: {shown}"
+            say(f"{what} only in dev, which cannot be predicted: {shown}")
     if isinstance(data.inputs, PieceInputs):
         unknown = sum(int((one.prepared[0] == data.inputs.unknown).sum()) for one in data.examples)
         if unknown:
-            yield f"{unknown:,} pieces are unknown to the tokenizer; their words share one vector"
+            say(f"{unknown:,} pieces are unknown to the tokenizer; their words share one vector")
 
 
-def _unknown_styles(config: Config, inventories: Inventories) -> Iterator[str]:
-    """Lines about the styles of dev and test that the model does not learn."""
+def _say_unknown_styles(config: Config, inventories: Inventories, say: Say) -> None:
+    """Name the styles of dev and test that the model does not learn."""
     for name in ("dev", "test"):
         for place, source in enumerate(getattr(config.data, name)):
             for style in dict.fromkeys(source.styles):
                 if style and style not in inventories.styles:
                     known = ", ".join(inventories.styles) or "none"
-                    yield (
+                    say(
                         f"data.{name}[{place}]: no training source has the style {style!r} (known: {known}); "
                         "the first is taken"
                     )
@@ -267,8 +262,3 @@ def _differences(
         elif old != new and f"{prefix}{name}" not in ("output", "data.root"):
             out.append(f"{prefix}{name}")
     return out
-
-
-def _precision(choice: str) -> str:
-    can = choice == "auto" and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-    return "bf16" if can or choice == "bf16" else "no"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import onnx
@@ -23,16 +23,17 @@ from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, Inventories
 from arcspan.runtime.bundle import find_bundle, read_bundle
 from arcspan.segmenting.learnt import SETTINGS
+from arcspan.settings import read
 from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import SEGMENTER, Config
 from arcspan.training.encoders import make_inputs
 from arcspan.training.instances import Sentence, style_names, unused_names, without_rare
 from arcspan.training.quantize import constants_of
+from arcspan.training.scoring import Say
 
 KEPT = ("language", "licence", "calibration")
 BASE_FILE = "base.json"  # in a run's folder: what it keeps of the model that it started from
 OWN = ("start", "loss", "mlp_dropout", "tags", "rows")  # of the model's settings, those that a run may change
-_Settings = TypeVar("_Settings", EncoderSettings, ModelSettings)
 BASE = "base"  # the style of a model that has only one, once it has learnt another
 
 
@@ -96,13 +97,13 @@ class Start:
             licence=config.licence or self.kept.get("licence", ""),
         )
 
-    def summary(self, config: Config) -> Iterator[str]:
-        """What becomes of the model's styles, in lines for people."""
+    def describe(self, config: Config, say: Say) -> None:
+        """Say what becomes of the model's styles."""
         new, default = new_styles(config, self.inventories), " and ".join(dict.fromkeys(self.default))
         for style in new:
-            yield f"style {style}: new; it starts as a copy of {default} and becomes the default"
+            say(f"style {style}: new; it starts as a copy of {default} and becomes the default")
         if any("" in source.styles for source in config.data.train) and (new or self.inventories.styles):
-            yield f"treebanks without a style are learnt in the model's default one, {default}"
+            say(f"treebanks without a style are learnt in the model's default one, {default}")
 
     def read_also(self, sentences: Sequence[Sentence]) -> PieceInputs | WordInputs:
         """What it reads, for these sentences too: a pretrained encoder as it is; vocabularies of words grow."""
@@ -234,9 +235,10 @@ def _from_bundle(folder: Path) -> Start:
     if "seen_lemmas" in config:
         text = (folder / config["seen_lemmas"]).read_text(encoding="utf-8")
         config["inventories"]["seen_lemmas"] = json.loads(text)
-    encoder = _settings(EncoderSettings, config["training"]["encoder"])
+    # Another version of arcspan may have written fields that this one does not know.
+    encoder = read(EncoderSettings, config["training"]["encoder"], others=True)
     inputs = inputs_from_json(config["inputs"], (folder / "tokenizer.json").read_text(encoding="utf-8"))
-    settings = _settings(ModelSettings, config["training"]["model"])
+    settings = read(ModelSettings, config["training"]["model"], others=True)
     known = Inventories.from_json(config["inventories"])
     models = {}
     for component in config["components"]:
@@ -247,12 +249,6 @@ def _from_bundle(folder: Path) -> Start:
     styles = _by_name(config.get("styles", {}), known)
     segmenter = folder if (folder / SETTINGS).is_file() else None
     return Start(models, inputs, encoder, config["architecture"], styles, kept, segmenter)
-
-
-def _settings(kind: type[_Settings], given: dict[str, Any]) -> _Settings:
-    """Settings as another version of arcspan wrote them."""
-    known = {field.name for field in dataclasses.fields(kind)}
-    return kind(**{name: value for name, value in given.items() if name in known})
 
 
 def _stored_weights(model: Model, folder: Path, component: dict[str, Any]) -> dict[str, torch.Tensor]:
