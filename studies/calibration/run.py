@@ -23,7 +23,7 @@ from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.query import Query
 from arcspan.runtime.loading import load_predictor
-from arcspan.training.calibration import fit, in_style, log_loss, observe, rounded, sample
+from arcspan.training.calibration import fit, log_loss, observe, rounded, sample
 from arcspan.treebanks import Pair, read_pairs
 
 KINDS = ("arcs", "spans", "relations", "labels", "sentences")
@@ -150,7 +150,8 @@ def main() -> None:
         options.error("name the folder of treebanks: --treebanks, or ARCSPAN_TREEBANKS")
 
     predictor, config = load_predictor(given.bundle, Budget(threads=1))
-    in_style(predictor, given.style)
+    if given.style is not None:
+        predictor.style = predictor.style_of(given.style)
     folder = Path(given.treebanks) / given.treebank
     dev = list(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"))
     pairs = [pair for pair in sample(dev, given.limit) if len(pair.dependencies) <= 150]

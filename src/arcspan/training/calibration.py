@@ -132,7 +132,7 @@ def fit(observed: Sequence[Observed]) -> Calibration:
 
 def log_loss(probabilities: np.ndarray, right: np.ndarray) -> float:
     """The mean of -log p of what happened: p where the part is right, 1 - p where it is wrong."""
-    p = np.clip(probabilities, 1e-9, 1 - 1e-9)
+    p = np.clip(np.asarray(probabilities, np.float64), 1e-9, 1 - 1e-9)
     return float(-np.where(right, np.log(p), np.log1p(-p)).mean())
 
 
@@ -187,21 +187,13 @@ def sample(pairs: Sequence[Pair], limit: int) -> list[Pair]:
     return kept
 
 
-def in_style(predictor: Predictor, style: str | None) -> Predictor:
-    """The predictor with another default style, by name; None for its own."""
-    if style is not None:
-        if style not in predictor.styles:
-            known = ", ".join(predictor.styles) or "only one, without a name"
-            raise ArcspanError(f"this model has no style {style!r}: it has {known}")
-        predictor.style = predictor.styles[style]
-    return predictor
-
-
 def calibrate(
     bundle: str | os.PathLike[str], pairs: Sequence[Pair], *, style: str | None = None, limit: int = 1000
 ) -> Calibration:
     """Fit a bundle's temperatures on held-out pairs of a style, and keep them in its configuration."""
-    predictor = in_style(load_predictor(bundle)[0], style)
+    predictor, _ = load_predictor(bundle)
+    if style is not None:
+        predictor.style = predictor.style_of(style)
     observed = [one for one in (observe(predictor, pair) for pair in sample(pairs, limit)) if one is not None]
     if not observed:
         raise ArcspanError("no sentence to calibrate on")
