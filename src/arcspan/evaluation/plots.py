@@ -27,7 +27,8 @@ _STYLE = {
     **{"lines.linewidth": 1.2, "lines.markersize": 4},
     **{"svg.fonttype": "none", "svg.hashsalt": "arcspan", "pdf.fonttype": 42},
 }
-FORMATS = ("png", "svg", "pdf")
+# By format. No date inside: the same numbers give the same bytes.
+_METADATA = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
@@ -52,7 +53,11 @@ def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
         if len(systems) > 1:
             place = {"loc": "outside upper center", "ncols": min(len(labels), 6)}
             figure.legend(lines, labels, frameon=False, handlelength=3, **place)
-        return _save(figure, kind)
+        if kind not in _METADATA:
+            raise ArcspanError(f"pictures are drawn as {', '.join(_METADATA)}, not {kind!r}")
+        out = io.BytesIO()
+        figure.savefig(out, format=kind, dpi=300, metadata=_METADATA[kind])
+        return out.getvalue()
 
 
 def _draw_curve(panel: Any, name: str, systems: Mapping[str, Breakdown]) -> None:
@@ -108,13 +113,3 @@ def _draw_shares(panel: Any, gold: list[int]) -> None:
         )
     panel.set_zorder(behind.get_zorder() + 1)
     panel.patch.set_visible(False)
-
-
-def _save(figure: Any, kind: str) -> bytes:
-    if kind not in FORMATS:
-        raise ArcspanError(f"pictures are drawn as {', '.join(FORMATS)}, not {kind!r}")
-    out = io.BytesIO()
-    # No date inside: the same numbers give the same bytes.
-    when = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[kind]
-    figure.savefig(out, format=kind, dpi=300, metadata=when)
-    return out.getvalue()

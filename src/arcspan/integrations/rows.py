@@ -7,6 +7,7 @@ from typing import Any
 
 from arcspan.errors import ArcspanError
 from arcspan.parser import Parse
+from arcspan.trees.constituency import parents
 
 Row = tuple[Any, ...]
 
@@ -42,17 +43,15 @@ def constituent_rows(parse: Parse) -> Iterator[Row]:
     if "constituency" not in parse.layers:
         return
     heads = parse.heads if "dependency" in parse.layers else None
-    around: list[tuple[int, int]] = []  # (row, end) of the constituents around the one at hand
-    for row, (i, j, label) in enumerate(parse.constituency.spans[1:]):
-        while around and around[-1][1] <= i:
-            around.pop()
+    spans = parse.constituency.spans[1:]
+    depths: list[int] = []
+    for (i, j, label), parent in zip(spans, parents(spans), strict=True):
+        depths.append(depths[parent] + 1 if parent >= 0 else 0)
         # The one word whose head lies outside; of a SEP parser there may be several, then the first.
         head = heads and next(m for m in range(i + 1, j + 1) if not i < heads[m - 1] <= j)
-        parent = around[-1][0] if around else -1
         place = (parse.offsets[i][0], parse.offsets[j - 1][1]) if parse.offsets else (None, None)
         text = " ".join(parse.words[i:j])
-        yield i, j, label, len(around), parent, head, head and parse.words[head - 1], text, *place
-        around.append((row, j))
+        yield i, j, label, depths[-1], parent, head, head and parse.words[head - 1], text, *place
 
 
 def clause_rows(parse: Parse) -> Iterator[Row]:
