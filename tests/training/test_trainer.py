@@ -123,7 +123,7 @@ def test_batches_of_one_update_add_up_to_the_gradient_of_one_larger_batch(traine
 def test_the_average_moves_towards_the_weights_and_quicker_at_first(trainer: Trainer) -> None:
     for step, moved in ((0, 0.9), (1000, 0.5)):  # 1 - min(decay, (1 + step) / (10 + step))
         average = Average(trainer.model, 0.5)
-        average.load({name: torch.zeros_like(value) for name, value in average.weights.items()})
+        average.weights = {name: torch.zeros_like(value) for name, value in average.weights.items()}
         average.update(step)
         for name, value in trainer.model.state_dict().items():
             if value.is_floating_point():
@@ -133,7 +133,7 @@ def test_the_average_moves_towards_the_weights_and_quicker_at_first(trainer: Tra
 def test_other_weights_are_lent_and_the_own_ones_come_back_even_after_an_error(trainer: Trainer) -> None:
     own = {name: value.clone() for name, value in trainer.model.state_dict().items()}
     average = Average(trainer.model, 0.5)
-    average.load({name: torch.zeros_like(value) for name, value in own.items()})
+    average.weights = {name: torch.zeros_like(value) for name, value in own.items()}
     with pytest.raises(KeyError), average.applied():
         assert not any(value.any() for value in trainer.model.state_dict().values())
         raise KeyError

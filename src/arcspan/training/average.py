@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 
@@ -25,10 +25,6 @@ class Average:
         moving = [name for name, value in self.weights.items() if value.is_floating_point()]
         mine, theirs = ([weights[name] for name in moving] for weights in (self.weights, current))
         get_ema_multi_avg_fn(decay)(mine, theirs, step)
-
-    def load(self, weights: dict[str, Tensor]) -> None:
-        """Go on from an average that was saved."""
-        self.weights = {name: value.to(self.weights[name].device) for name, value in weights.items()}
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:

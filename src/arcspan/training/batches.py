@@ -114,18 +114,11 @@ def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tu
         names=[one.name for one in sentences],
     )
     arrays["styles"] = np.asarray([example.style for example in examples], dtype=np.int64)
-    arrays["gold_tags"] = _tag_input([example.answers["tag"] for example in examples])
+    tags = arrays["gold_tags"] = np.zeros((len(examples), lengths.max() + 2), dtype=np.int64)
+    tags[gold.word_b, gold.word_m] = np.maximum(gold.answers["tag"] + 1, 0)  # 0 for an unknown one, too
     return as_tensors(arrays), gold
 
 
 def as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
     """The same arrays in torch."""
     return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-def _tag_input(tags: Sequence[np.ndarray]) -> np.ndarray:
-    """Numbers of tags shifted by one, [B, n+2]: 0 where there is no tag or an unknown one."""
-    out = np.zeros((len(tags), max(map(len, tags), default=0) + 2), dtype=np.int64)
-    for b, ids in enumerate(tags):
-        out[b, 1 : len(ids) + 1] = np.maximum(ids + 1, 0)
-    return out

@@ -159,10 +159,7 @@ def build(
 
 def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str, Any]]:
     """A saved model in evaluation mode, what it reads, and its description."""
-    try:
-        description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BundleError(f"{folder}: no model.json: not a saved model") from None
+    description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     tokenizer = folder / "tokenizer.json"
     text = tokenizer.read_text(encoding="utf-8") if tokenizer.exists() else None
     inputs = inputs_from_json(description["inputs"], text)

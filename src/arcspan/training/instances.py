@@ -131,9 +131,8 @@ def make_sentence(
     labels: tuple[Chain, ...] = ()
     chains: dict[tuple[int, int], Chain] | None = None
     if constituency is not None:
-        chains = {} if some_spans else dict.fromkeys(((i, i + 1) for i in range(n)), ())
-        for i, j, label in constituency.spans:
-            chains[i, j] = (*chains.get((i, j), ()), label)
+        words = range(0 if some_spans else n)
+        chains = {**dict.fromkeys(((i, i + 1) for i in words), ()), **constituency.chains()}
         if binarization == "head" and isinstance(tree, LexicalTree):
             nodes, labels = [node[:3] for node in tree.nodes], tuple(node.chain for node in tree.nodes)
         elif not hidden:

@@ -140,7 +140,14 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
     for source, nodes in linear_layers(graph).items():
         weights = [constants[node.input[1]] for node in nodes]
         steps = _steps(seen[source], weights)
-        new = _to_whole_numbers(graph, source, steps)
+        parts = ("factor", "smooth", "size", "zero", "whole")
+        factor, smooth, size, zero, whole = (f"{source}.{part}" for part in parts)
+        values = {factor: 1 / steps.factor, size: np.asarray(steps.size), zero: np.asarray(steps.zero)}
+        _add_constants(graph, values)
+        new = [
+            helper.make_node("Mul", [source, factor], [smooth]),
+            helper.make_node("QuantizeLinear", [smooth, size, zero], [whole]),
+        ]
         for node, weight in zip(nodes, weights, strict=True):
             last, bias = _bias(node, readers, constants)
             result = last.output[0]
@@ -148,8 +155,7 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
             own = bias if len(readers.get(bias, [])) == 1 else f"{result}.bias"
             names = f"{result}.weight", f"{result}.scale", own
             _add_constants(graph, dict(zip(names, made, strict=True)))
-            size, zero = f"{source}.size", f"{source}.zero"
-            inputs = [f"{source}.whole", names[0], size, names[1], zero, "", names[2]]
+            inputs = [whole, names[0], size, names[1], zero, "", names[2]]
             product = helper.make_node("MatMulIntegerToFloat", inputs, [result], domain="com.microsoft")
             instead[result] = []
             instead[node.output[0]] = [*new, product]
@@ -197,7 +203,7 @@ def _steps(seen: RowStatistics, weights: list[np.ndarray]) -> Steps:
     reach = np.maximum(np.maximum(-seen.low, seen.high), 1e-6)
     meets = np.maximum(np.max([np.abs(weight).max(1) for weight in weights], axis=0), 1e-6)
     covariance = seen.covariance.astype(np.float32)
-    best = None
+    found = []
     for strength in STRENGTHS:
         factor = reach**strength / meets ** (1 - strength)
         factor /= np.exp(np.log(factor).mean())
@@ -209,28 +215,15 @@ def _steps(seen: RowStatistics, weights: list[np.ndarray]) -> Steps:
             scale = _scale(smooth)
             lost = (np.rint(smooth / scale) * scale - smooth) / factor[:, None]
             error += float((lost * (covariance @ lost)).sum() + size**2 / 12 * (smooth**2).sum())
-        if best is None or error < best[0]:
-            best = error, Steps(factor.astype(np.float32), np.float32(size), np.uint8(round(-low / size)))
-    assert best is not None
-    return best[1]
+        steps = Steps(factor.astype(np.float32), np.float32(size), np.uint8(round(-low / size)))
+        found.append((error, steps))
+    return min(found, key=lambda one: one[0])[1]
 
 
 def _scale(weight: np.ndarray) -> np.ndarray:
     """Of each column; 1 for a column of zeros."""
     largest = np.abs(weight).max(0)
     return np.where(largest > 0, largest, TOP) / TOP
-
-
-def _to_whole_numbers(graph: Any, source: str, steps: Steps) -> list[Any]:
-    """The nodes that make `source` whole."""
-    names = ("factor", "smooth", "size", "zero", "whole")
-    factor, smooth, size, zero, whole = (f"{source}.{name}" for name in names)
-    constants = {factor: 1 / steps.factor, size: np.asarray(steps.size), zero: np.asarray(steps.zero)}
-    _add_constants(graph, constants)
-    return [
-        helper.make_node("Mul", [source, factor], [smooth]),
-        helper.make_node("QuantizeLinear", [smooth, size, zero], [whole]),
-    ]
 
 
 def _rounded(

@@ -35,7 +35,6 @@ def predict_gold(
 ) -> list[Pair]:
     """What models, one or the two of SEP, say of the words of gold pairs: the code that ships, with torch below."""
     inventories = models[0].inventories
-    training = [model.training for model in models]
     own = models[0].settings.decoder
     decoder = find_part("decoders", own) if own else None
     predictor = Predictor(
@@ -53,8 +52,6 @@ def predict_gold(
         tags = (one.pair.constituency or one.pair.dependencies).tags
         queries.append(Query(style=style_number(one.style, inventories), tags=tags))
     found = predictor.predict(sentences, queries)
-    for model, before in zip(models, training, strict=True):
-        model.train(before)
     for place, prediction in enumerate(found, 1):
         if prediction.error is not None:
             raise ArcspanError(f"sentence {place} cannot be parsed: {prediction.error}")

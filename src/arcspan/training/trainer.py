@@ -243,8 +243,7 @@ class Trainer:
             device = self.accelerator.device
             inputs = {name: value.to(device) for name, value in inputs.items()}
             last = place == len(mine) - 1
-            alone = last or processes == 1
-            waiting = contextlib.nullcontext() if alone else self.accelerator.no_sync(self.step_module)
+            waiting = contextlib.nullcontext() if last else self.accelerator.no_sync(self.step_module)
             with waiting, self.accelerator.autocast():
                 loss, parts = self.step_module(inputs, gold)
                 # Processes average their gradients: times their number makes it the sum.
@@ -259,7 +258,7 @@ class Trainer:
         self.optimizer.step()
         if self.average:
             self.average.update(self.step)
-        return terms * processes if processes > 1 else terms, words
+        return terms * processes, words
 
     def _updates(self, epoch: int) -> list[list[list[int]]]:
         """The epoch's updates, each a list of batches, a whole number for every process."""
@@ -315,8 +314,7 @@ class Trainer:
                 gold = [self.data.dev[place] for place in some]
                 found += zip(some, predict_gold([self.model], self.data.inputs, gold), strict=True)
                 bar.update(len(some))
-        found = gather_object(found) if processes > 1 else found
-        return [pair for _, pair in sorted(found, key=lambda item: item[0])]
+        return [pair for _, pair in sorted(gather_object(found), key=lambda item: item[0])]
 
     # ---- state on disk
 
@@ -337,7 +335,8 @@ class Trainer:
         self.model.load_state_dict(load_file(folder / "model.safetensors"))
         _load_optimizer(self.model, self.optimizer, load_file(folder / "optimizer.safetensors"))
         if self.average:
-            self.average.load(load_file(folder / "average.safetensors"))
+            for name, value in load_file(folder / "average.safetensors").items():
+                self.average.weights[name].copy_(value)
         for name in _PROGRESS:
             setattr(self, name, state[name])
         if state.get("speed"):
@@ -367,11 +366,11 @@ def repeatable(device: torch.device) -> Iterator[None]:
 
 def _optimizer_tensors(model: Model, optimizer: Any) -> dict[str, Tensor]:
     names = {parameter: name for name, parameter in model.named_parameters()}
-    out = {}
-    for parameter, state in optimizer.state.items():
-        for key, value in state.items():
-            out[f"{names[parameter]}/{key}"] = torch.as_tensor(value, dtype=torch.float32)
-    return out
+    return {
+        f"{names[parameter]}/{key}": torch.as_tensor(value, dtype=torch.float32)
+        for parameter, state in optimizer.state.items()
+        for key, value in state.items()
+    }
 
 
 def _load_optimizer(model: Model, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
