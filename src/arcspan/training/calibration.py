@@ -9,7 +9,7 @@ temperatures and interpolated between its best points.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -107,8 +107,8 @@ def fit(observed: Sequence[Observed]) -> Calibration:
     """The temperatures under which what was observed is most likely."""
     labels, gold_labels = _known([(one.node_labels, one.node_gold) for one in observed])
     relations, gold_relations = _known([(one.word_relations, one.word_gold) for one in observed])
-    label = _least(lambda t: _cross_entropy(labels, gold_labels, t))
-    relation = _least(lambda t: _cross_entropy(relations, gold_relations, t))
+    label = _least_of([_cross_entropy(labels, gold_labels, t) for t in GRID])
+    relation = _least_of([_cross_entropy(relations, gold_relations, t) for t in GRID])
     shown = np.concatenate([one.span_labels for one in observed])
     spans, arcs = (np.concatenate([getattr(one, name) for one in observed], 1) for name in ("spans", "arcs"))
     span_right = np.concatenate([one.span_right for one in observed])
@@ -155,10 +155,6 @@ def _known(rows: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, n
 
 def _cross_entropy(scores: np.ndarray, gold: np.ndarray, temperature: float) -> float:
     return float(-log_softmax(scores, temperature)[np.arange(len(gold)), gold].mean()) if len(gold) else 0.0
-
-
-def _least(loss: Callable[[float], float]) -> float:
-    return _least_of([loss(temperature) for temperature in GRID])
 
 
 def _least_of(losses: Sequence[float]) -> float:
