@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import ArcspanError, MissingExtraError
+from arcspan.lazy import lazy
 from arcspan.parser import Parse, Parser
 from arcspan.syntax import Syntax
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -89,14 +90,11 @@ class ArcspanComponent(Pipe):
     def __post_init__(self) -> None:
         set_extensions()
         self.model = None if self.model is None else os.fspath(self.model)
-        self._parser: Parser | None = None
 
-    @property
+    @lazy
     def parser(self) -> Parser:
         """The parser at work."""
-        if self._parser is None:
-            self._parser = Parser(self.model, threads=self.threads)
-        return self._parser
+        return Parser(self.model, threads=self.threads)
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse a Doc, in place."""
@@ -209,8 +207,8 @@ class ArcspanComponent(Pipe):
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArcspanComponent:
         """Load the model bundle that `to_disk` saved."""
-        self._parser = Parser(Path(path) / "model", threads=self.threads)
-        self.model = str(self._parser.path)
+        self.__dict__["parser"] = Parser(Path(path) / "model", threads=self.threads)
+        self.model = str(self.parser.path)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
