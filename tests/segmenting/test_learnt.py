@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from arcspan.errors import BundleError
 from arcspan.segmenting import RuleSegmenter, Segmenter, Sentence, paragraphs, segmenter_for
-from arcspan.training.config import SegmenterSettings, Text
-from arcspan.training.segmenter import train_segmenter
+from arcspan.training.config import Config, SegmenterSettings, Text
+from arcspan.training.segmenter import run_segmenter
 
 Token = tuple[str, tuple[str, ...]]
 SUBJECTS: list[list[Token]] = [
@@ -61,10 +61,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "train.conllu").write_text(french(), encoding="utf-8")
     source = [Text(str(folder / "train.conllu"))]
     chosen = SegmenterSettings(train=source, dev=source, channels=32, epochs=30, batch=2, rare=2)
-    scores = train_segmenter(chosen, folder / "model", language="fr", say=lambda line: None)
-    (found,) = scores.values()
+    run_segmenter(Config(output=str(folder), language="fr", segmenter=chosen), lambda line: None)
+    (found,) = json.loads((folder / "segmenter" / "segmenter.json").read_text())["scores"].values()
     assert min(found.values()) > 97, found
-    return folder / "model"
+    return folder / "segmenter"
 
 
 @pytest.fixture(scope="module")

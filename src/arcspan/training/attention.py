@@ -15,8 +15,8 @@ from onnx import helper, numpy_helper
 from arcspan.training.quantize import readers_of, replace
 
 
-def fuse_attention(proto: Any, heads: int) -> int:
-    """Change a graph whose attention has so many heads; returns how many layers were changed."""
+def fuse_attention(proto: Any, heads: int) -> None:
+    """Change a graph whose attention has so many heads."""
     graph = proto.graph
     makers = {output: node for node in graph.node for output in node.output}
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
@@ -64,4 +64,3 @@ def fuse_attention(proto: Any, heads: int) -> int:
             ]
     if instead:
         replace(proto, instead)
-    return len(instead)

@@ -13,9 +13,8 @@ import random
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,7 @@ from arcspan.segmenting.inputs import KINDS, Alphabet, letter_of
 from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
 from arcspan.training.average import Average
 from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text
+from arcspan.training.scoring import Say
 from arcspan.training.segmenting_data import EXPANDED, GoldText, Paragraph, documents, joined, varied, wrapped
 
 DILATIONS = (1, 2, 4, 8, 16, 32)
@@ -72,37 +72,27 @@ class Network(nn.Module):
         return answer
 
 
-def run_segmenter(
-    config: Config, say: Callable[[str], None], *, resume: bool = False, check: bool = False
-) -> dict[str, dict[str, float]]:
-    """Train the segmenter of a configuration into the folder `segmenter` of its output; returns its dev scores.
+def run_segmenter(config: Config, say: Say, *, resume: bool = False, check: bool = False) -> None:
+    """Train the segmenter of a configuration into the folder `segmenter` of its output.
 
     With `resume`, one that was trained by the same settings is left as it is. With `check`, its files are only read.
     """
     if check:
         train, _ = read_texts(config.segmenter)
         say(f"segmenter: {sum(map(len, train)):,} sentences in {len(train):,} documents")
-        return {}
+        return
     folder = Path(config.output) / SEGMENTER
     for path in (folder / SETTINGS, folder / RULES) if resume else ():
         kept = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        if kept.get("training") == _training(config.segmenter, config.seed):
+        if kept.get("training") == _training(config):
             say(f"{folder}: this segmenter is finished")
-            scores: dict[str, dict[str, float]] = kept["scores"]
-            return scores
-    return train_segmenter(config.segmenter, folder, language=config.language, seed=config.seed, say=say)
+            return
+    _train(config, folder, say)
 
 
-def train_segmenter(
-    settings: SegmenterSettings,
-    output: str | PathLike[str],
-    *,
-    language: str,
-    seed: int = 1,
-    say: Callable[[str], None] = print,
-) -> dict[str, dict[str, float]]:
-    """Train a segmenter and write it into the folder `output`; returns its scores on the dev files."""
-    folder = Path(output)
+def _train(config: Config, folder: Path, say: Say) -> None:
+    """Train a segmenter and write it, or that rules are better, into a folder."""
+    settings, language = config.segmenter, config.language
     train, dev = read_texts(settings)
     letters = (letter_of(c) for document in train for gold in document for c in gold.text if not c.isspace())
     counts = Counter(letters)
@@ -112,7 +102,7 @@ def train_segmenter(
     say(
         f"{sum(map(len, train))} sentences, {sum(counts.values())} characters, {len(alphabet.letters)} letters"
     )
-    network = _fit(train, alphabet, RuleSegmenter(language), settings, seed, say)
+    network = _fit(train, alphabet, RuleSegmenter(language), config, say)
     kept: dict[str, Any] = {
         "format": FORMAT,
         "language": language,
@@ -121,7 +111,7 @@ def train_segmenter(
         "letters": alphabet.letters,
         "expansions": asdict(expansions),
         "arcspan": __version__,
-        "training": _training(settings, seed),
+        "training": _training(config),
     }
     graph = _graph(network)
     segmenter = Segmenter(graph, kept)
@@ -141,7 +131,7 @@ def train_segmenter(
             file.write(graph)
         with atomic_write(folder / SETTINGS) as file:
             file.write(dump(kept))
-        return results
+        return
     said = f"rules are better on dev: {_mean(by_rules):.2f} against {_mean(learnt):.2f}"
     best, before = by_rules, []
     if (folder / SETTINGS).is_file():  # a base's, for one
@@ -156,13 +146,12 @@ def train_segmenter(
     results = dict(zip(_named(settings.dev), best, strict=True))
     with atomic_write(folder / RULES) as file:
         file.write(json.dumps({"training": kept["training"], "scores": results}) + "\n")
-    return results
 
 
-def _training(settings: SegmenterSettings, seed: int) -> dict[str, Any]:
+def _training(config: Config) -> dict[str, Any]:
     """What a segmenter was trained by, without local folders."""
-    files = {part: _named(getattr(settings, part)) for part in ("train", "dev")}
-    return {**asdict(settings), "seed": seed, **files}
+    files = {part: _named(getattr(config.segmenter, part)) for part in ("train", "dev")}
+    return {**asdict(config.segmenter), "seed": config.seed, **files}
 
 
 def _mean(scores: Sequence[dict[str, float]]) -> float:
@@ -192,14 +181,10 @@ def _named(sources: Iterable[Text]) -> list[str]:
 
 
 def _fit(
-    train: list[list[GoldText]],
-    alphabet: Alphabet,
-    rules: RuleSegmenter,
-    settings: SegmenterSettings,
-    seed: int,
-    say: Callable[[str], None],
+    train: list[list[GoldText]], alphabet: Alphabet, rules: RuleSegmenter, config: Config, say: Say
 ) -> Network:
     """The average of the weights along the way, which does better than the last ones."""
+    settings, seed = config.segmenter, config.seed
     chance = random.Random(seed)
     torch.manual_seed(seed)
     network = Network(len(alphabet), settings.channels, settings.dropout)
