@@ -25,8 +25,6 @@ from arcspan.trees import DependencyTree
 Punctuation = Literal["auto", "ptb", "ctb", "unicode", "upos", "none"]
 PUNCTUATION_RULES: tuple[Punctuation, ...] = get_args(Punctuation)
 
-PTB_TAGS = frozenset({"``", "''", ":", ",", "."})
-
 
 class ScoredArc(NamedTuple):
     """A word that counts, with its head and relation in both trees."""
@@ -88,7 +86,7 @@ def words_that_count(
 
 
 _COUNTS: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "ptb": ("tags", lambda tag: tag not in PTB_TAGS),
+    "ptb": ("tags", lambda tag: tag not in ("``", "''", ":", ",", ".")),
     "ctb": ("tags", lambda tag: tag != "PU"),
     "unicode": ("words", lambda word: not is_punctuation(word)),
     "upos": ("upos", lambda tag: tag != "PUNCT"),

@@ -38,8 +38,6 @@ BracketPair = tuple[LabelledSpan | None, LabelledSpan | None, bool]
 
 # EVALB knows ASCII white space only: a no-break space is part of a word.
 _TOKEN = re.compile(r"\(([^\s()]*)(?:\s+([^\s()]*)(\)))?|(\))|\s+|([^\s()])", re.ASCII)
-# The words that QUOTE_LABEL is about.
-_QUOTES = frozenset({"'", '"', "/"})
 
 
 class FlatTree(NamedTuple):
@@ -183,7 +181,7 @@ def _quotes(tree: FlatTree, keep: list[int], rules: BracketRules) -> list[tuple[
     return [
         (leaf, before[leaf])
         for leaf, (tag, word) in enumerate(zip(tree.tags, tree.words, strict=True))
-        if tag in rules.quotes and word in _QUOTES
+        if tag in rules.quotes and word in ("'", '"', "/")
     ]
 
 

@@ -16,8 +16,6 @@ from typing import Any
 
 from arcspan.errors import FileError
 
-_PUNCTUATION = (",", ":", "``", "''", ".")
-
 
 @dataclass(frozen=True)
 class BracketRules:
@@ -85,7 +83,7 @@ class BracketRules:
 
 COLLINS = BracketRules(
     name="COLLINS",
-    deleted=frozenset({"TOP", "-NONE-", *_PUNCTUATION}),
+    deleted=frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."}),
     deleted_for_length=frozenset({"-NONE-"}),
     equal_labels=frozenset({("ADVP", "PRT")}),
 )
