@@ -27,7 +27,7 @@ def trained(folder: Path, said: list[str] | None = None, **changes: Any) -> Trai
     config = read_config(configure(folder, toy_pairs(12), **changes))
     say = (lambda line: None) if said is None else said.append
     Path(config.output).mkdir()
-    trainer = Trainer(config, "both", read_data(config, say), Path(config.output), Accelerator(), say, False)
+    trainer = Trainer("both", read_data(config, say), Path(config.output), Accelerator(), say, False)
     trainer.run(resume=False)
     return trainer
 
@@ -87,7 +87,7 @@ def test_the_mix_of_layers_learns_at_the_encoders_rate(tmp_path: Path) -> None:
     config = replace(config, training=replace(config.training, style_rate=0.01))
     config = replace(config, data=replace(config.data, train=[replace(config.data.train[0], style="a")]))
     data = read_data(config, lambda line: None)
-    made = Trainer(config, "both", data, tmp_path, Accelerator(), lambda line: None, False)
+    made = Trainer("both", data, tmp_path, Accelerator(), lambda line: None, False)
     names = {id(value): name for name, value in made.model.named_parameters()}
     slow, quick, styles = ({names[id(one)] for one in own["params"]} for own in made.optimizer.param_groups)
     assert {name.split(".")[1] for name in slow} == {"pretrained", "mix"}

@@ -278,7 +278,7 @@ def test_the_average_is_made_where_the_weights_were_moved(
     accelerator = Accelerator()
     monkeypatch.setattr(accelerator, "prepare", lambda step, optimizer: (step.to("meta"), optimizer))
     data = read_data(config, lambda line: None)
-    trainer = Trainer(config, "both", data, tmp_path, accelerator, lambda line: None, False)
+    trainer = Trainer("both", data, tmp_path, accelerator, lambda line: None, False)
     trainer.epoch = config.training.epochs  # nothing is left to learn
     trainer.run(resume=False)
     assert trainer.average is not None

@@ -326,7 +326,11 @@ def _refuse_growth(normalizer: dict[str, Any]) -> None:
         )
 
 
-def inputs_from_json(data: dict[str, Any], tokenizer: str | None = None) -> PieceInputs | WordInputs:
+Inputs = PieceInputs | WordInputs
+"""What turns words into the arrays of a model."""
+
+
+def inputs_from_json(data: dict[str, Any], tokenizer: str | None = None) -> Inputs:
     """Make the inputs again from `to_json` and, for pieces, the text of `tokenizer.json`.
 
     >>> again = inputs_from_json(WordInputs(["role"], ["r"]).to_json())

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from arcspan.neural.losses import IGNORE, Gold
-from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.inputs import Inputs
 from arcspan.prediction.outputs import Inventories, Style
 from arcspan.training.instances import Indexer, Sentence, style_number
 
@@ -34,9 +34,7 @@ class Example:
     answers: dict[str, np.ndarray]
 
 
-def make_examples(
-    sentences: Sequence[Sentence], inputs: PieceInputs | WordInputs, inventories: Inventories
-) -> list[Example]:
+def make_examples(sentences: Sequence[Sentence], inputs: Inputs, inventories: Inventories) -> list[Example]:
     """Look words, labels, relations and tags up; a sentence that is repeated is looked up once."""
     unique = list({id(sentence): sentence for sentence in sentences}.values())
     prepared = inputs.prepare([sentence.words for sentence in unique])
@@ -81,7 +79,7 @@ def schedule(
     return [batches[place] for place in random.permutation(len(batches))]
 
 
-def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tuple[dict[str, Tensor], Gold]:
+def collate(examples: Sequence[Example], inputs: Inputs) -> tuple[dict[str, Tensor], Gold]:
     """The encoder's tensors, `gold_tags` [B, n+2] (0: none) among them, and the gold structures of a batch."""
     arrays = inputs.batch([example.prepared for example in examples])
     lengths = np.asarray([len(example.sentence.words) for example in examples], dtype=np.int64)
@@ -116,9 +114,4 @@ def collate(examples: Sequence[Example], inputs: PieceInputs | WordInputs) -> tu
     arrays["styles"] = np.asarray([example.style for example in examples], dtype=np.int64)
     tags = arrays["gold_tags"] = np.zeros((len(examples), lengths.max() + 2), dtype=np.int64)
     tags[gold.word_b, gold.word_m] = np.maximum(gold.answers["tag"] + 1, 0)  # 0 for an unknown one, too
-    return as_tensors(arrays), gold
-
-
-def as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
-    """The same arrays in torch."""
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}, gold

@@ -29,7 +29,7 @@ from arcspan.neural.encoder import Encoder, LstmEncoder, PretrainedEncoder, arch
 from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, ModelSettings
 from arcspan.parts import find_part
-from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
+from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories
 from arcspan.runtime.bundle import checksum
 
@@ -115,7 +115,7 @@ class Checkpoint:
         return folder, found["state"]
 
 
-def model_texts(model: Model, encoder: EncoderSettings, inputs: PieceInputs | WordInputs) -> dict[str, str]:
+def model_texts(model: Model, encoder: EncoderSettings, inputs: Inputs) -> dict[str, str]:
     """The text files of a saved model: all that is needed to build it again, but the weights."""
     pretrained = isinstance(model.encoder, PretrainedEncoder)
     description = {
@@ -140,7 +140,7 @@ def build(
     encoder: EncoderSettings,
     architecture: dict[str, Any] | None,
     inventories: Inventories,
-    inputs: PieceInputs | WordInputs,
+    inputs: Inputs,
     weights_from: str | None = None,
 ) -> Model:
     """A network with random weights, or with those of a pretrained encoder from a folder or hub name."""
@@ -157,7 +157,7 @@ def build(
     return Model(settings, made, inventories, part)
 
 
-def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str, Any]]:
+def load_model(folder: Path) -> tuple[Model, Inputs, dict[str, Any]]:
     """A saved model in evaluation mode, what it reads, and its description."""
     description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     tokenizer = folder / "tokenizer.json"
@@ -175,9 +175,7 @@ def load_model(folder: Path) -> tuple[Model, PieceInputs | WordInputs, dict[str,
     return model.eval(), inputs, description
 
 
-def load_parts(
-    folder: Path,
-) -> dict[str, tuple[Model, PieceInputs | WordInputs, dict[str, Any], dict[str, Any]]]:
+def load_parts(folder: Path) -> dict[str, tuple[Model, Inputs, dict[str, Any], dict[str, Any]]]:
     """The best model of a run, or both of a SEP run: part -> (model, inputs, description, state)."""
     out = {}
     for own in (folder, folder / "constituency", folder / "dependency"):

@@ -9,11 +9,11 @@ from typing import Any
 from arcspan.errors import ConfigError
 from arcspan.neural.encoder import architecture_of
 from arcspan.neural.settings import EncoderSettings
-from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs
 from arcspan.training.instances import Sentence
 
 
-def make_inputs(settings: EncoderSettings, sentences: Sequence[Sentence]) -> PieceInputs | WordInputs:
+def make_inputs(settings: EncoderSettings, sentences: Sequence[Sentence]) -> Inputs:
     """What turns words into the encoder's arrays: its own tokenizer, or vocabularies of the training data."""
     if settings.kind == "lstm" or not settings.path:
         unique = {id(sentence): sentence.words for sentence in sentences}

@@ -30,11 +30,10 @@ from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.encoder import PretrainedEncoder
 from arcspan.neural.model import Model
-from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs
+from arcspan.prediction.inputs import Arrays, Inputs, PieceInputs
 from arcspan.prediction.outputs import OUTPUTS, Inventories
 from arcspan.runtime.bundle import FORMAT, write_bundle
 from arcspan.training.attention import fuse_attention
-from arcspan.training.batches import as_tensors
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Source
 from arcspan.training.instances import Intake, read_source, style_names, style_number
@@ -190,12 +189,7 @@ def _say_inherited(run: Path, base: dict[str, Any], config: dict[str, Any], say:
 
 
 def _export_model(
-    model: Model,
-    inputs: PieceInputs | WordInputs,
-    folder: Path,
-    prefix: str,
-    precision: str,
-    data: Mapping[str, Any],
+    model: Model, inputs: Inputs, folder: Path, prefix: str, precision: str, data: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The graphs of one model; `data` names the treebanks that it was trained on."""
     score, label = ScoreGraph(model).eval(), LabelGraph(model).eval()
@@ -219,7 +213,7 @@ def _export_model(
     }
 
 
-def _observed(model: Model, inputs: PieceInputs | WordInputs, data: Mapping[str, Any]) -> Iterator[Arrays]:
+def _observed(model: Model, inputs: Inputs, data: Mapping[str, Any]) -> Iterator[Arrays]:
     """The score graph's arrays of training sentences, one at a time: some of every treebank, in its own style."""
     names = ScoreGraph(model).input_names
     tag_ids = {tag: number for number, tag in enumerate(model.inventories.tags, 1)}
@@ -248,9 +242,10 @@ def _observed_vectors(score: ScoreGraph, label: LabelGraph, batches: Iterator[Ar
         yield {name: given[name] for name in label.input_names}
 
 
-def _example(model: Model, inputs: PieceInputs | WordInputs) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def _example(model: Model, inputs: Inputs) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Arrays of two sentences to trace the graphs with; every size that may vary differs from every other."""
-    given = as_tensors(inputs.batch(inputs.prepare(_EXAMPLES)))
+    arrays = inputs.batch(inputs.prepare(_EXAMPLES))
+    given = {name: torch.from_numpy(array) for name, array in arrays.items()}
     positions = max(map(len, _EXAMPLES)) + 1
     if model.reads_tags:
         given["gold_tags"] = torch.zeros(len(_EXAMPLES), positions + 1, dtype=torch.long)

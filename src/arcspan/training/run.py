@@ -79,10 +79,10 @@ def train(
         if part != "both":
             whose = "of SEP" if len(layers) == 2 else f"alone: no training sentence has {_OTHER[part]}"
             say(f"training the {part} parser {whose}")
-        Trainer(config, part, data, own, accelerator, say, bars).run(resume)
+        Trainer(part, data, own, accelerator, say, bars).run(resume)
     result: dict[str, Any] = {}
     if accelerator.is_main_process:
-        result = _final_scores(config, data, folder, say)
+        result = _final_scores(data, folder, say)
         with atomic_write(folder / "result.json") as file:
             file.write(dump(result))
     accelerator.wait_for_everyone()
@@ -177,11 +177,11 @@ def predict_pairs(
     return predict_gold(models, inputs, known, apart=apart, search=search)
 
 
-def _final_scores(config: Config, data: Data, folder: Path, say: Say) -> dict[str, Any]:
-    result: dict[str, Any] = {"system": config.model.system, "seed": config.seed}
+def _final_scores(data: Data, folder: Path, say: Say) -> dict[str, Any]:
+    result: dict[str, Any] = {"system": data.config.model.system, "seed": data.config.seed}
     for name, gold in (("dev", data.dev), ("test", data.test)):
         if gold:
-            result[name] = dev_scores(gold, predict_pairs(folder, gold), config)
+            result[name] = dev_scores(gold, predict_pairs(folder, gold), data.config)
             say(f"best model on {name}: {in_words(result[name])}")
     return result
 

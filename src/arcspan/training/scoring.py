@@ -9,7 +9,7 @@ from arcspan.errors import ArcspanError
 from arcspan.evaluation import evaluate
 from arcspan.neural.model import Model
 from arcspan.parts import find_part
-from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.inputs import Inputs
 from arcspan.prediction.prediction import to_pair
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.query import Query
@@ -27,7 +27,7 @@ def say_nothing(line: str) -> None:
 
 def predict_gold(
     models: Sequence[Model],
-    inputs: PieceInputs | WordInputs,
+    inputs: Inputs,
     gold: Sequence[GoldSentence],
     *,
     apart: bool = False,
@@ -80,7 +80,7 @@ _SHOWN = {
 
 
 def dev_scores(
-    gold: Sequence[GoldSentence], predicted: Sequence[Pair], config: Config, say: Say | None = None
+    gold: Sequence[GoldSentence], predicted: Sequence[Pair], config: Config, say: Say = say_nothing
 ) -> dict[str, float]:
     """The figures that training shows, and `chosen`: LAS + F1, or the one that there is.
 
@@ -93,9 +93,8 @@ def dev_scores(
         subtypes=config.training.subtypes,
         tags="gold",
     )
-    if say:
-        for note in report.notes:
-            say(f"dev: {note}")
+    for note in report.notes:
+        say(f"dev: {note}")
     figures = report.figures()
     scores = {name: figures[name] for name in _SHOWN if name in figures}
     scores["chosen"] = scores.get("las", 0.0) + scores.get("f1", 0.0)

@@ -102,7 +102,7 @@ def _train(config: Config, folder: Path, say: Say) -> None:
     say(
         f"{sum(map(len, train))} sentences, {sum(counts.values())} characters, {len(alphabet.letters)} letters"
     )
-    network = _fit(train, alphabet, RuleSegmenter(language), config, say)
+    network = _fit(train, alphabet, config, say)
     kept: dict[str, Any] = {
         "format": FORMAT,
         "language": language,
@@ -180,11 +180,9 @@ def _named(sources: Iterable[Text]) -> list[str]:
     return ["/".join(Path(source.conll).parts[-2:]) for source in sources]
 
 
-def _fit(
-    train: list[list[GoldText]], alphabet: Alphabet, rules: RuleSegmenter, config: Config, say: Say
-) -> Network:
+def _fit(train: list[list[GoldText]], alphabet: Alphabet, config: Config, say: Say) -> Network:
     """The average of the weights along the way, which does better than the last ones."""
-    settings, seed = config.segmenter, config.seed
+    settings, seed, rules = config.segmenter, config.seed, RuleSegmenter(config.language)
     chance = random.Random(seed)
     torch.manual_seed(seed)
     network = Network(len(alphabet), settings.channels, settings.dropout)

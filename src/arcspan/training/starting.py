@@ -19,7 +19,7 @@ import torch
 from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.model import Model
 from arcspan.neural.settings import EncoderSettings, ModelSettings
-from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
+from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, Inventories
 from arcspan.runtime.bundle import find_bundle, read_bundle
 from arcspan.segmenting.learnt import SETTINGS
@@ -47,7 +47,7 @@ class Start:
     """
 
     models: dict[str, Model]
-    inputs: PieceInputs | WordInputs
+    inputs: Inputs
     encoder: EncoderSettings
     architecture: dict[str, Any] | None
     styles: dict[str, tuple[str, str]]
@@ -105,7 +105,7 @@ class Start:
         if any("" in source.styles for source in config.data.train) and (new or self.inventories.styles):
             say(f"treebanks without a style are learnt in the model's default one, {default}")
 
-    def read_also(self, sentences: Sequence[Sentence]) -> PieceInputs | WordInputs:
+    def read_also(self, sentences: Sequence[Sentence]) -> Inputs:
         """What it reads, for these sentences too: a pretrained encoder as it is; vocabularies of words grow."""
         old: Any = self.inputs
         if isinstance(old, PieceInputs):

@@ -27,7 +27,7 @@ from arcspan.errors import ArcspanError
 from arcspan.neural.losses import Gold, StructureLoss, losses
 from arcspan.neural.model import Model
 from arcspan.parts import find_part
-from arcspan.prediction.inputs import PieceInputs, WordInputs
+from arcspan.prediction.inputs import Inputs
 from arcspan.prediction.outputs import Inventories
 from arcspan.training import meter
 from arcspan.training.average import Average
@@ -36,7 +36,7 @@ from arcspan.training.checkpoint import Checkpoint, build, model_texts
 from arcspan.training.config import Config, TrainingSettings
 from arcspan.training.encoders import pretrained_architecture
 from arcspan.training.instances import GoldSentence
-from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold
+from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold, say_nothing
 from arcspan.training.starting import Start
 from arcspan.treebanks import Pair
 
@@ -54,7 +54,7 @@ class Data:
     dev: list[GoldSentence]
     test: list[GoldSentence]
     inventories: Inventories
-    inputs: PieceInputs | WordInputs
+    inputs: Inputs
     digests: dict[str, str]
     start: Start | None = None
 
@@ -90,9 +90,8 @@ class _Step(nn.Module):
 class Trainer:
     """One model, from its first update (or where it was left) to its last."""
 
-    def __init__(
-        self, config: Config, part: str, data: Data, folder: Path, accelerator: Any, say: Say, bars: bool
-    ) -> None:
+    def __init__(self, part: str, data: Data, folder: Path, accelerator: Any, say: Say, bars: bool) -> None:
+        config = data.config
         self.config, self.settings, self.data = config, config.training, data
         self.folder, self.accelerator, self.say, self.bars = folder, accelerator, say, bars
         self.checkpoint = Checkpoint(folder)
@@ -289,7 +288,8 @@ class Trainer:
         with self.average.applied() if self.average else contextlib.nullcontext():
             pairs = self._predict_dev()
             if self.accelerator.is_main_process:
-                self.dev = dev_scores(self.data.dev, pairs, self.config, None if self.dev else self.say)
+                say = say_nothing if self.dev else self.say  # what is odd is said once
+                self.dev = dev_scores(self.data.dev, pairs, self.config, say)
                 self._log({"kind": "dev", "step": self.step, "epoch": self.epoch, **self.dev})
                 when = f"epoch {self.epoch}" if self.epoch else "before the first update"
                 self.say(f"{when}: dev {in_words(self.dev)}")
