@@ -143,7 +143,6 @@ def make_sentence(
             else:
                 bare = binarize(constituency, how)
             nodes, labels = [(i, j, 0) for i, j, _ in bare], tuple(chain for _, _, chain in bare)
-    columns = constituency if dependencies is None else dependencies
     none = ("",) * n
     sentence = Sentence(
         name=name,
@@ -153,7 +152,7 @@ def make_sentence(
         chains=chains,
         heads=None if dependencies is None else np.asarray(dependencies.heads, dtype=np.int64),
         relations=none if dependencies is None else dependencies.relations,
-        tags=(constituency or columns).tags if source.tags else none,
+        tags=(constituency or dependencies).tags if source.tags else none,
         upos=none if dependencies is None else dependencies.upos,
         lemmas=none if dependencies is None else _edits(dependencies.words, dependencies.lemmas),
         features=none if dependencies is None else _features(dependencies.features),
