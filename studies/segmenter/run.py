@@ -53,6 +53,11 @@ def figures(segmenter: BaseSegmenter, files: dict[str, list[list[GoldText]]]) ->
     return found
 
 
+def texts(document: list[GoldText]) -> tuple[str, ...]:
+    """What tells a document from others."""
+    return tuple(sentence.text for sentence in document)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -70,11 +75,10 @@ def main() -> None:
             f"{Path(dev.conll).parent.name} dev": list(documents(dev.conll)) for dev in config.segmenter.dev
         }
         if missing := config.segmenter.without:
-            files["unseen genres"] = [
-                document
-                for train in config.segmenter.train
-                for document in documents(train.conll, genre=lambda genre: genre in missing)
-            ]
+            paths = [train.conll for train in config.segmenter.train]
+            learnt = {texts(document) for path in paths for document in documents(path, without=missing)}
+            every = [document for path in paths for document in documents(path)]
+            files["unseen genres"] = [document for document in every if texts(document) not in learnt]
         results[name] = {
             "rules": figures(RuleSegmenter(config.language), files),
             "learnt": figures(Segmenter.load(folder), files),

@@ -287,7 +287,9 @@ class Call:
         """Write an output that cannot grow sentence by sentence."""
         assert run.output is not None
         if self.form == "html":
+            before = writing.failures
             run.output.open().write(writing.page(run.items).encode("utf-8", "replace"))
+            run.failures = writing.failures - before
             return
         from arcspan.integrations.parquet import parse_column, parse_contents
 

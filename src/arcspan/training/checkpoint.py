@@ -32,6 +32,7 @@ from arcspan.parts import find_part
 from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories
 from arcspan.runtime.bundle import checksum
+from arcspan.settings import read
 
 FORMAT = 2
 
@@ -165,8 +166,8 @@ def load_model(folder: Path) -> tuple[Model, Inputs, dict[str, Any]]:
     inputs = inputs_from_json(description["inputs"], text)
     model = build(
         description["part"],
-        ModelSettings(**description["model"]),
-        EncoderSettings(**description["encoder"]),
+        read(ModelSettings, description["model"], others=True),
+        read(EncoderSettings, description["encoder"], others=True),
         description["architecture"],
         Inventories.from_json(description["inventories"]),
         inputs,

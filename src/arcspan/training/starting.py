@@ -166,7 +166,7 @@ def load_start(name: str) -> Start:
     return Start(
         {part: model for part, (model, _, _, _) in parts.items()},
         inputs,
-        EncoderSettings(**description["encoder"]),
+        read(EncoderSettings, description["encoder"], others=True),
         description["architecture"],
         _by_name(style_names(state["config"].get("styles", {}), known), known),
         read_base(folder) | {name: state["config"][name] for name in ("language", "licence")},
