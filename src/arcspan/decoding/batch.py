@@ -203,11 +203,7 @@ def _search_again(algorithm: int, scores: Scores, found: Decoded, b: int, n: int
     parts, code = diagnose(scores, b, n)
     if code != DONE:
         return code
-    largest = max(
-        float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max())
-        for part in parts
-        if part is not None
-    )
+    largest = max(np.abs(part[np.isfinite(part)]).max(initial=0) for part in parts if part is not None)
     if largest < 1e30:
         return FORBIDDEN
     # Sums of doubles near the end of their range overflow as well: divided by a power of two they keep their digits.

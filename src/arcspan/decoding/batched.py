@@ -72,19 +72,16 @@ class Scores(NamedTuple):
         return found
 
 
-@torch.no_grad()
 def cky(span: Tensor, lengths: Tensor | Sequence[int]) -> Decoded:
     """The best binary constituency tree of every sentence: span [B, n+1, n+1], lengths [B]."""
     return _best(span, None, lengths, None)
 
 
-@torch.no_grad()
 def eisner(arc: Tensor, lengths: Tensor | Sequence[int]) -> Decoded:
     """The best projective tree with one root of every sentence: arc[b, modifier, head], lengths [B]."""
     return _best(None, arc, lengths, None)
 
 
-@torch.no_grad()
 def eisner_satta(
     span: Tensor, arc: Tensor, lengths: Tensor | Sequence[int], headed: Tensor | None = None
 ) -> Decoded:
@@ -104,13 +101,24 @@ def log_partition(
     >>> marginals[0].tolist()
     [[0.0, 0.0, 0.0], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]
     """
-    scores, sizes = _summable(span, arc, lengths, headed)
+    scores, sizes = check(span, arc, lengths, headed)
+    masks = _masks(scores, sizes)
+    scores, factor = _fit(scores, masks)
+    if float(factor) != 1:
+        raise ScoreError(f"scores above {-IMPOSSIBLE:g} are too large to add up")
+    # Gradients everywhere: zero outside the sentences, IMPOSSIBLE for what is forbidden.
+    clean = (
+        None if part is None else torch.where(mask, part, 0.0).clamp(min=IMPOSSIBLE)
+        for part, mask in zip(scores, masks, strict=True)
+    )
+    scores = Scores(*clean)
     tops = _tops(_fill(scores, torch.logsumexp), scores, sizes)
     total = torch.where(sizes > 0, tops.clamp(min=IMPOSSIBLE).logsumexp(-1), 0.0)
     complain(torch.where(total.detach() < IMPOSSIBLE / 2, FORBIDDEN, 0).cpu().numpy())
     return total
 
 
+@torch.no_grad()
 def _best(
     span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None
 ) -> Decoded:
@@ -372,22 +380,6 @@ def _fit(scores: Scores, masks: list[Tensor]) -> tuple[Scores, Tensor]:
     kind = torch.float64 if double else torch.float32
     scaled = (part if part is None or factor == 1 else part.double() / factor for part in scores)
     return Scores(*(part if part is None else part.to(kind) for part in scaled)), factor
-
-
-def _summable(
-    span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None
-) -> tuple[Scores, Tensor]:
-    """Scores whose sums have gradients everywhere: zero outside the sentences, IMPOSSIBLE for what is forbidden."""
-    scores, sizes = check(span, arc, lengths, headed)
-    masks = _masks(scores, sizes)
-    scores, factor = _fit(scores, masks)
-    if float(factor) != 1:
-        raise ScoreError(f"scores above {-IMPOSSIBLE:g} are too large to add up")
-    clean = (
-        None if part is None else torch.where(mask, part, 0.0).clamp(min=IMPOSSIBLE)
-        for part, mask in zip(scores, masks, strict=True)
-    )
-    return Scores(*clean), sizes
 
 
 def _preorder(nodes: list[Tensor], count: int, columns: int) -> list[np.ndarray]:

@@ -77,7 +77,16 @@ def marginals(
     >>> float(found.spans[0, 0, 2].round(3)), float(found.arcs[0, 1].sum().round(3))
     (0.5, 1.0)
     """
-    return _infer(span, arc, lengths, headed, True, with_headed, threads)
+    scores, sizes = check(span, arc, lengths, headed, threads, joint=bool(with_headed))
+    kind, size = _kind(scores), _size(scores)
+    shape = (len(sizes), size, size)
+    spans, heads = (None if part is None else np.zeros(shape) for part in (span, arc))
+    parts = None
+    if with_headed or (with_headed is None and headed is not None):
+        parts = np.zeros((*shape, size) if scores[2] is None else scores[2].shape, kind)
+    partition = _run(scores, sizes, kind, threads, {"spans": spans, "heads": heads, "parts": parts})
+    spans, heads = (None if part is None else part.astype(kind, copy=False) for part in (spans, heads))
+    return Marginals(partition, spans, heads, parts)
 
 
 def log_partition(
@@ -94,7 +103,8 @@ def log_partition(
     >>> round(float(np.exp(log_partition(np.zeros((1, 4, 4)), None, [3])[0])))  # binary trees over three words
     2
     """
-    return _infer(span, arc, lengths, headed, False, False, threads).log_partition
+    scores, sizes = check(span, arc, lengths, headed, threads)
+    return _run(scores, sizes, _kind(scores), threads, {})
 
 
 def hessian_product(
@@ -254,31 +264,6 @@ def _score(
         total = total + np.where(j > 0, seconds[b, pair, h], 0.0).sum(-1)
         total = total + np.where(hooked, seconds[b, pair, own_head], 0.0).sum(-1)
     return np.asarray(total, np.float64)
-
-
-def _infer(
-    span: ArrayLike | None,
-    arc: ArrayLike | None,
-    lengths: ArrayLike | None,
-    headed: ArrayLike | None,
-    wanted: bool,
-    with_headed: bool | None,
-    threads: int | None,
-) -> Marginals:
-    scores, sizes = check(span, arc, lengths, headed, threads, joint=bool(with_headed))
-    kind, size = _kind(scores), _size(scores)
-    shape = (len(sizes), size, size)
-    spans, heads = (np.zeros(shape) if wanted and part is not None else None for part in (span, arc))
-    parts = None
-    if with_headed or (with_headed is None and headed is not None):
-        parts = np.zeros((*shape, size) if scores[2] is None else scores[2].shape, kind)
-    partition = _run(scores, sizes, kind, threads, {"spans": spans, "heads": heads, "parts": parts})
-    return Marginals(
-        partition,
-        None if spans is None else spans.astype(kind, copy=False),
-        None if heads is None else heads.astype(kind, copy=False),
-        parts,
-    )
 
 
 class _Work(ctypes.Structure):

@@ -11,7 +11,7 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -120,40 +120,29 @@ def kbest_iter(
         for part, kind in ((span, "span"), (arc, "arc"))
     )
     size = len(np.atleast_1d(spans))
-    seen = None if visible is None else np.asarray(visible, np.bool_)
+    seen = None if visible is None else np.array(visible, np.bool_, order="C")
     for what, array in (("span", spans), ("arc", arcs), ("visible", seen)):
         if array is not None and (array.shape != (size, size) or size == 0):
             raise ScoreError(f"{what} must have the shape {[size, size]}, not {list(array.shape)}")
     parts = None
     if headed is not None:
         (cube,) = check_headed(as_scores(headed, "headed")[None], (1, size, size))
-        parts = pack_headed(cube, size - 1, np.float64)
+        parts = np.array(pack_headed(cube, size - 1, np.float64), order="C")
     if size == 1:
         return iter([ScoredTree(0.0, np.zeros(1, np.int64), np.zeros((0, 3), np.int64))])
-    return _Search(spans, arcs, parts, seen, name)
+    return _Search(name, size - 1, spans, arcs, parts, seen)
 
 
 class _Search(Iterator[ScoredTree]):
     """The state of a lazy search: the arrays that it reads, and what the kernel keeps, which grows."""
 
-    def __init__(
-        self,
-        span: NDArray[np.float64],
-        arc: NDArray[np.float64],
-        headed: NDArray[np.float64] | None,
-        visible: NDArray[np.bool_] | None,
-        name: str,
-    ) -> None:
-        self._n = len(span) - 1
-        self._handle = None
-        seen = None if visible is None else np.array(visible, order="C")
-        second = None if headed is None else np.array(headed, order="C")
-        self._arrays = span, arc, second, seen
+    def __init__(self, name: str, n: int, *arrays: NDArray[Any] | None) -> None:
+        self._n, self._handle, self._arrays = n, None, arrays
         status = np.empty(1, np.int64)
-        inputs = [None if part is None else pointer(part) for part in self._arrays]
+        inputs = [None if part is None else pointer(part) for part in arrays]
         begin = kernel("kbest_open")
         begin.restype = ctypes.c_void_p
-        self._handle = begin(*inputs, self._n, pointer(status))
+        self._handle = begin(*inputs, n, pointer(status))
         self._next, self._close = kernel("kbest_next"), kernel("kbest_close")
         if status[0] == NO_MEMORY:
             raise MemoryError(f"no memory for the chart of {name}")

@@ -286,9 +286,7 @@ class ConstituencyTrees(TreeDistribution):
     @property
     def marginals(self) -> Tensor:
         """The probability [B, n+1, n+1] of each span."""
-        found = self._sums.marginals().spans
-        assert found is not None
-        return found
+        return self._sums.marginals().spans  # type: ignore[return-value]
 
 
 class DependencyTrees(TreeDistribution):
@@ -305,9 +303,7 @@ class DependencyTrees(TreeDistribution):
     @property
     def marginals(self) -> Tensor:
         """The probability [B, n+1, n+1] of each arc, as [b, modifier, head]."""
-        found = self._sums.marginals().arcs
-        assert found is not None
-        return found
+        return self._sums.marginals().arcs  # type: ignore[return-value]
 
 
 class LexicalizedTrees(TreeDistribution):

@@ -98,7 +98,7 @@ class _InsideOutside(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, known: decoding.Marginals, lengths: np.ndarray, *scores: Tensor | None) -> Any:
-        like = _some(scores)
+        like = Scores(*scores).some
         found = [None if part is None else torch.from_numpy(part).to(like) for part in known]
         ctx.lengths = lengths
         ctx.set_materialize_grads(False)
@@ -133,7 +133,7 @@ def _hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> l
         return _twice((span, arc, headed), lengths, directions)
     parts, along = ([_on_host(part) for part in many] for many in ((span, arc, headed), directions))
     found = decoding.hessian_product(parts[0], parts[1], lengths, parts[2], along=along)
-    return [None if one is None else torch.from_numpy(one).to(_some(scores)) for one in found]
+    return [None if one is None else torch.from_numpy(one).to(Scores(*scores).some) for one in found]
 
 
 def _twice(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
@@ -168,7 +168,7 @@ def _on_host(part: Tensor | None) -> np.ndarray | None:
 
 def _in_torch(scores: Parts, lengths: np.ndarray) -> Tensor:
     span, arc, headed = scores
-    return batched.log_partition(span, arc, torch.from_numpy(lengths), headed).to(_some(scores).dtype)
+    return batched.log_partition(span, arc, torch.from_numpy(lengths), headed).to(Scores(*scores).some.dtype)
 
 
 def _marginals_in_torch(scores: Parts, lengths: np.ndarray, with_headed: bool) -> Marginals:
@@ -176,12 +176,9 @@ def _marginals_in_torch(scores: Parts, lengths: np.ndarray, with_headed: bool) -
     with torch.enable_grad():
         inputs = [_leaf(part if graph or part is None else part.detach()) for part in scores]
         if with_headed and inputs[2] is None:
-            count, size = _some(scores).shape[:2]
-            inputs[2] = _some(scores).new_zeros(count, size * (size - 1) // 2, size).requires_grad_()
+            some = Scores(*scores).some
+            count, size = some.shape[:2]
+            inputs[2] = some.new_zeros(count, size * (size - 1) // 2, size).requires_grad_()
         wanted: list[Any] = [part for part in inputs if part is not None]
         found = iter(torch.autograd.grad(_in_torch(inputs, lengths).sum(), wanted, create_graph=graph))
     return Marginals(*(None if part is None else next(found) for part in inputs))
-
-
-def _some(scores: Parts) -> Tensor:
-    return next(part for part in scores if part is not None)
