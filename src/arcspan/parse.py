@@ -6,6 +6,7 @@ A `Parse` keeps the numbers that the model gave and makes trees and texts of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from arcspan.errors import ArcspanError
@@ -616,16 +617,15 @@ def show(parses: Parse | Iterable[Parse]) -> Shown:
     return Shown([parses] if isinstance(parses, Parse) else parses)
 
 
+@dataclass(unsafe_hash=True, repr=False, slots=True)
 class Token:
     """A word of a parse: a view, made when it is asked for.
 
     position  1..n, as heads count
     """
 
-    __slots__ = ("_parse", "position")
-
-    def __init__(self, parse: Parse, position: int) -> None:
-        self._parse, self.position = parse, position
+    _parse: Parse
+    position: int
 
     @property
     def text(self) -> str:
@@ -703,25 +703,16 @@ class Token:
         offsets = self._parse.offsets
         return None if offsets is None else offsets[self.position - 1][1]
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Token):
-            return NotImplemented
-        return self.position == other.position and self._parse == other._parse
-
-    def __hash__(self) -> int:
-        return hash((self.position, self._parse))
-
     def __repr__(self) -> str:
         return f"Token({self.text!r}, {self.position})"
 
 
+@dataclass(unsafe_hash=True, repr=False, slots=True)
 class Node:
     """A constituent of a parse: a view, made when it is asked for."""
 
-    __slots__ = ("_parse", "_place")
-
-    def __init__(self, parse: Parse, place: int) -> None:
-        self._parse, self._place = parse, place
+    _parse: Parse
+    _place: int
 
     @property
     def span(self) -> tuple[int, int]:
@@ -780,14 +771,6 @@ class Node:
     def end(self) -> int | None:
         """Where it ends in the original text; None where words were given."""
         return self.tokens[-1].end
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Node):
-            return NotImplemented
-        return self._place == other._place and self._parse == other._parse
-
-    def __hash__(self) -> int:
-        return hash((self._place, self._parse))
 
     def __repr__(self) -> str:
         return f"Node({self.label}, {self.text!r})"

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,7 @@ _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtyp
 
 # The scores of spans, of arcs, and of headed spans: None where there are none.
 Scores: TypeAlias = tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any] | None]
+Result = TypeVar("Result")
 
 
 class Decoded(NamedTuple):
@@ -282,13 +283,12 @@ def plan(
 
 
 def run_each(
-    search: Callable[[int], object], lengths: NDArray[np.int64], power: int, threads: int | None
-) -> None:
-    """Call `search(sentence)` on every sentence, in some threads: Python's, which save less than those of a kernel."""
+    search: Callable[[int], Result], lengths: NDArray[np.int64], power: int, threads: int | None
+) -> list[Result]:
+    """`search(sentence)` of every sentence, in some threads: Python's, which save less than those of a kernel."""
     order, threads = plan(lengths, power, threads, 25 * _WORTH_A_THREAD)
     if order is None:
-        for b in range(len(lengths)):
-            search(b)
-        return
+        return [search(b) for b in range(len(lengths))]
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(search, order.tolist()))
+        found = dict(zip(order.tolist(), pool.map(search, order.tolist()), strict=True))
+    return [found[b] for b in range(len(lengths))]

@@ -128,9 +128,18 @@ def _best(
     tops = _tops(charts, scores, sizes)
     best = torch.where(sizes > 0, tops.amax(-1), 0.0)
     complain(torch.where(best == -INFINITY, FORBIDDEN, 0).cpu().numpy())
-    heads, spans = _trace(charts, tops, scores, sizes)
     values = (best.double() * factor).cpu().numpy()
-    return Decoded(None if heads is None else heads.cpu().numpy(), spans, values)
+    count, size = scores.some.shape[:2]
+    b = torch.arange(count, device=sizes.device)[sizes > 0]
+    if scores.arc is None:
+        return Decoded(None, _preorder(_trace_spans(charts[0], b, sizes), count, 3), values)
+    heads = torch.zeros(count, size, dtype=torch.int64, device=sizes.device)
+    roots, spans = _first_best(tops[b], words_of(sizes, size)[b]), None
+    if scores.span is None:
+        _trace_arcs(charts[0], charts[1], b, roots, sizes, heads)
+    else:
+        spans = _preorder(_trace_joint(charts[0], scores.arc, b, roots, sizes, heads), count, 4)
+    return Decoded(heads.cpu().numpy(), spans, values)
 
 
 def _fill(scores: Scores, join: Join) -> tuple[Tensor, ...]:
@@ -154,22 +163,6 @@ def _tops(charts: tuple[Tensor, ...], scores: Scores, lengths: Tensor) -> Tensor
     else:
         whole = charts[0][b, 0, lengths]
     return (whole + scores.arc[:, :, 0]).masked_fill(~words_of(lengths, scores.arc.shape[1]), -INFINITY)
-
-
-def _trace(
-    charts: tuple[Tensor, ...], tops: Tensor, scores: Scores, lengths: Tensor
-) -> tuple[Tensor | None, list[np.ndarray] | None]:
-    """The heads, and the spans in pre-order, of the best trees."""
-    count, size = scores.some.shape[:2]
-    b = torch.arange(count, device=lengths.device)[lengths > 0]
-    if scores.arc is None:
-        return None, _preorder(_trace_spans(charts[0], b, lengths), count, 3)
-    heads = torch.zeros(count, size, dtype=torch.int64, device=lengths.device)
-    roots = _first_best(tops[b], words_of(lengths, size)[b])
-    if scores.span is None:
-        _trace_arcs(charts[0], charts[1], b, roots, lengths, heads)
-        return heads, None
-    return heads, _preorder(_trace_joint(charts[0], scores.arc, b, roots, lengths, heads), count, 4)
 
 
 def _fill_spans(span: Tensor, join: Join) -> Tensor:

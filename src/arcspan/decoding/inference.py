@@ -61,14 +61,9 @@ def marginals(
 ) -> Marginals:
     """Log-partition and the exact marginal probability of every part, for every sentence.
 
-    span     [B, n+1, n+1] as span[b, i, j], or None for dependency trees alone (Eisner).
-    arc      [B, n+1, n+1] as arc[b, modifier, head], or None for constituency trees alone (CKY).
-    lengths  [B]; what lies beyond a sentence's length is not read.
-    headed   [B, n+1, n+1, n+1] as headed[b, i, j, h]: second order, headed for h inside (i, j], hooked for h outside;
-             or packed [B, pairs, n+1] as in `eisner_satta`.
-    with_headed  whether to return marginals of headed and hooked spans; by default, where `headed` is given.
-
-    -inf forbids a part. A sentence with NaN or plus infinity, or without a tree, is an error that names it.
+    span, arc, lengths, headed   as for `eisner_satta`, which has their errors, too; without span scores the trees are
+                 dependency trees alone (Eisner), without arc scores constituency trees alone (CKY)
+    with_headed  whether to return marginals of headed and hooked spans; by default, where `headed` is given
 
     >>> import numpy as np
     >>> found = marginals(np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [3])

@@ -72,9 +72,8 @@ def kbest(
     (spans, arcs, parts), sizes = check(span, arc, lengths, headed, threads, joint=True)
     assert spans is not None and arcs is not None
     seen = None if visible is None else np.asarray(visible, np.bool_)
-    results: list[Decoded] = [Decoded(None, None, np.zeros(0))] * len(sizes)
 
-    def search(b: int) -> None:
+    def search(b: int) -> Decoded:
         m = int(sizes[b]) + 1
         trees = kbest_iter(
             spans[b, :m, :m],
@@ -87,10 +86,9 @@ def kbest(
         heads = np.zeros((len(found), arcs.shape[1]), np.int64)
         for row, tree in zip(heads, found, strict=True):
             row[:m] = tree.heads
-        results[b] = Decoded(heads, [tree.spans for tree in found], np.array([tree.score for tree in found]))
+        return Decoded(heads, [tree.spans for tree in found], np.array([tree.score for tree in found]))
 
-    run_each(search, sizes, 4, threads)
-    return results
+    return run_each(search, sizes, 4, threads)
 
 
 def kbest_iter(

@@ -89,8 +89,7 @@ class Sums:
                 i, j = np.triu_indices(found.headed.shape[1], 1)
                 found = found._replace(headed=found.headed[:, i, j])
             self._known, self._total = found, found.log_partition
-        applied: tuple[Any, ...] = _InsideOutside.apply(self._known, self.lengths, *self.scores)
-        return applied
+        return _InsideOutside.apply(self._known, self.lengths, *self.scores)
 
 
 class _InsideOutside(torch.autograd.Function):
@@ -125,20 +124,15 @@ class _InsideOutside(torch.autograd.Function):
 
 
 def _hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
-    """The second derivatives of the log-partitions times a direction in each of the scores."""
+    """The second derivatives of the log-partitions times a direction in each of the scores; as a graph if need be."""
     span, arc, headed = scores
     if headed is None and directions[2] is not None:  # second-order parts that have no scores
         headed = torch.zeros_like(directions[2])
-    if torch.is_grad_enabled():
-        return _twice((span, arc, headed), lengths, directions)
-    parts, along = ([_on_host(part) for part in many] for many in ((span, arc, headed), directions))
-    found = decoding.hessian_product(parts[0], parts[1], lengths, parts[2], along=along)
-    return [None if one is None else torch.from_numpy(one).to(Scores(*scores).some) for one in found]
-
-
-def _twice(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
-    """The same as a graph."""
-    inputs = [_leaf(part) for part in scores]
+    if not torch.is_grad_enabled():
+        parts, along = ([_on_host(part) for part in many] for many in ((span, arc, headed), directions))
+        found = decoding.hessian_product(parts[0], parts[1], lengths, parts[2], along=along)
+        return [None if one is None else torch.from_numpy(one).to(Scores(*scores).some) for one in found]
+    inputs = [_leaf(part) for part in (span, arc, headed)]
     total = _in_torch(inputs, lengths).sum()
     used = [place for place, part in enumerate(inputs) if part is not None]
     wanted: list[Any] = [inputs[place] for place in used]

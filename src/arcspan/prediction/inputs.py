@@ -241,13 +241,11 @@ class WordInputs:
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
         """For each sentence: the ids of its words, and of each word's characters."""
+        known = self._words
         return [
-            ([self._word(word) for word in words], [self._spell(word) for word in words])
+            ([known.get(word) or known.get(word.lower(), 1) for word in words], list(map(self._spell, words)))
             for words in sentences
         ]
-
-    def _word(self, word: str) -> int:
-        return self._words.get(word) or self._words.get(word.lower(), 1)
 
     def _spell(self, word: str) -> list[int]:
         half = self.characters_read // 2

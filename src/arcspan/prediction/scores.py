@@ -76,8 +76,7 @@ def search(scores: Scores, lengths: np.ndarray, *, apart: bool = False) -> decod
         return decoding.Decoded(heads=d.heads, spans=c.spans, scores=c.scores + d.scores)
     on_accelerator = joint and not isinstance(span, np.ndarray) and span.device.type != "cpu"
     if on_accelerator and decoding.batched.pays(lengths.tolist(), span.device):
-        found: decoding.Decoded = decoding.batched.eisner_satta(span, arc, lengths, headed)
-        return found
+        return decoding.batched.eisner_satta(span, arc, lengths, headed)
     span, arc, headed = (None if part is None else on_host(part) for part in (span, arc, headed))
     return best(span, arc, lengths, headed if joint else None, threads=1)
 
@@ -86,5 +85,4 @@ def on_host(scores: Any) -> np.ndarray:
     """Scores as a numpy array; half precision becomes single."""
     if isinstance(scores, np.ndarray):
         return scores
-    found: np.ndarray = scores.detach().float().cpu().numpy()
-    return found
+    return scores.detach().float().cpu().numpy()

@@ -13,10 +13,8 @@ relations of trees that were found, have no part in either.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +22,11 @@ import numpy as np
 from arcspan import decoding
 from arcspan.decoding.batch import pack_headed
 from arcspan.errors import ArcspanError
-from arcspan.prediction.alternatives import find_alternatives, head_entropies
-from arcspan.prediction.batch_scores import BatchScores, Part, with_values
-from arcspan.prediction.confidence import Calibration, Confidence, log_softmax
+from arcspan.prediction.alternatives import LEAST, crossing, head_entropies, others
+from arcspan.prediction.batch_scores import BatchScores, with_values
+from arcspan.prediction.confidence import Alternatives, Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
+from arcspan.prediction.outputs import LAYERS
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.scores import Scores, on_host
 
@@ -83,22 +82,17 @@ class SentenceScores:
         needed = decoding.memory_needed(self.n, headed="headed" in self.predictor.outputs, kbest=True)
         self._check_length(needed)
         (part,) = self.batch.parts
-        scores = self._labelled_scores(part)
+        if self.predictor.labelled:
+            part.labeller.look_up_all(self.b)
+            scores = with_values(part.scores, part.labeller.values)
+        else:
+            scores = self.batch.with_preferences(part.scores)
+        _, span, arc, headed, _ = _sentence(scores, self.b, self.n)
         with self.predictor.memory.take(needed):
-            headed = None if scores.headed is None else scores.headed[0]
-            visible = self.batch.visible(self.b)
-            trees = decoding.kbest_iter(scores.span[0], scores.arc[0], headed, visible=visible)
-            found = list(islice(trees, min(k, sys.maxsize)))
-        values, heads, spans = zip(*found, strict=True)
-        decoded = decoding.Decoded(np.stack(heads), list(spans), np.asarray(values))
-        return part.labeller.predictions(decoded, np.full(len(found), self.b), self.predictor.guidelines)
-
-    def _labelled_scores(self, part: Part) -> Scores:
-        """The scores of the structure with what the best names add, or without them for a search in two stages."""
-        if not self.predictor.labelled:
-            return _sentence(self.batch.with_preferences(part.scores), self.b, self.n)
-        part.labeller.look_up_all(self.b)
-        return _sentence(with_values(part.scores, part.labeller.values), self.b, self.n)
+            visible = self.batch.visible(self.b)[None]
+            (found,) = decoding.kbest(span, arc, self._lengths, k, headed, visible=visible, threads=1)
+        sentences = np.full(len(found.scores), self.b)
+        return part.labeller.predictions(found, sentences, self.predictor.guidelines)
 
     def _labeller(self, output: str) -> Labeller:
         for part in self.batch.parts:
@@ -133,47 +127,43 @@ class SentenceScores:
         """The probabilities of a parse of this sentence, at the model's temperatures or others."""
         calibration = calibration or self.predictor.calibration
         temperature = calibration.structure_temperature
-        marginal = self.probabilities(temperature)
-        sure: dict[tuple[int, int], float] = {}
-        names: dict[tuple[int, int], float] = {}
-        heads: tuple[float, ...] = ()
-        relations: tuple[float, ...] = ()
-        if prediction.nodes is not None and marginal.spans is not None:
+        spans, arcs = self.probabilities(temperature)
+        inventories, found = self.predictor.inventories, prediction
+        parts: dict[str, Any] = {"spans": {}, "labels": {}, "arcs": (), "relations": ()}
+        other: dict[str, Any] = {}
+        if prediction.nodes is not None and spans is not None:
             i, j, _, label = prediction.nodes[prediction.nodes[:, 3] > 0].T
+            places = list(zip(i.tolist(), j.tolist(), strict=True))
             scores = self.labels(i, j)
             constituent = -np.expm1(log_softmax(scores, calibration.label_temperature)[:, 0])
-            among = log_softmax(scores[:, 1:], calibration.label_temperature)
-            among = np.exp(among[np.arange(len(label)), label - 1])
-            places = list(zip(i.tolist(), j.tolist(), strict=True))
-            sure = dict(zip(places, _probabilities(marginal.spans[i, j] * constituent), strict=True))
-            names = dict(zip(places, _probabilities(among), strict=True))
-        if prediction.heads is not None and marginal.arcs is not None:
+            among = np.exp(log_softmax(scores[:, 1:], calibration.label_temperature))
+            named = among[np.arange(len(label)), label - 1]
+            parts["spans"] = dict(zip(places, _probabilities(spans[i, j] * constituent), strict=True))
+            parts["labels"] = dict(zip(places, _probabilities(named), strict=True))
+            other["labels"] = dict(zip(places, others(among, label - 1, inventories.labels[1:]), strict=True))
+            i, j = np.nonzero(np.triu(spans, 1) >= LEAST)
+            nothing = np.exp(log_softmax(self.labels(i, j), calibration.label_temperature))[:, 0]
+            other["spans"] = crossing(places, i, j, spans[i, j] * (1 - nothing))
+        if prediction.heads is not None and arcs is not None:
             m = np.arange(self.n)
-            heads = _probabilities(marginal.arcs[m + 1, prediction.heads])
+            parts["arcs"] = _probabilities(arcs[m + 1, prediction.heads])
+            other["heads"] = others(arcs[1:], prediction.heads, range(self.n + 1))
             if prediction.relations is not None:
-                chances = log_softmax(self.relations(prediction.heads), calibration.relation_temperature)
-                relations = _probabilities(np.exp(chances[m, prediction.relations]))
-        found = prediction
-        if prediction.heads is not None and relations:  # as the model has them, before guidelines
-            found = replace(prediction, relations=self.relations(prediction.heads).argmax(1))
+                scores = self.relations(prediction.heads)
+                chances = np.exp(log_softmax(scores, calibration.relation_temperature))
+                parts["relations"] = _probabilities(chances[m, prediction.relations])
+                other["relations"] = others(chances, prediction.relations, inventories.relations)
+                found = replace(prediction, relations=scores.argmax(1))  # as before guidelines
         layers = (replace(found, heads=None), replace(found, nodes=None))
         trees = [self.log_probability(one, calibration) for one in layers]
         logarithms = [self._tree_log_probability(found, calibration), *trees]
-        pair, constituency, dependency = _probabilities(np.exp(logarithms))
+        entropies = (decoding.entropy(*self._divided(part, temperature), threads=1) for part in self.parts)
+        parts |= zip(("sentence", *LAYERS), _probabilities(np.exp(logarithms)), strict=True)
         return Confidence(
-            sure,
-            names,
-            heads,
-            relations,
-            pair,
-            constituency,
-            dependency,
-            alternatives=find_alternatives(self, prediction, calibration),
-            entropies=() if marginal.arcs is None else head_entropies(marginal.arcs),
-            entropy=sum(
-                max(0.0, float(decoding.entropy(*self._divided(part, temperature), threads=1)[0]))
-                for part in self.parts
-            ),
+            **parts,
+            alternatives=Alternatives(**other),
+            entropies=() if arcs is None else head_entropies(arcs),
+            entropy=sum(max(0.0, float(one[0])) for one in entropies),
         )
 
     def _divided(self, scores: Scores, temperature: float) -> tuple[Any, Any, np.ndarray, Any]:

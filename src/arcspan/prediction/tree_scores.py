@@ -7,8 +7,6 @@ choose relations, have no part in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from arcspan.errors import ArcspanError, ScoreError
@@ -69,12 +67,15 @@ def score_trees(
     nodes = heads = relations = None
     known = [True, True]  # whether the model has all names of each layer
     if constituency is not None:
-        nodes = _nodes(constituency, inventories.labels)
+        numbers = {chain: number for number, chain in enumerate(inventories.labels)}
+        chains = constituency.without_wrapper().chains()
+        rows = [(i, j, 0, numbers.get(chain, -1)) for (i, j), chain in chains.items()]
+        nodes = np.asarray(rows, dtype=np.int64).reshape(-1, 4)
         known[0] = bool((nodes[:, 3] >= 0).all())
     if dependencies is not None:
         heads = np.asarray(dependencies.heads, dtype=np.int64)
-        numbers = {name: number for number, name in enumerate(inventories.relations)} | {"": -1, "_": -1}
-        named = np.asarray([numbers.get(name, -2) for name in dependencies.relations], dtype=np.int64)
+        of_name = {name: number for number, name in enumerate(inventories.relations)} | {"": -1, "_": -1}
+        named = np.asarray([of_name.get(name, -2) for name in dependencies.relations], dtype=np.int64)
         known[1] = bool((named >= -1).all())
         relations = named if "relation" in outputs else None
 
@@ -89,10 +90,3 @@ def score_trees(
         None if nodes is None else log_probability(Prediction(nodes), known[0]),
         None if heads is None else log_probability(Prediction(None, heads, relations), known[1]),
     )
-
-
-def _nodes(tree: ConstituencyTree, inventory: Sequence[tuple[str, ...]]) -> np.ndarray:
-    """Rows (i, j, 0, number of the label), -1 for a label that the model does not know."""
-    numbers = {chain: number for number, chain in enumerate(inventory)}
-    rows = [(i, j, 0, numbers.get(chain, -1)) for (i, j), chain in tree.without_wrapper().chains().items()]
-    return np.asarray(rows, dtype=np.int64).reshape(-1, 4)

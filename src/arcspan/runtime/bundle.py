@@ -144,18 +144,13 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
         check(config)
     except ConfigError as error:
         raise BundleError(f"{place}: damaged: {error}") from None
-    for name in (*_files(config), *(name for name in SEGMENTER if (folder / name).exists())):
+    needed = ["config.json", *(part[name] for part in config["components"] for name in ("score", "label"))]
+    needed += ["tokenizer.json"] if config["inputs"]["kind"] == "pieces" else []
+    needed += [config["seen_lemmas"]] if "seen_lemmas" in config else []
+    for name in (*needed, *(name for name in SEGMENTER if (folder / name).exists())):
         if name not in sums:
             raise BundleError(f"{folder / 'checksums.json'}: damaged: it does not have {name}")
     return config
-
-
-def _files(config: dict[str, Any]) -> list[str]:
-    """The files that a configuration needs beside itself."""
-    graphs = [component[name] for component in config["components"] for name in ("score", "label")]
-    pieces = ["tokenizer.json"] if config["inputs"]["kind"] == "pieces" else []
-    lemmas = [config["seen_lemmas"]] if "seen_lemmas" in config else []
-    return ["config.json", *graphs, *pieces, *lemmas]
 
 
 def checksum(path: Path) -> str:

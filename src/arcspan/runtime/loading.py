@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import BundleError, ConfigError
+from arcspan.lazy import lazy
 from arcspan.parts import find_part
 from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.ensemble import Member, combine
-from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
+from arcspan.prediction.inputs import PieceInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories, Style, words_to_edits
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.runtime.bundle import MODELS, read_bundle
@@ -63,7 +64,13 @@ def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member
         inventories = Inventories.from_json(config["inventories"])
         if "seen_lemmas" in config:
             inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
-        inputs = _read_inputs(folder, config["inputs"])
+        tokenizer = folder / "tokenizer.json"
+        try:
+            pieces = config["inputs"]["kind"] == PieceInputs.kind
+            text = tokenizer.read_text(encoding="utf-8") if pieces else None
+            inputs = inputs_from_json(config["inputs"], text)
+        except (BundleError, UnicodeDecodeError) as error:
+            raise BundleError(f"{tokenizer}: damaged: {error}") from None
         sessions = [
             Session(folder, component, inventories, chosen, verify=verify)
             for component in config["components"]
@@ -82,33 +89,21 @@ class LemmaFile(Mapping[str, Mapping[str, str]]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read: dict[str, dict[str, str]] | None = None
 
+    @lazy
     def _table(self) -> dict[str, dict[str, str]]:
-        if self._read is None:  # two threads may both read it: they read the same
-            try:
-                data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
-                self._read = words_to_edits(read(Lemmas, data).seen_lemmas)
-            except (OSError, RecursionError, ValueError) as error:
-                reason = error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
-                raise BundleError(f"{self.path}: damaged: {reason}") from None
-        return self._read
+        try:
+            data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
+            return words_to_edits(read(Lemmas, data).seen_lemmas)
+        except (OSError, RecursionError, ValueError) as error:
+            reason = error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+            raise BundleError(f"{self.path}: damaged: {reason}") from None
 
     def __getitem__(self, tag: str) -> Mapping[str, str]:
-        return self._table()[tag]
+        return self._table[tag]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._table())
+        return iter(self._table)
 
     def __len__(self) -> int:
-        return len(self._table())
-
-
-def _read_inputs(folder: Path, settings: dict[str, Any]) -> PieceInputs | WordInputs:
-    tokenizer = folder / "tokenizer.json"
-    if settings["kind"] != PieceInputs.kind:
-        return inputs_from_json(settings)
-    try:
-        return inputs_from_json(settings, tokenizer.read_text(encoding="utf-8"))
-    except (BundleError, UnicodeDecodeError) as error:
-        raise BundleError(f"{tokenizer}: damaged: {error}") from None
+        return len(self._table)

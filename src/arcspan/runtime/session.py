@@ -149,10 +149,7 @@ class Session:
     def label(
         self, hidden: Arrays, nodes: Places, words: Places
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Scores of labels [K, labels] at nodes (b, i, j), of relations [W, relations] at words (b, m, h).
-
-        None for what the model does not have.
-        """
+        """Scores of labels and of relations: see `Scorer.label`."""
         _, graph = self._graphs or self.load()
         given, count = dict(hidden), len(hidden["hidden"])
         used = np.flatnonzero(np.bincount(np.concatenate([nodes[0], words[0]]), minlength=count))
