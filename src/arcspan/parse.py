@@ -13,14 +13,7 @@ from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
 from arcspan.prediction.confidence import Confidence
 from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.prediction import (
-    WRAPPER,
-    Content,
-    Prediction,
-    constituency_of,
-    content,
-    dependencies_of,
-)
+from arcspan.prediction.prediction import WRAPPER, Content, Prediction, content
 from arcspan.segmenting.sentence import Offsets, Sentence
 from arcspan.treebanks.conll import ConlluSentence
 from arcspan.treebanks.pairs import parse_pair
@@ -224,7 +217,7 @@ class Parse:
     @lazy
     def constituency(self) -> ConstituencyTree:
         """The constituency tree, with the wrapper TOP around it. ArcspanError where there is none."""
-        found = constituency_of(self.words, self._said)
+        found = self._said.constituency(self.words)
         if found is None:
             self._refuse("constituents")
             words = tuple(word or "_" for word in self.words)
@@ -235,7 +228,7 @@ class Parse:
     @lazy
     def dependencies(self) -> DependencyTree:
         """The dependency tree. ArcspanError where there is none."""
-        found = dependencies_of(self.words, self._said)
+        found = self._said.dependencies(self.words)
         if found is None:
             self._refuse("dependencies")
             n = len(self.words)

@@ -12,18 +12,9 @@ import math
 import operator
 import re
 import types
+import typing
 from collections.abc import Mapping
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    NoReturn,
-    TypedDict,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar
 
 from arcspan.errors import ConfigError
 from arcspan.parts import names
@@ -80,7 +71,7 @@ def read(kind: type[T], data: Any, place: str = "", *, others: bool = False) -> 
     if not isinstance(data, dict):
         _refuse(place or "the whole", data, "a table")
     known = {one.name: one for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    hints, prefix = get_type_hints(kind), f"{place}." if place else ""
+    hints, prefix = typing.get_type_hints(kind), f"{place}." if place else ""
     for name in data:
         if name not in known and not others:
             raise ConfigError(f"unknown field {prefix}{name}{_hint(name, prefix, known)}")
@@ -97,7 +88,7 @@ def read(kind: type[T], data: Any, place: str = "", *, others: bool = False) -> 
 
 def check(settings: Any) -> None:
     """Raise ConfigError for the first described field of an instance that does not fit."""
-    hints = get_type_hints(type(settings))
+    hints = typing.get_type_hints(type(settings))
     for one in dataclasses.fields(settings):
         if "doc" in one.metadata:
             _value(hints[one.name], getattr(settings, one.name), one.name, one.metadata)
@@ -123,10 +114,10 @@ def _refuse(place: str, value: Any, wanted: str) -> NoReturn:
 
 
 def _value(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
-    origin, inside = get_origin(kind), get_args(kind)
+    origin, inside = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any:
         return value
-    if origin in (Union, types.UnionType):  # X | None
+    if origin in (typing.Union, types.UnionType):  # X | None
         return None if value is None else _value(inside[0], value, place, rules)
     if dataclasses.is_dataclass(kind):
         return read(kind, value, place, others=bool(rules.get("others")))  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from arcspan.prediction.constraints import (
     structure_masks,
 )
 from arcspan.prediction.outputs import Inventories
+from arcspan.prediction.query import Query
 
 CHAINS: tuple[tuple[str, ...], ...] = ((), ("NP",), ("VP",), ("S", "VP"), ("S",))
 
@@ -30,7 +31,7 @@ def bonuses(
     require: list[Any], forbid: list[Any], prefer: list[Any] | None = None, chains: Any = CHAINS
 ) -> dict[str, Any]:
     known = Inventories(chains, ("root", "nsubj"), ("NN", "SYM"), ("NOUN", "SYM"))
-    return name_bonuses(4, require, forbid, prefer or [], known)
+    return name_bonuses(4, Query(None, tuple(require), tuple(forbid), tuple(prefer or ())), known)
 
 
 @pytest.mark.parametrize(
@@ -173,13 +174,14 @@ def test_the_wrapper_is_required_of_the_whole_sentence_alone() -> None:
 )
 def test_contradictions_of_structure_are_named(require: list[Any], forbid: list[Any], message: str) -> None:
     with pytest.raises(ArcspanError, match=message):
-        structure_masks(4, require, forbid, [], None)
+        structure_masks(4, Query(None, tuple(require), tuple(forbid)), None)
 
 
 def test_a_head_is_forbidden_only_where_the_span_would_be_seen() -> None:
     visible = np.zeros((4, 4), np.bool_)
-    assert structure_masks(3, [], [Head(0, 2, 1)], [], visible).headed is None
+    query = Query(forbid=(Head(0, 2, 1),))
+    assert structure_masks(3, query, visible).headed is None
     visible[0, 2] = True
-    headed = structure_masks(3, [], [Head(0, 2, 1)], [], visible).headed
+    headed = structure_masks(3, query, visible).headed
     assert headed is not None
     assert np.isneginf(headed).sum() == 1

@@ -67,9 +67,7 @@ class Scores(NamedTuple):
     @property
     def some(self) -> Tensor:
         """One that is there."""
-        found = self.arc if self.span is None else self.span
-        assert found is not None
-        return found
+        return self.arc if self.span is None else self.span  # type: ignore[return-value]
 
 
 def cky(span: Tensor, lengths: Tensor | Sequence[int]) -> Decoded:

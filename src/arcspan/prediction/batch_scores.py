@@ -90,7 +90,7 @@ class BatchScores:
             raise ArcspanError(
                 "a head of a span can be forbidden or preferred only where one model finds both trees"
             )
-        return name_bonuses(item.length, query.require, query.forbid, query.prefer, predictor.inventories)
+        return name_bonuses(item.length, query, predictor.inventories)
 
     def _constrain(self, b: int) -> None:
         """Forbid the structures of a sentence that its constraints rule out, and prefer those that they prefer."""
@@ -100,7 +100,7 @@ class BatchScores:
         heads = [one for one in (*query.forbid, *(what for what, _ in query.prefer)) if isinstance(one, Head)]
         seen = self.visible(b) if heads else None
         try:
-            masks = structure_masks(n, query.require, query.forbid, query.prefer, seen)
+            masks = structure_masks(n, query, seen)
         except ArcspanError as error:
             self.errors[b] = error
             return

@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from arcspan.decoding.constraints import Masks, constrain
 from arcspan.errors import ArcspanError
 from arcspan.prediction.outputs import Inventories
 from arcspan.trees import WRAPPERS
+
+if TYPE_CHECKING:
+    from arcspan.prediction.query import Query
 
 MOST_WEIGHT = 1_000_000_000  # of a preference: the sums of many still are numbers
 
@@ -197,25 +200,21 @@ class _Demand(NamedTuple):
         return np.where(meets == self.required, 0.0, -np.inf)
 
 
-def name_bonuses(
-    n: int,
-    require: Sequence[Constraint],
-    forbid: Sequence[Constraint],
-    prefer: Sequence[Preference],
-    known: Inventories,
-) -> Bonuses:
+def name_bonuses(n: int, query: Query, known: Inventories) -> Bonuses:
     """For each output and place that a constraint names: what each name is worth there, -inf for what is ruled out.
 
     Places are (i, j) of labels, (modifier, head) of relations, (word,) of tags. The first label is (), no constituent;
     a sentence of several words is always one.
 
+    >>> from arcspan.prediction.query import Query
     >>> known = Inventories(((), ("NP",), ("S", "NP"), ("VP",)), ("root",), ("NN",), ())
-    >>> name_bonuses(3, [Span(0, 2, "NP")], [], [], known)["label"][0, 2].tolist()
+    >>> name_bonuses(3, Query(require=(Span(0, 2, "NP"),)), known)["label"][0, 2].tolist()
     [-inf, 0.0, 0.0, -inf]
     """
     demands: dict[tuple[str, tuple[int, ...]], list[_Demand]] = {}
-    every = dict.fromkeys([_Demand(one, True) for one in require] + [_Demand(one, False) for one in forbid])
-    for demand in [*every, *(_Demand(one, None, weight) for one, weight in prefer)]:
+    every = dict.fromkeys(_Demand(one, True) for one in query.require)
+    every |= dict.fromkeys(_Demand(one, False) for one in query.forbid)
+    for demand in [*every, *(_Demand(one, None, weight) for one, weight in query.prefer)]:
         for output, place in _places(demand, n, known):
             demands.setdefault((output, place), []).append(demand)
     found: Bonuses = {}
@@ -292,26 +291,20 @@ def _explain(demands: list[_Demand], whole: bool, allowed: np.ndarray) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]} cannot {both} hold: no label of this model meets them"
 
 
-def structure_masks(
-    n: int,
-    require: Sequence[Constraint],
-    forbid: Sequence[Constraint],
-    prefer: Sequence[Preference],
-    visible: np.ndarray | None,
-) -> Masks:
+def structure_masks(n: int, query: Query, visible: np.ndarray | None) -> Masks:
     """What is left to the search once names are settled, -inf or a weight; contradictions are named in the error.
 
     visible  bool [n+1, n+1]: the spans that are constituents if they are in the tree. Others have no head to forbid.
     """
     banned = [
         one
-        for one in forbid
+        for one in query.forbid
         if (isinstance(one, Arc) and one.relation is None)
         or (isinstance(one, Head) and (visible is None or visible[one.i, one.j]))
     ]
-    masks = constrain(n, [one for one in require if not isinstance(one, Tag)], banned)
+    masks = constrain(n, [one for one in query.require if not isinstance(one, Tag)], banned)
     headed = masks.headed
-    for one, weight in prefer:
+    for one, weight in query.prefer:
         if isinstance(one, Arc) and one.relation is None:
             if not (0 <= one.head <= n and 1 <= one.modifier <= n):
                 raise ArcspanError(f"preferred {one}: a sentence of {n} words has the words 1 to {n}")

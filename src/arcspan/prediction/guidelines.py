@@ -17,8 +17,7 @@ Heads are not changed. Where no choice of relations obeys, because the names in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -135,55 +134,45 @@ class Guidelines:
         order = children[0][:]
         for m in order:  # grows: heads before their dependents
             order += children[m + 1]
-        plans = {}
+        chosen = {}
         for m in reversed(order):
             if children[m + 1]:
-                below, plans[m] = self._assign(value[children[m + 1]], negative[children[m + 1]])
+                below, chosen[m] = self._assign(value[children[m + 1]], negative[children[m + 1]])
                 value[m] += below[self._kind]
         found = value.argmax(1)
         if value[order[0], found[order[0]]] == -np.inf:
             return None
         for m in order:
-            if m in plans:
-                found[children[m + 1]] = plans[m].relations(int(self._kind[found[m]]))
+            if m in chosen:
+                found[children[m + 1]] = chosen[m](int(self._kind[found[m]]))
         return found
 
-    def _assign(self, value: np.ndarray, negative: np.ndarray) -> tuple[np.ndarray, _Plan]:
+    def _assign(
+        self, value: np.ndarray, negative: np.ndarray
+    ) -> tuple[np.ndarray, Callable[[int], list[int]]]:
         """The best relations of a word's dependents, whose values are [dependents, relations].
 
-        Returns what they are worth for each kind [kinds] of relation that the word itself may have.
+        Returns what they are worth for each kind [kinds] of relation that the word itself may have, and what they are
+        for one kind.
         """
         open_ = np.where(self._allowed[negative.astype(np.int64)], value[:, None], -np.inf)
         groups = [np.where(self._group == g, open_, -np.inf) for g in range(len(_ONE_EACH) + 1)]
         best = np.stack([own.max(2) for own in groups], 1)  # [dependents, groups, kinds]
-        names = np.stack([own.argmax(2) for own in groups], 1)
+        names = np.stack([own.argmax(2) for own in groups], 1)  # the best relation of each group
         total = np.full((_SETS + 1, best.shape[2]), -np.inf)
         total[0] = 0
-        steps = []
+        steps = []  # of each dependent: the group that it takes, where a set is taken with it [sets, kinds]
         for own in best:
             options = total[_BEFORE] + own  # [sets, groups, kinds]
             steps.append(options.argmax(1))
             total[:_SETS] = options.max(1)
-        return total.max(0), _Plan(names, steps, total.argmax(0))
 
+        def relations(kind: int) -> list[int]:
+            taken, found = int(total[:, kind].argmax()), []
+            for own, groups in zip(names[::-1], reversed(steps), strict=True):
+                group = int(groups[taken, kind])
+                found.append(int(own[group, kind]))
+                taken = int(_BEFORE[taken, group])
+            return found[::-1]
 
-class _Plan(NamedTuple):
-    """How the dependents of a word get their relations.
-
-    names  the best relation of each group [dependents, groups, kinds]
-    steps  for each dependent: the group that it takes, where a set is taken by it and those before it [sets, kinds]
-    last   the set that is taken in the end [kinds]
-    """
-
-    names: np.ndarray
-    steps: list[np.ndarray]
-    last: np.ndarray
-
-    def relations(self, kind: int) -> list[int]:
-        """The dependents' relations under a word with a relation of this kind."""
-        taken, found = int(self.last[kind]), []
-        for names, groups in zip(self.names[::-1], reversed(self.steps), strict=True):
-            group = int(groups[taken, kind])
-            found.append(int(names[group, kind]))
-            taken = int(_BEFORE[taken, group])
-        return found[::-1]
+        return total.max(0), relations

@@ -82,6 +82,24 @@ class Content(NamedTuple):
     lemmas: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
 
+    def constituency(self, words: tuple[str, ...]) -> ConstituencyTree | None:
+        """The c-tree, with the wrapper TOP around it."""
+        if self.nodes is None:
+            return None
+        spans = tuple([(i, j, label) for i, j, _, chain in self.nodes for label in chain])
+        tags = self.tags or ("",) * len(words)
+        return ConstituencyTree._trusted(tuple(word or "_" for word in words), tags, spans).with_wrapper(
+            WRAPPER
+        )
+
+    def dependencies(self, words: tuple[str, ...]) -> DependencyTree | None:
+        """The d-tree."""
+        if self.heads is None or self.relations is None:
+            return None
+        none = ("",) * len(words)
+        columns = (column or none for column in (self.tags, self.upos, self.lemmas, self.features))
+        return DependencyTree._trusted(self.heads, self.relations, words, *columns)
+
 
 def content(words: Sequence[str], prediction: Prediction, inventories: Inventories) -> Content:
     """A prediction in names."""
@@ -108,28 +126,9 @@ def content(words: Sequence[str], prediction: Prediction, inventories: Inventori
     return Content(**found)
 
 
-def constituency_of(words: tuple[str, ...], said: Content) -> ConstituencyTree | None:
-    """The c-tree, with the wrapper TOP around it; None from a model without constituents."""
-    if said.nodes is None:
-        return None
-    spans = [(i, j, label) for i, j, _, chain in said.nodes for label in chain]
-    tags = said.tags or ("",) * len(words)
-    tree = ConstituencyTree._trusted(tuple(word or "_" for word in words), tags, tuple(spans))
-    return tree.with_wrapper(WRAPPER)
-
-
-def dependencies_of(words: tuple[str, ...], said: Content) -> DependencyTree | None:
-    """The d-tree; None from a model without dependencies."""
-    if said.heads is None or said.relations is None:
-        return None
-    none = ("",) * len(words)
-    columns = (column or none for column in (said.tags, said.upos, said.lemmas, said.features))
-    return DependencyTree._trusted(said.heads, said.relations, words, *columns)
-
-
 def to_pair(
     words: Sequence[str], prediction: Prediction, inventories: Inventories
 ) -> tuple[ConstituencyTree | None, DependencyTree | None]:
     """Both trees as a user sees them."""
     said, own = content(words, prediction, inventories), tuple(words)
-    return constituency_of(own, said), dependencies_of(own, said)
+    return said.constituency(own), said.dependencies(own)

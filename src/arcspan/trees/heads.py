@@ -42,19 +42,12 @@ class HeadRule:
         return next(found, None)
 
 
-@dataclass(frozen=True)
-class ArcRule:
-    """Give a relation where all conditions hold, on labels of "parent", "head" and "child" and the child's "side"."""
-
-    relation: str
-    conditions: tuple[tuple[str, frozenset[str]], ...] = ()
-
-    def holds(self, **place: str) -> bool:
-        """Whether the rule is about this child of this constituent. Labels may carry function tags."""
-        return all(_is_among(place[key], labels) for key, labels in self.conditions)
+ArcRule = tuple[str, tuple[tuple[str, frozenset[str]], ...]]
+"""A relation, and its conditions on labels of "parent", "head" and "child" and the child's "side": all must hold."""
 
 
 def _is_among(label: str, labels: frozenset[str]) -> bool:
+    """Whether a label, which may carry function tags, is one of these."""
     ways = strip_function(label), *(f"-{tag}" for tag in function_tags(label))
     return label in labels or not labels.isdisjoint(ways)
 
@@ -132,7 +125,10 @@ class HeadRules:
     def relation(self, parent: str, head: str, child: str, side: Literal["left", "right"]) -> str:
         """The relation of a child to its head child; "dep" where the table has no line for it."""
         place = {"parent": parent, "head": head, "child": child, "side": side}
-        return next((rule.relation for rule in self.relations if rule.holds(**place)), "dep")
+        for relation, conditions in self.relations:
+            if all(_is_among(place[key], labels) for key, labels in conditions):
+                return relation
+        return "dep"
 
     def convert(self, tree: ConstituencyTree) -> DependencyTree:
         """The dependency tree that the table gives; it is always compatible with `tree`."""
@@ -184,7 +180,7 @@ def _relation_rule(words: Sequence[str]) -> ArcRule:
         if key == "side" and value not in ("left", "right"):
             raise ValueError(f"side is left or right, not {value!r}")
         values[key] = frozenset(value.split("|"))
-    return ArcRule(name, tuple(values.items()))
+    return name, tuple(values.items())
 
 
 def convert(tree: ConstituencyTree, rules: str | HeadRules = "ptb") -> DependencyTree:
