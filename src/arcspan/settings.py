@@ -74,7 +74,11 @@ def read(kind: type[T], data: Any, place: str = "", *, others: bool = False) -> 
     hints, prefix = typing.get_type_hints(kind), f"{place}." if place else ""
     for name in data:
         if name not in known and not others:
-            raise ConfigError(f"unknown field {prefix}{name}{_hint(name, prefix, known)}")
+            import difflib
+
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"unknown field {prefix}{name}; {hint}")
     values = {
         name: _value(hints[name], value, prefix + name, known[name].metadata)
         for name, value in data.items()
@@ -99,13 +103,6 @@ def as_toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def _hint(name: str, prefix: str, known: Mapping[str, Any]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {prefix}{near[0]}?" if near else f"; known: {', '.join(known)}"
 
 
 def _refuse(place: str, value: Any, wanted: str) -> NoReturn:

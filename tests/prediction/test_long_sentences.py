@@ -49,11 +49,11 @@ def test_heads_above_the_pieces_are_the_best_that_fit(pieces: int) -> None:
     draw = np.random.default_rng(pieces)
     for tree in binary_trees(0, pieces):
         arc = draw.normal(size=(pieces, pieces + 1))
-        found = choose_heads(tree, arc)
-        assert found.score == pytest.approx(best_by_enumeration(tree, arc))
-        assert sum(arc[m, h] for m, h in enumerate(found.heads)) == pytest.approx(found.score)
-        for (a, b), top in zip(tree, found.tops, strict=True):
-            outside = [m for m in range(a, b) if not a < found.heads[m] <= b]
+        heads, tops, score = choose_heads(tree, arc)
+        assert score == pytest.approx(best_by_enumeration(tree, arc))
+        assert sum(arc[m, h] for m, h in enumerate(heads)) == pytest.approx(score)
+        for (a, b), top in zip(tree, tops, strict=True):
+            outside = [m for m in range(a, b) if not a < heads[m] <= b]
             assert outside == [top]
 
 

@@ -20,6 +20,11 @@ from arcspan.errors import ScoreError
 
 # What a kernel says of a sentence, as in native/common.h. It says HUGE of NaN as well: `diagnose` tells them apart.
 DONE, FORBIDDEN, HUGE, NO_MEMORY, NAN = range(5)
+_WRONG = {
+    FORBIDDEN: "no tree: its scores forbid (-inf) every one",
+    HUGE: "a score of plus infinity, or too large to add up",
+    NAN: "a score that is NaN",
+}
 
 # The searches, numbered as in native/kernels.c. Of each: the columns of its spans, none without them; the power of n
 # that its time grows with.
@@ -228,13 +233,11 @@ def diagnose(scores: Scores, b: int, n: int) -> tuple[list[NDArray[np.float64] |
     arcs = ~np.eye(n + 1, dtype=bool)
     arcs[0] = False
     used = np.triu(np.ones((n + 1, n + 1), bool), 1), arcs, np.arange(n + 1) > 0
-    found: list[NDArray[np.float64] | None] = []
+    found: list[NDArray[np.float64] | None] = [None, None, None]
     for place, part in enumerate(scores):
-        if part is None:
-            found.append(None)
-            continue
-        own = pack_headed(part[b], n, np.float64) if place == 2 else part[b, : n + 1, : n + 1]
-        found.append(np.where(used[place], own, 0.0).astype(np.float64, copy=False))
+        if part is not None:
+            own = pack_headed(part[b], n, np.float64) if place == 2 else part[b, : n + 1, : n + 1]
+            found[place] = np.where(used[place], own, 0.0).astype(np.float64, copy=False)
     given = [part for part in found if part is not None]
     if any(np.isnan(part).any() for part in given):
         return found, NAN
@@ -247,16 +250,10 @@ def complain(status: NDArray[np.int64], again: Callable[[int], int] | None = Non
         code = int(status[b])
         if again is not None and code in (FORBIDDEN, HUGE):
             code = again(b)
-        if code == NAN:
-            raise ScoreError(f"sentence {b} of the batch has a score that is NaN")
-        if code == FORBIDDEN:
-            raise ScoreError(f"sentence {b} of the batch has no tree: its scores forbid (-inf) every one")
-        if code == HUGE:
-            raise ScoreError(
-                f"sentence {b} of the batch has a score of plus infinity, or too large to add up"
-            )
         if code == NO_MEMORY:
             raise MemoryError(f"no memory for the chart of sentence {b} of the batch")
+        if code in _WRONG:
+            raise ScoreError(f"sentence {b} of the batch has {_WRONG[code]}")
 
 
 def available_threads() -> int:

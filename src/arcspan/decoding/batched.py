@@ -72,19 +72,19 @@ class Scores(NamedTuple):
 
 def cky(span: Tensor, lengths: Tensor | Sequence[int]) -> Decoded:
     """The best binary constituency tree of every sentence: span [B, n+1, n+1], lengths [B]."""
-    return _best(span, None, lengths, None)
+    return best(span, None, lengths, None)
 
 
 def eisner(arc: Tensor, lengths: Tensor | Sequence[int]) -> Decoded:
     """The best projective tree with one root of every sentence: arc[b, modifier, head], lengths [B]."""
-    return _best(None, arc, lengths, None)
+    return best(None, arc, lengths, None)
 
 
 def eisner_satta(
     span: Tensor, arc: Tensor, lengths: Tensor | Sequence[int], headed: Tensor | None = None
 ) -> Decoded:
     """The best lexicalized tree of every sentence; shapes as in `arcspan.decoding.eisner_satta`."""
-    return _best(span, arc, lengths, headed)
+    return best(span, arc, lengths, headed)
 
 
 def log_partition(
@@ -117,16 +117,17 @@ def log_partition(
 
 
 @torch.no_grad()
-def _best(
+def best(
     span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None
 ) -> Decoded:
+    """The best trees by the search that such scores need."""
     scores, sizes = check(span, arc, lengths, headed)
     scores, factor = _fit(scores, _masks(scores, sizes))
     charts = _fill(scores, torch.amax)
     tops = _tops(charts, scores, sizes)
-    best = torch.where(sizes > 0, tops.amax(-1), 0.0)
-    complain(torch.where(best == -INFINITY, FORBIDDEN, 0).cpu().numpy())
-    values = (best.double() * factor).cpu().numpy()
+    top = torch.where(sizes > 0, tops.amax(-1), 0.0)
+    complain(torch.where(top == -INFINITY, FORBIDDEN, 0).cpu().numpy())
+    values = (top.double() * factor).cpu().numpy()
     count, size = scores.some.shape[:2]
     b = torch.arange(count, device=sizes.device)[sizes > 0]
     if scores.arc is None:

@@ -12,7 +12,7 @@ made it, is a span here: a caller who lets labels vanish forbids labels rather t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -186,7 +186,6 @@ def _masks(n: int, demands: Sequence[_Demand]) -> Masks:
 
 
 def _possible(n: int, masks: Masks) -> bool:
-    """Whether any tree is left."""
     if n == 0:
         return True
     batch = [None if mask is None else mask[None] for mask in masks]
@@ -206,29 +205,23 @@ def _smallest_conflict(n: int, demands: list[_Demand]) -> list[_Demand]:
     """
     left = max(LEAST_SEARCHES, int(SEARCHES * min(1.0, (40 / n) ** 3)))
 
-    def impossible(chosen: list[_Demand]) -> bool | None:
+    def needed(background: list[_Demand], changed: bool, demands: list[_Demand]) -> list[_Demand]:
+        """Those demands that it takes beside the background."""
         nonlocal left
-        left -= 1
-        return None if left < 0 else not _possible(n, _masks(n, chosen))
+        if changed:
+            if left == 0:
+                return demands
+            left -= 1
+            if not _possible(n, _masks(n, background)):
+                return []
+        if len(demands) == 1:
+            return demands
+        half = len(demands) // 2
+        first, second = demands[:half], demands[half:]
+        later = needed([*background, *first], True, second)
+        return needed([*background, *later], bool(later), first) + later
 
-    return _quick_explain([], False, demands, impossible)
-
-
-def _quick_explain(
-    background: list[_Demand],
-    changed: bool,
-    demands: list[_Demand],
-    impossible: Callable[[list[_Demand]], bool | None],
-) -> list[_Demand]:
-    found = impossible(background) if changed else False
-    if found:
-        return []
-    if len(demands) == 1 or found is None:
-        return demands
-    half = len(demands) // 2
-    first, second = demands[:half], demands[half:]
-    needed = _quick_explain([*background, *first], True, second, impossible)
-    return _quick_explain([*background, *needed], bool(needed), first, impossible) + needed
+    return needed([], False, demands)
 
 
 def _explain(conflict: list[_Demand], n: int) -> str:

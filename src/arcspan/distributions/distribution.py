@@ -11,7 +11,7 @@ from torch import Tensor
 
 from arcspan import decoding
 from arcspan.decoding import batched
-from arcspan.decoding.batch import check_count
+from arcspan.decoding.batch import best, check_count
 from arcspan.decoding.constraints import Arc, Constraint, Span, constrain
 from arcspan.distributions.sums import Marginals, Sums
 from arcspan.distributions.trees import Trees, check, score, stack_spans
@@ -69,13 +69,9 @@ class TreeDistribution:
     @property
     def argmax(self) -> Trees:
         """The best trees, one per sentence."""
-        search: Any = batched if self._sums.on_device else decoding
+        search: Any = batched.best if self._sums.on_device else best
         span, arc, headed = self._scores if self._sums.on_device else self._sums.arrays()
-        if arc is None:
-            return self._trees(search.cky(span, self._host))
-        if span is None:
-            return self._trees(search.eisner(arc, self._host))
-        return self._trees(search.eisner_satta(span, arc, self._host, headed))
+        return self._trees(search(span, arc, self._host, headed))
 
     @property
     def max(self) -> Tensor:

@@ -73,9 +73,19 @@ class Sums:
     def marginals(self, with_headed: bool = False) -> Marginals:
         """Probabilities of the parts that have scores; with_headed: of headed spans even though these have none."""
         with_headed = with_headed or self.given.headed is not None
-        if self.on_device:
-            return _marginals_in_torch(self.scores, self.lengths, with_headed)
-        return Marginals(*self._apply(with_headed)[1:])
+        if not self.on_device:
+            return Marginals(*self._apply(with_headed)[1:])
+        scores = self.scores
+        graph = torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in scores)
+        with torch.enable_grad():
+            inputs = [_leaf(part if graph or part is None else part.detach()) for part in scores]
+            if with_headed and inputs[2] is None:
+                count, size = scores.some.shape[:2]
+                inputs[2] = scores.some.new_zeros(count, size * (size - 1) // 2, size).requires_grad_()
+            wanted: list[Any] = [part for part in inputs if part is not None]
+            total = _in_torch(inputs, self.lengths).sum()
+            found = iter(torch.autograd.grad(total, wanted, create_graph=graph))
+        return Marginals(*(None if part is None else next(found) for part in inputs))
 
     def arrays(self) -> list[np.ndarray | None]:
         """The scores as numpy on the host."""
@@ -163,16 +173,3 @@ def _on_host(part: Tensor | None) -> np.ndarray | None:
 def _in_torch(scores: Parts, lengths: np.ndarray) -> Tensor:
     span, arc, headed = scores
     return batched.log_partition(span, arc, torch.from_numpy(lengths), headed).to(Scores(*scores).some.dtype)
-
-
-def _marginals_in_torch(scores: Parts, lengths: np.ndarray, with_headed: bool) -> Marginals:
-    graph = torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in scores)
-    with torch.enable_grad():
-        inputs = [_leaf(part if graph or part is None else part.detach()) for part in scores]
-        if with_headed and inputs[2] is None:
-            some = Scores(*scores).some
-            count, size = some.shape[:2]
-            inputs[2] = some.new_zeros(count, size * (size - 1) // 2, size).requires_grad_()
-        wanted: list[Any] = [part for part in inputs if part is not None]
-        found = iter(torch.autograd.grad(_in_torch(inputs, lengths).sum(), wanted, create_graph=graph))
-    return Marginals(*(None if part is None else next(found) for part in inputs))

@@ -189,7 +189,6 @@ def with_values(scores: Scores, values: Mapping[str, np.ndarray]) -> Scores:
 
 
 def _rows(scores: Scores, chosen: np.ndarray) -> Scores:
-    """The scores of some sentences."""
     span, arc, headed = (None if part is None else part[chosen] for part in scores[1:4])
     return scores._replace(span=span, arc=arc, headed=headed)
 

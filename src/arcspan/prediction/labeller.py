@@ -61,7 +61,6 @@ class Labeller:
         return self._known(name, places)
 
     def _known(self, name: str, places: Places) -> np.ndarray:
-        """Scores that were looked up."""
         if len(self._rows[name]) > 1:
             self._rows[name] = [np.concatenate(self._rows[name])]
         return self._rows[name][0][self._number[name][tuple(places)] - 1]

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -74,10 +74,10 @@ def _join(predictor: Predictor, item: ModelInput) -> Prediction:
     score = parts.score
     if parts.heads is not None and arc is not None:
         roots = parts.roots()
-        found = choose_heads(over_pieces, arc[np.ix_(roots, np.append(0, roots))])
-        score += found.score
-        parts.heads[roots - 1] = np.append(0, roots)[found.heads]
-        tops = [int(roots[head]) for head in found.tops]
+        heads, pieces, value = choose_heads(over_pieces, arc[np.ix_(roots, np.append(0, roots))])
+        score += value
+        parts.heads[roots - 1] = np.append(0, roots)[heads]
+        tops = [int(roots[piece]) for piece in pieces]
     inner = [place for place, (a, b) in enumerate(over_pieces) if b - a > 1]
     labels = _label(batch, [tree[place] for place in inner], roots, parts)
     nodes = None
@@ -109,11 +109,9 @@ class _Parts:
             self.heads = np.where(self.heads > 0, self.heads + begins, 0)
 
     def roots(self) -> np.ndarray:
-        """The word that heads each part."""
         return np.flatnonzero(self.heads == 0) + 1
 
     def nodes(self, part: int) -> np.ndarray:
-        """The nodes of a part."""
         begin = self._cuts[part]
         own = np.array(self._predictions[part].nodes)
         own[:, :2] += begin
@@ -121,7 +119,6 @@ class _Parts:
         return own
 
     def prediction(self, nodes: np.ndarray | None, score: float) -> Prediction:
-        """The prediction for the whole."""
         return replace(
             self._predictions[0],
             nodes=nodes,
@@ -165,21 +162,15 @@ def cut(words: Sequence[str], span: np.ndarray | None, longest: int) -> list[tup
     return tree
 
 
-class Heads(NamedTuple):
-    """Heads of pieces 1..K (0 the root), the head piece 0..K-1 of every node of the tree, the arcs' score."""
-
-    heads: np.ndarray
-    tops: list[int]
-    score: float
-
-
-def choose_heads(tree: Sequence[tuple[int, int]], arc: np.ndarray) -> Heads:
+def choose_heads(tree: Sequence[tuple[int, int]], arc: np.ndarray) -> tuple[np.ndarray, list[int], float]:
     """The best heads of K pieces that fit a binary tree over them, by dynamic programming.
 
     tree  spans (a, b) over the pieces, pre-order
     arc   [K, K+1]: arc[m, h] scores piece h (1..K, 0 the root) as the head of piece m (0..K-1)
 
-    >>> choose_heads([(0, 2), (0, 1), (1, 2)], np.array([[0.0, 0.0, 5.0], [1.0, 2.0, 0.0]])).heads.tolist()
+    Returns the heads of the pieces, 1..K or 0, the head piece, 0..K-1, of every node of the tree, and the arcs' score.
+
+    >>> choose_heads([(0, 2), (0, 1), (1, 2)], np.array([[0.0, 0.0, 5.0], [1.0, 2.0, 0.0]]))[0].tolist()
     [2, 0]
     """
     place_of = {span: place for place, span in enumerate(tree)}
@@ -211,7 +202,7 @@ def choose_heads(tree: Sequence[tuple[int, int]], arc: np.ndarray) -> Heads:
         m = begin + int((best[outside] + arc[begin:end, h + 1]).argmax())
         tops[inside], tops[outside] = h, m
         heads[m] = h + 1
-    return Heads(heads, tops, float(whole.max()))
+    return heads, tops, float(whole.max())
 
 
 def _label(

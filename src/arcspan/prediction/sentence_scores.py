@@ -22,13 +22,14 @@ import numpy as np
 from arcspan import decoding
 from arcspan.decoding.batch import pack_headed
 from arcspan.errors import ArcspanError
-from arcspan.prediction.alternatives import LEAST, crossing, head_entropies, others
 from arcspan.prediction.batch_scores import BatchScores, with_values
 from arcspan.prediction.confidence import Alternatives, Calibration, Confidence, log_softmax
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.outputs import LAYERS
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.scores import Scores, on_host
+
+LEAST = 0.01  # alternatives that are less likely are left out
 
 
 class Probabilities(NamedTuple):
@@ -140,19 +141,21 @@ class SentenceScores:
             named = among[np.arange(len(label)), label - 1]
             parts["spans"] = dict(zip(places, _probabilities(spans[i, j] * constituent), strict=True))
             parts["labels"] = dict(zip(places, _probabilities(named), strict=True))
-            other["labels"] = dict(zip(places, others(among, label - 1, inventories.labels[1:]), strict=True))
+            other["labels"] = dict(
+                zip(places, _others(among, label - 1, inventories.labels[1:]), strict=True)
+            )
             i, j = np.nonzero(np.triu(spans, 1) >= LEAST)
             nothing = np.exp(log_softmax(self.labels(i, j), calibration.label_temperature))[:, 0]
-            other["spans"] = crossing(places, i, j, spans[i, j] * (1 - nothing))
+            other["spans"] = _crossing(places, i, j, spans[i, j] * (1 - nothing))
         if prediction.heads is not None and arcs is not None:
             m = np.arange(self.n)
             parts["arcs"] = _probabilities(arcs[m + 1, prediction.heads])
-            other["heads"] = others(arcs[1:], prediction.heads, range(self.n + 1))
+            other["heads"] = _others(arcs[1:], prediction.heads, range(self.n + 1))
             if prediction.relations is not None:
                 scores = self.relations(prediction.heads)
                 chances = np.exp(log_softmax(scores, calibration.relation_temperature))
                 parts["relations"] = _probabilities(chances[m, prediction.relations])
-                other["relations"] = others(chances, prediction.relations, inventories.relations)
+                other["relations"] = _others(chances, prediction.relations, inventories.relations)
                 found = replace(prediction, relations=scores.argmax(1))  # as before guidelines
         layers = (replace(found, heads=None), replace(found, nodes=None))
         trees = [self.log_probability(one, calibration) for one in layers]
@@ -162,7 +165,7 @@ class SentenceScores:
         return Confidence(
             **parts,
             alternatives=Alternatives(**other),
-            entropies=() if arcs is None else head_entropies(arcs),
+            entropies=() if arcs is None else _head_entropies(arcs),
             entropy=sum(max(0.0, float(one[0])) for one in entropies),
         )
 
@@ -259,3 +262,39 @@ def _sentence(scores: Scores, b: int, n: int) -> Scores:
     span, arc = (None if part is None else on_host(part)[at] for part in (scores.span, scores.arc))
     headed = None if scores.headed is None else pack_headed(on_host(scores.headed)[b], n, np.float32)[None]
     return scores._replace(span=span, arc=arc, headed=headed)
+
+
+def _head_entropies(arcs: np.ndarray) -> tuple[float, ...]:
+    """The entropy of each word's head, in nats, of probabilities [n+1, n+1].
+
+    >>> _head_entropies(np.array([[0, 0, 0], [0.5, 0, 0.5], [0.5, 0.5, 0]]))[0].__round__(3)
+    0.693
+    """
+    chances = arcs[1:].astype(np.float64)
+    logarithms = np.log(chances, where=chances > 0, out=np.zeros_like(chances))
+    return tuple(np.maximum(-(chances * logarithms).sum(1), 0).tolist())
+
+
+def _others(chances: np.ndarray, chosen: np.ndarray, names: Sequence[Any]) -> tuple[Any, ...]:
+    """For each row: (name, probability) of what is likely and not chosen."""
+    likely = chances >= LEAST
+    likely[np.arange(len(chosen)), chosen] = False
+    rows, columns = np.nonzero(likely)
+    values = chances[rows, columns]
+    order = np.lexsort((columns, -values))
+    found: list[list[tuple[Any, float]]] = [[] for _ in chosen]
+    for row, column, value in zip(*(part[order].tolist() for part in (rows, columns, values)), strict=True):
+        found[row].append((names[column], value))
+    return tuple(map(tuple, found))
+
+
+def _crossing(
+    places: Sequence[tuple[int, int]], i: np.ndarray, j: np.ndarray, chances: np.ndarray
+) -> dict[tuple[int, int], tuple[tuple[int, int, float], ...]]:
+    """Of each place (i, j): those of the spans (i, j, probability) that are likely and cross it."""
+    order = np.argsort(-chances, kind="stable")
+    rows = zip(*(part[order].tolist() for part in (i, j, chances)), strict=True)
+    rivals = [(a, b, p) for a, b, p in rows if p >= LEAST]
+    return {
+        (c, d): tuple((a, b, p) for a, b, p in rivals if a < c < b < d or c < a < d < b) for c, d in places
+    }

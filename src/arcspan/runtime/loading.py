@@ -55,7 +55,6 @@ def load_predictor(
 
 
 def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member, dict[str, Any]]:
-    """The model of a bundle, and the bundle's configuration."""
     chosen = providers(device)
     if verify is None:
         verify = folder.parent != MODELS

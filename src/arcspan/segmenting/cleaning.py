@@ -16,6 +16,7 @@ import numpy as np
 
 from arcspan.errors import ArcspanError
 from arcspan.segmenting.sentence import Sentence
+from arcspan.segmenting.stops import word_set
 
 if TYPE_CHECKING:
     from arcspan.segmenting.base import BaseSegmenter
@@ -24,11 +25,9 @@ Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 """A pattern of what is taken out, and what stands in its place."""
 
 # Elements that end a paragraph; others stand inside one.
-_BLOCKS = frozenset(
-    """
-    address article aside blockquote body caption center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4
-    h5 h6 head header hr html li main nav ol option p pre section table tbody td tfoot th thead title tr ul
-    """.split()  # noqa: SIM905
+_BLOCKS = word_set(
+    "address article aside blockquote body caption center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 "
+    "h4 h5 h6 head header hr html li main nav ol option p pre section table tbody td tfoot th thead title tr ul"
 )
 
 

@@ -16,42 +16,34 @@ def word_set(words: str) -> frozenset[str]:
 
 # Words too (no, art, fig): abbreviations only where a number or a single letter follows.
 _BEFORE_NUMBERS = word_set(
-    """
-    no nos p pp ch chap sec art para tab vol vols ed cat mar sep ref refs eq eqs fig figs jun jul jan feb apr aug
-    oct nov dec wed fri chr ill ca est
-    """
+    "no nos p pp ch chap sec art para tab vol vols ed cat mar sep ref refs eq eqs fig figs jun jul jan feb apr aug "
+    "oct nov dec wed fri chr ill ca est"
 )
 # Before a name only; otherwise they are words: "in the wash."
 _BEFORE_NAMES = word_set("co la pa mo del ore ind miss mont wash ark tex art gen rep col ala rev hon str")
 # Written with a capital letter; without it they are units or words: "500 ms."
 _CAPITALIZED = word_set(
-    """
-    mr mrs ms messrs dr drs prof profs sgt capt cpt cmdr maj adm gov sen reps pres supt st sts mt jr sr esq ave blvd
-    rd bldg dept univ assn bros inc ltd corp llc plc ariz calif colo conn fla ga ill kan ky md mich minn neb nev
-    okla penn tenn va vt wis wyo
-    """
+    "mr mrs ms messrs dr drs prof profs sgt capt cpt cmdr maj adm gov sen reps pres supt st sts mt jr sr esq ave blvd "
+    "rd bldg dept univ assn bros inc ltd corp llc plc ariz calif colo conn fla ga ill kan ky md mich minn neb nev "
+    "okla penn tenn va vt wis wyo"
 )
 _ANYWHERE = word_set(
-    """
-    abbr al approx assoc cf dist eds etc excl ft gmbh ibid incl intl lt mlle mme natl resp sept suppl thurs tues viz
-    vs
-    """
+    "abbr al approx assoc cf dist eds etc excl ft gmbh ibid incl intl lt mlle mme natl resp sept suppl thurs tues viz "
+    "vs"
 )
 _ABBREVIATIONS = _ANYWHERE | _BEFORE_NUMBERS | _BEFORE_NAMES | _CAPITALIZED
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
 _AFTER = re.compile(r" *([(\[\"“'‘]*)([^\W_]*)")
 
 OPENERS = word_set(
-    """
-    the a an this that these those he she it we they i you in on at for as but and or if when while after before
-    although though however there here what who how why where which my his her our their its your one some many most
-    all both each every no not so then thus therefore moreover furthermore finally also since because during to from
-    by with within without under over such other another several few first second third next last later now today
-    yet still only even do does did is are was were has have had can could will would may might should let to
-    interestingly surprisingly additionally consequently similarly conversely hence indeed instead meanwhile
-    nevertheless nonetheless notably overall perhaps recently specifically together unlike despite given mice
-    results data using based compared following consistent interest
-    """
+    "the a an this that these those he she it we they i you in on at for as but and or if when while after before "
+    "although though however there here what who how why where which my his her our their its your one some many most "
+    "all both each every no not so then thus therefore moreover furthermore finally also since because during to from "
+    "by with within without under over such other another several few first second third next last later now today "
+    "yet still only even do does did is are was were has have had can could will would may might should let to "
+    "interestingly surprisingly additionally consequently similarly conversely hence indeed instead meanwhile "
+    "nevertheless nonetheless notably overall perhaps recently specifically together unlike despite given mice "
+    "results data using based compared following consistent interest"
 )
 
 
@@ -174,18 +166,15 @@ def _is_end(shadow: str, tokens: list[Offsets], mark: int, here: int, english: b
             or (lower in _MAY_END and opener.lower() in OPENERS)
         )
     if opener[:1].islower() and opener.islower():
-        return _ends_before_lower(shadow, tokens, mark, here)
+        # The sentence ends where the word before the full stop is not an abbreviation.
+        if mark == 0 or here != mark + 1 or text != ".":
+            return False
+        start, stop = tokens[mark - 1]
+        word = shadow[start:stop]
+        long = len(word) > 3 and word.isalpha() and word.islower()
+        return stop == tokens[mark][0] and (word in ")]" or long)
     quoted = here > mark + 1 and text in "?!…" and shadow[tokens[here - 1][0]] in "\"”'’»"
     return not (quoted and english and _SAID.match(shadow, tokens[here][0]))
-
-
-def _ends_before_lower(shadow: str, tokens: list[Offsets], mark: int, here: int) -> bool:
-    """A small letter follows: the sentence ends where the word before the full stop is not an abbreviation."""
-    if mark == 0 or here != mark + 1 or shadow[slice(*tokens[mark])] != ".":
-        return False
-    start, stop = tokens[mark - 1]
-    word = shadow[start:stop]
-    return stop == tokens[mark][0] and (word in ")]" or (len(word) > 3 and word.isalpha() and word.islower()))
 
 
 _CLOSERS = frozenset("\"'”’)]}»›」』）】〉》″") | {"''"}
@@ -201,9 +190,7 @@ _NEVER_FIRST = frozenset(",;:.?!)]}%/&=<>+-–—…，、；：－") | {"--", "
 _MAY_END = word_set("etc a.m p.m u.s d.c u.k u.n u.s.a inc ltd corp co jr sr al ph.d n.y l.a")
 _ALWAYS_END = word_set("etc a.m p.m")
 _TIMES = word_set(
-    """
-    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri sat sun january february
-    march april may june july august september october november december est edt et cst cdt ct mst mdt pst pdt pt
-    gmt utc cet bst eastern central mountain pacific
-    """
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri sat sun january february "
+    "march april may june july august september october november december est edt et cst cdt ct mst mdt pst pdt pt "
+    "gmt utc cet bst eastern central mountain pacific"
 )

@@ -185,7 +185,6 @@ class ConstituencyTree(Immutable):
         return self._trusted(bare.words, bare.tags, ((0, len(bare.words), label), *spans), bare._written)
 
     def __len__(self) -> int:
-        """The number of words."""
         return len(self.words)
 
     def __repr__(self) -> str:

@@ -86,7 +86,6 @@ class DependencyTree(Immutable):
         return yields(self.heads) is not None
 
     def __len__(self) -> int:
-        """The number of words."""
         return len(self.heads)
 
     def __repr__(self) -> str:

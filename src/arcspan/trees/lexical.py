@@ -100,7 +100,6 @@ class LexicalTree(Immutable):
     why_incompatible = staticmethod(compatibility.why_incompatible)
 
     def __len__(self) -> int:
-        """The number of words."""
         return len(self.words)
 
     def __repr__(self) -> str:
