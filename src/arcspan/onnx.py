@@ -27,8 +27,7 @@ def import_onnxruntime() -> ModuleType:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    module: ModuleType = onnxruntime
-    return module
+    return onnxruntime  # type: ignore[no-any-return]
 
 
 class NativeCalls(ContextDecorator):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from arcspan.errors import ArcspanError
@@ -363,12 +364,8 @@ class Parse:
         """The constituents, top-down and from left to right; with a label, those that have it."""
         if label is not None and not isinstance(label, str):
             raise ArcspanError(f"nodes() takes one label or none, not {type(label).__name__}: {label!r}")
-        spans = self.constituency.spans
-        return [
-            Node(self, place)
-            for place in range(1, len(spans))  # the first is the wrapper
-            if label is None or spans[place][2] == label
-        ]
+        labels = [own for _, _, own in self.constituency.spans[1:]]  # the first is the wrapper
+        return [Node(self, place) for place, own in enumerate(labels, 1) if label in (None, own)]
 
     @lazy
     def _children(self) -> list[list[int]]:
@@ -423,10 +420,7 @@ class Parse:
         if self.offsets is None or self.text is None:
             return [" "] * len(self.words)
         begin = self.sentence.start
-        gaps = [
-            self.text[end - begin : start - begin]
-            for (_, end), (start, _) in zip(self.offsets, self.offsets[1:], strict=False)
-        ]
+        gaps = [self.text[end - begin : start - begin] for (_, end), (start, _) in pairwise(self.offsets)]
         # Between words may stand markup that was taken out.
         gaps = [one if one.isspace() else " " * (one[:1].isspace() or one[-1:].isspace()) for one in gaps]
         return [*gaps, " " * self.sentence.space_after] if self.words else []
@@ -466,11 +460,8 @@ class Parse:
         if syntax:
             known = isinstance(self.__dict__["_confidence"], Confidence)
             found["syntax"] = None if d is None else self.syntax.to_dict(probabilities=known)
-        if self.rank is not None:
-            found["rank"] = self.rank
-        if self.error is not None:
-            found["error"] = self.error
-        return found
+        own = {"rank": self.rank, "error": self.error}
+        return found | {name: value for name, value in own.items() if value is not None}
 
     def to_nltk(self) -> Any:
         """The constituency tree as an `nltk.Tree` (needs nltk)."""
@@ -748,12 +739,8 @@ class Node:
     @property
     def children(self) -> tuple[Node, ...]:
         """The constituents right below it, from left to right."""
-        above = self._parse._above
-        return tuple(
-            Node(self._parse, place)
-            for place in range(self._place + 1, len(above))
-            if above[place] == self._place
-        )
+        below = (place for place, above in enumerate(self._parse._above) if above == self._place)
+        return tuple(Node(self._parse, place) for place in below)
 
     @property
     def start(self) -> int | None:

@@ -305,9 +305,8 @@ class Parser:
         source = self._read(items, given, one_sentence, errors)
         waiting: deque[tuple[list[_Group], Submission]] = deque()
         try:
-            failure: Exception | None = None
-            ended = False
-            while not ended and failure is None:
+            ended: Exception | None = None
+            while ended is None:
                 groups: list[_Group] = []
                 size = 0
                 try:
@@ -315,20 +314,20 @@ class Parser:
                         own = next(source)
                         groups.append(own)
                         size += len(own)
-                except StopIteration:
-                    ended = True
-                except Exception as error:  # what came before it is still to be parsed
-                    failure = error
+                except (
+                    Exception
+                ) as error:  # StopIteration or a failure: what came before is still to be parsed
+                    ended = error
                 # The first chunk may be all there is: then the caller's thread is enough for a single batch.
-                eager = bool(waiting) or not ended
+                eager = bool(waiting) or not isinstance(ended, StopIteration)
                 requests = [(one.words, query) for own in groups for one, query, error in own if not error]
                 waiting.append((groups, self.predictor.submit(requests, eager=eager)))
                 if len(waiting) > 1:
                     yield from self._finish(*waiting.popleft())
             while waiting:
                 yield from self._finish(*waiting.popleft())
-            if failure is not None:
-                raise failure
+            if not isinstance(ended, StopIteration):
+                raise ended
         finally:
             for _, submission in waiting:
                 submission.cancel()

@@ -236,9 +236,8 @@ class TreeDistribution:
             spans = spans[..., :columns].to(self.lengths.device)
         return heads, spans
 
-    def _trees(self, found: Any, k: int | None = None) -> Trees:
-        """What a search has found, k trees per sentence in turn, or one without k, as tensors."""
-        lead = () if k is None else (k,)
+    def _trees(self, found: Any, *lead: int) -> Trees:
+        """What a search has found as tensors: one tree per sentence, or k in turn where the axis `lead` is k."""
         count, size = len(self), self.size
         heads = spans = None
         if self._scores.arc is not None:

@@ -105,9 +105,7 @@ class BatchScores:
             self.errors[b] = error
             return
         unit = np.float32(self.predictor.calibration.structure_temperature)
-        headed = None if masks.headed is None else masks.headed * unit
-        masks = Masks(masks.span * unit, masks.arc * unit, headed)
-        self.parts = [part._replace(scores=_under(part.scores, b, n, masks)) for part in self.parts]
+        self.parts = [part._replace(scores=_under(part.scores, b, n, masks, unit)) for part in self.parts]
 
     def visible(self, b: int) -> np.ndarray:
         """Which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
@@ -203,20 +201,19 @@ def _put(found: Decoded, chosen: np.ndarray, again: Decoded) -> None:
             found.spans[b] = spans
 
 
-def _under(scores: Scores, b: int, n: int, masks: Masks) -> Scores:
-    """The scores of a batch, with masks added, in place, to those of its sentence b of n words."""
+def _under(scores: Scores, b: int, n: int, masks: Masks, unit: np.float32) -> Scores:
+    """The scores of a batch, with masks added, in place, to those of its sentence b of n words; in units of scores."""
     span, arc, headed = (None if part is None else on_host(part) for part in scores[1:4])
     at = (b, slice(n + 1), slice(n + 1))
     with np.errstate(invalid="ignore"):  # cells that belong to no tree may hold anything
-        if span is not None:
-            span[at] += masks.span
-        if arc is not None:
-            arc[at] += masks.arc
+        for part, mask in ((span, masks.span), (arc, masks.arc)):
+            if part is not None:
+                part[at] += mask * unit
         if masks.headed is not None and span is not None:
             size = span.shape[1]
             i, j = np.triu_indices(size, 1)
             if headed is None:
                 headed = np.zeros((len(span), len(i), size), np.float32)
             rows = np.flatnonzero(j <= n)
-            headed[b, rows[:, None], np.arange(n + 1)] += masks.headed[i[rows], j[rows]]
+            headed[b, rows[:, None], np.arange(n + 1)] += unit * masks.headed[i[rows], j[rows]]
     return scores._replace(span=span, arc=arc, headed=headed)

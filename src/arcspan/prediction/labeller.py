@@ -160,23 +160,21 @@ class Labeller:
             for (sentence, word), bonus in self._bonuses.get(name, {}).items():
                 found[(of == sentence) & (m == word)] += bonus
             words[name] = found.argmax(1)
-        labels = relations = None
+        trees = relations = None
         if decoded.spans is not None:
-            labels = self._known("label", nodes).argmax(1)
+            spans = np.concatenate(decoded.spans)
+            trees = np.zeros((len(spans), 4), np.int64)
+            trees[:, : spans.shape[1]] = spans  # CKY knows no heads
+            trees[:, 3] = self._known("label", nodes).argmax(1)
         if decoded.heads is not None:
             scores = self._known("relation", arcs)
             relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
         predictions = []
         word = node = 0
-        for k, (n, score) in enumerate(zip(lengths.tolist(), decoded.scores.tolist(), strict=True)):
+        for n, score in zip(lengths.tolist(), decoded.scores.tolist(), strict=True):
             own, below = slice(word, word + n), slice(node, node + 2 * n - 1)
             word, node = own.stop, below.stop
-            tree = None
-            if decoded.spans is not None and labels is not None:
-                spans = decoded.spans[k]
-                tree = np.zeros((len(spans), 4), np.int64)
-                tree[:, : spans.shape[1]] = spans  # CKY knows no heads
-                tree[:, 3] = labels[below]
+            tree = None if trees is None else trees[below]
             own_heads, own_relations = (None, None) if relations is None else (heads[own], relations[own])
             own_words = {name: ids[own] for name, ids in words.items()}
             predictions.append(Prediction(tree, own_heads, own_relations, own_words, score))

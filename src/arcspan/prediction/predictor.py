@@ -162,7 +162,7 @@ class Predictor:
         """
         (item,) = self._prepare([(words, query)], {}).values()
         if item.length > self.longest or item.cost > long_sentences.BLOCK_COST:
-            raise self._too_long(item)
+            raise self.too_long(item.length, self.chart_bytes(item.length))
         return SentenceScores(BatchScores(self, [item]))
 
     @native
@@ -236,7 +236,7 @@ class Predictor:
             longest = max(item.length for item in items)
             if len(items) == 1 and (longest > self.longest or items[0].cost > long_sentences.BLOCK_COST):
                 if items[0].query.constrained:
-                    raise self._too_long(items[0])
+                    raise self.too_long(longest, self.chart_bytes(longest))
                 return [[long_sentences.predict_long(self, items[0])]]
             with self.memory.take(self.chart_bytes(longest) * len(items)):
                 batch = BatchScores(self, items)
@@ -268,8 +268,12 @@ class Predictor:
                 found = [replace(one, confidence=scores.confidence(one)) for one in found]
         return found
 
-    def _too_long(self, item: ModelInput) -> LengthError:
-        return LengthError.of(item.length, self.chart_bytes(item.length), self.budget.memory)
+    def too_long(self, words: int, needed: int) -> LengthError:
+        """The error for a sentence of so many words, which would take `needed` bytes."""
+        return LengthError(
+            f"a sentence of {words} words needs about {needed >> 20} MB for this: "
+            f"load the parser with a larger memory_limit (now {self.budget.memory >> 20} MB)"
+        )
 
     def arrays(self, scorer: Scorer, items: Sequence[ModelInput]) -> Arrays:
         """What the scorer reads."""

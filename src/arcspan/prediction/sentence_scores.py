@@ -42,14 +42,6 @@ class Probabilities(NamedTuple):
 class LengthError(ArcspanError):
     """A sentence that is too long for what was asked, and not for plain parsing."""
 
-    @classmethod
-    def of(cls, words: int, needed: int, limit: int) -> LengthError:
-        """For a sentence of so many words, which would take `needed` bytes."""
-        return cls(
-            f"a sentence of {words} words needs about {needed >> 20} MB for this: "
-            f"load the parser with a larger memory_limit (now {limit >> 20} MB)"
-        )
-
 
 class SentenceScores:
     """The scores of sentence b of a batch. Raises the ArcspanError of its constraints."""
@@ -65,11 +57,6 @@ class SentenceScores:
         self._partitions: dict[float, float] = {}
         self._probabilities: dict[float, Probabilities] = {}
 
-    def _check_length(self, needed: int) -> None:
-        limit = self.predictor.budget.memory
-        if needed > limit:
-            raise LengthError.of(self.n, needed, limit)
-
     def best(self) -> Prediction:
         """The best parse."""
         return self.batch.best()[self.b]
@@ -81,7 +68,8 @@ class SentenceScores:
                 "the k best pairs need a model that finds both trees at once: this one finds each by itself"
             )
         needed = decoding.memory_needed(self.n, headed="headed" in self.predictor.outputs, kbest=True)
-        self._check_length(needed)
+        if needed > self.predictor.budget.memory:
+            raise self.predictor.too_long(self.n, needed)
         (part,) = self.batch.parts
         if self.predictor.labelled:
             part.labeller.look_up_all(self.b)
@@ -114,7 +102,8 @@ class SentenceScores:
         """Marginals at a temperature; kept, since several parses may be asked about."""
         if temperature not in self._probabilities:
             needed = self.predictor.chart_bytes(self.n, sums=True)
-            self._check_length(needed)
+            if needed > self.predictor.budget.memory:
+                raise self.predictor.too_long(self.n, needed)
             with self.predictor.memory.take(needed):
                 given = (self._divided(scores, temperature) for scores in self.parts)
                 found = [decoding.marginals(*one, with_headed=False, threads=1) for one in given]

@@ -22,26 +22,11 @@ TABLES = ("ptb", "ctb")
 """The names of the head tables inside the package."""
 
 
-@dataclass(frozen=True)
-class HeadRule:
-    """Look for a child from one side: ranks of labels, of which the first that occurs wins; no ranks: any child."""
+HeadRule = tuple[str, tuple[frozenset[str], ...]]
+"""From which side to look for a child, and ranks of labels, of which the first that occurs wins.
 
-    direction: Literal["left", "right"]
-    ranks: tuple[frozenset[str], ...] = ()
-
-    def find(self, labels: Sequence[str], punctuation: frozenset[str] = frozenset()) -> int | None:
-        """The index of the child that the rule finds; a rule without labels does not find punctuation.
-
-        >>> HeadRule("right", (frozenset({"NN", "NNS"}),)).find(["DT", "NN", "NNS", "PP"])
-        2
-        """
-        order = range(len(labels)) if self.direction == "left" else range(len(labels) - 1, -1, -1)
-        if not self.ranks:
-            return next((index for index in order if labels[index] not in punctuation), None)
-        found = (index for rank in self.ranks for index in order if labels[index] in rank)
-        return next(found, None)
-
-
+No ranks: any child that is not punctuation.
+"""
 ArcRule = tuple[str, tuple[tuple[str, frozenset[str]], ...]]
 """A relation, and its conditions on labels of "parent", "head" and "child" and the child's "side": all must hold."""
 
@@ -112,8 +97,10 @@ class HeadRules:
         """The index of the head child of a constituent `parent` whose children have these labels."""
         labels = [strip_function(label) for label in labels]
         rules = self.heads.get(strip_function(parent)) or self.heads.get("*") or ()
-        for rule in (*rules, HeadRule("left")):
-            head = rule.find(labels, self.punctuation)
+        for side, ranks in (*rules, ("left", ())):
+            order = range(len(labels)) if side == "left" else range(len(labels) - 1, -1, -1)
+            allowed = ranks or [set(labels) - self.punctuation]
+            head = next((index for rank in allowed for index in order if labels[index] in rank), None)
             if head is not None:
                 break
         else:
@@ -164,7 +151,7 @@ def _head_rules(words: Iterable[str]) -> list[HeadRule]:
         ranks = [frozenset(rank.split()) for rank in " ".join(labels).split(" > ")] if labels else []
         if any(not rank or rank & {">", ";"} for rank in ranks):
             raise ValueError("a rank without labels")
-        rules.append(HeadRule("left" if direction == "left" else "right", tuple(ranks)))
+        rules.append((direction, tuple(ranks)))
     return rules
 
 
