@@ -218,25 +218,21 @@ class Parse:
     @lazy
     def constituency(self) -> ConstituencyTree:
         """The constituency tree, with the wrapper TOP around it. ArcspanError where there is none."""
-        found = self._said.constituency(self.words)
-        if found is None:
+        said = self._said
+        if said.nodes is None:
             self._refuse("constituents")
-            words = tuple(word or "_" for word in self.words)
-            spans = ((0, len(words), WRAPPER),) if words else ()
-            found = ConstituencyTree._trusted(words, self.tags, spans)
-        return found
+            said = said._replace(nodes=((0, len(self.words), 0, (WRAPPER,)),))
+        return said.constituency(self.words)  # type: ignore[return-value]
 
     @lazy
     def dependencies(self) -> DependencyTree:
         """The dependency tree. ArcspanError where there is none."""
-        found = self._said.dependencies(self.words)
-        if found is None:
+        said, n = self._said, len(self.words)
+        if said.heads is None:
             self._refuse("dependencies")
-            n = len(self.words)
             heads, relations = ((0,) + (1,) * (n - 1))[:n], (("root",) + ("dep",) * (n - 1))[:n]
-            columns = self.words, self.tags, self.upos, self.lemmas, self.features
-            found = DependencyTree._trusted(heads, relations, *columns)
-        return found
+            said = said._replace(heads=heads, relations=relations)
+        return said.dependencies(self.words)  # type: ignore[return-value]
 
     def _refuse(self, what: str) -> None:
         if self.error is None:

@@ -129,7 +129,14 @@ def _value(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
             return re.compile(value)
         except (re.error, TypeError, RecursionError, OverflowError) as error:
             raise ConfigError(f"{place} is not a regular expression: {error}") from None
-    return _plain(kind, value, place, rules)
+    if not _fits(kind, value, rules):
+        wanted = _NAMES[kind]
+        if "choices" in rules:
+            wanted = f"one of {', '.join(rules['choices'])}" + (", or a part" if "part" in rules else "")
+        for name in [one for one in _LIMITS if one in rules and kind in (int, float)]:
+            wanted += f", {name if name == 'above' else 'at ' + name} {rules[name]:g}"
+        _refuse(place, value, rules.get("wanted", wanted))
+    return kind(value)
 
 
 def _items(origin: Any, inside: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
@@ -151,17 +158,6 @@ def _all_fit(kind: Any, items: Any, rules: Mapping[str, Any]) -> bool:
     if set(map(type, items)) != {kind} or kind not in (int, str) or rules.keys() & {"choices", "matches"}:
         return False
     return kind is str or all(_is_in_range(one, rules) for one in (min(items), max(items)))
-
-
-def _plain(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
-    if not _fits(kind, value, rules):
-        wanted = _NAMES[kind]
-        if "choices" in rules:
-            wanted = f"one of {', '.join(rules['choices'])}" + (", or a part" if "part" in rules else "")
-        for name in [one for one in _LIMITS if one in rules and kind in (int, float)]:
-            wanted += f", {name if name == 'above' else 'at ' + name} {rules[name]:g}"
-        _refuse(place, value, rules.get("wanted", wanted))
-    return kind(value)
 
 
 def _fits(kind: Any, value: Any, rules: Mapping[str, Any]) -> bool:

@@ -38,6 +38,7 @@ _FLOAT32, _FLOAT64, _INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtyp
 
 # The scores of spans, of arcs, and of headed spans: None where there are none.
 Scores: TypeAlias = tuple[NDArray[Any] | None, NDArray[Any] | None, NDArray[Any] | None]
+Given: TypeAlias = ArrayLike | None
 Result = TypeVar("Result")
 
 
@@ -74,13 +75,7 @@ def check_count(value: Any, name: str) -> None:
 
 
 def check(
-    span: ArrayLike | None,
-    arc: ArrayLike | None,
-    lengths: ArrayLike | None,
-    headed: ArrayLike | None,
-    threads: int | None = None,
-    *,
-    joint: bool = False,
+    span: Given, arc: Given, lengths: Given, headed: Given, threads: int | None = None, *, joint: bool = False
 ) -> tuple[Scores, NDArray[np.int64]]:
     """The scores and lengths of a batch as arrays that fit each other; joint: spans and arcs must both be there."""
     if threads is not None and not (type(threads) is int and threads >= 1):
@@ -144,10 +139,10 @@ def pack_headed(headed: NDArray[Any], n: int, kind: Any) -> NDArray[Any]:
 
 
 def best(
-    span: ArrayLike | None,
-    arc: ArrayLike | None,
-    lengths: ArrayLike | None,
-    headed: ArrayLike | None = None,
+    span: Given,
+    arc: Given,
+    lengths: Given,
+    headed: Given = None,
     threads: int | None = None,
     algorithm: int | None = None,
 ) -> Decoded:

@@ -17,7 +17,8 @@ from arcspan.distributions.sums import Marginals, Sums
 from arcspan.distributions.trees import Trees, check, score, stack_spans
 from arcspan.errors import ScoreError
 
-Lengths: TypeAlias = Tensor | np.ndarray | Sequence[int] | None
+Numbers: TypeAlias = Tensor | np.ndarray | None
+Lengths: TypeAlias = Numbers | Sequence[int]
 Constraints: TypeAlias = Iterable[Constraint] | Iterable[Iterable[Constraint]]
 Self = TypeVar("Self", bound="TreeDistribution")
 
@@ -162,12 +163,7 @@ class TreeDistribution:
             headed = headed[:, i, j]
         return self.masked(span, arc, headed)
 
-    def masked(
-        self: Self,
-        span: np.ndarray | Tensor | None = None,
-        arc: np.ndarray | Tensor | None = None,
-        headed: np.ndarray | Tensor | None = None,
-    ) -> Self:
+    def masked(self: Self, span: Numbers = None, arc: Numbers = None, headed: Numbers = None) -> Self:
         """The distribution given that trees lack the parts where a mask, shaped as the scores, is true."""
         scores = self._sums.given
         if headed is not None and scores.headed is None:
@@ -179,7 +175,7 @@ class TreeDistribution:
             for part, mask in zip(scores, (span, arc, headed), strict=True)
         )
 
-    def plus(self: Self, span: np.ndarray | Tensor | None, arc: np.ndarray | Tensor | None) -> Self:
+    def plus(self: Self, span: Numbers, arc: Numbers) -> Self:
         """The distribution with numbers added to the scores of spans and arcs, such as costs; it has no gradients."""
         return self._like(
             None if part is None else part.detach() + (0 if more is None else torch.as_tensor(more).to(part))

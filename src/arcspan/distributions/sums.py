@@ -24,13 +24,7 @@ from arcspan.decoding.batched import Scores
 
 
 class Marginals(NamedTuple):
-    """Probabilities of parts, shaped as the scores: None where the trees have no such part.
-
-    spans   [B, n+1, n+1]: spans[b, i, j] for the span (i, j)
-    arcs    [B, n+1, n+1]: arcs[b, m, h] for h as the head of m
-    headed  shaped as the headed scores: headed[b, i, j, h] for the headed span where h is inside (i, j], for the hooked
-            one where it is outside
-    """
+    """Probabilities of parts, shaped as the scores, as in `decoding.Marginals`: None where trees have no such part."""
 
     spans: Tensor | None
     arcs: Tensor | None

@@ -49,11 +49,8 @@ Request = tuple[Sequence[str], Query]
 
 @dataclass(frozen=True)
 class Budget:
-    """What predicting may take.
+    """What predicting may take: `threads` and `memory` as `Parser` explains them.
 
-    threads  how many batches are worked on at once; None for one per processor. Results do not depend on it
-    memory   bytes that charts and their scores may take, all threads together; a sentence that needs more is
-             parsed in pieces
     cells    positions of a batch that the encoder reads, padding included. 256 was measured to be best on a CPU
              (`benchmarks/throughput.py`): larger batches only cost cache misses and padding
     """

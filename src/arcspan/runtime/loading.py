@@ -33,8 +33,7 @@ def load_predictor(
 ) -> tuple[Predictor, dict[str, Any]]:
     """The predictor of a bundle, or of several as an ensemble, and the configuration of the (first) bundle.
 
-    verify      whether to compare its files with their checksums; None: unless it is inside the package
-    guidelines  whether universal relations obey their guidelines; None: as the bundle says, else yes
+    The options are those of `Parser`.
     """
     folders = [folder] if isinstance(folder, (str, os.PathLike)) else folder
     members, configs = zip(*(_load_member(Path(one), verify, device) for one in folders), strict=True)

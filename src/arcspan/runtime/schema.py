@@ -130,33 +130,25 @@ def check(config: Mapping[str, Any]) -> None:
     bundle = read(Bundle, config, others=True)
     read(Words if bundle.inputs.get("kind") == "words" else Pieces, bundle.inputs, "inputs")
     names = bundle.inventories
-    _check_names(names)
-    parts = [component.part for component in bundle.components]
-    if parts not in (["both"], ["constituency"], ["dependency"], list(LAYERS)):
-        raise ConfigError("components should be one model, or the two of a SEP parser, constituents first")
-    for place, component in enumerate(bundle.components):
-        _check_outputs(component, names, f"components[{place}].outputs")
-    _check_unused(names)
-    for name, style in bundle.styles.items():
-        if max(style) >= len(names.styles):
-            raise ConfigError(f"styles.{name} should be two numbers of inventories.styles, not {style}")
-
-
-def _check_names(names: Names) -> None:
     for output in NAMED_OUTPUTS:
         known = getattr(names, output.names)
         if len(set(map(str, known))) < len(known):
             raise ConfigError(f"inventories.{output.names} has a name twice")
     if names.labels and names.labels[0]:
         raise ConfigError(f"inventories.labels[0] should be [], no constituent, not {names.labels[0]}")
-
-
-def _check_unused(names: Names) -> None:
+    parts = [component.part for component in bundle.components]
+    if parts not in (["both"], ["constituency"], ["dependency"], list(LAYERS)):
+        raise ConfigError("components should be one model, or the two of a SEP parser, constituents first")
+    for place, component in enumerate(bundle.components):
+        _check_outputs(component, names, f"components[{place}].outputs")
     sizes = {output.name: len(getattr(names, output.names)) for output in NAMED_OUTPUTS}
-    for name, styles in names.unused.items():
+    for name, unused in names.unused.items():
         own = sizes.get(name, 0)
-        if len(styles) != len(names.styles) or any(k >= own for one in styles for k in one):
+        if len(unused) != len(names.styles) or any(k >= own for one in unused for k in one):
             raise ConfigError(f"inventories.unused.{name} should have a list of numbers for each style")
+    for name, style in bundle.styles.items():
+        if max(style) >= len(names.styles):
+            raise ConfigError(f"styles.{name} should be two numbers of inventories.styles, not {style}")
 
 
 def _check_outputs(component: Component, names: Names, place: str) -> None:

@@ -111,11 +111,7 @@ class Session:
                     )
 
     def score(self, arrays: Arrays, *, headed: bool = True, room: int = 1 << 30) -> Scores:
-        """Score a batch; `arrays` come from the bundle's inputs.
-
-        Second-order scores are left out where `headed` is False. They are made in several runs where one
-        would take more than `room` bytes.
-        """
+        """Score a batch; second-order scores in several runs where one would take more than `room` bytes."""
         graph, _ = self._graphs or self.load()
         names = [name for name in _ONCE if name in self.outputs]
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
