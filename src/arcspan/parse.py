@@ -466,10 +466,7 @@ class Parse:
         return to_nltk(self.constituency)
 
     def to_svg(self, **options: Any) -> str:
-        """A picture of the trees that there are; the options are those of `arcspan.rendering.to_svg`.
-
-        layers, layout, width, confidence, heads, colours
-        """
+        """A picture of the trees that there are; the options are those of `arcspan.rendering.to_svg`."""
         from arcspan.rendering import to_svg
 
         return to_svg(*self.trees, **options)

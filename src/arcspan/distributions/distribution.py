@@ -51,15 +51,11 @@ class TreeDistribution:
         """The positions of the longest sentence, n + 1."""
         return int(self._sums.given.some.shape[1])
 
-    @property
-    def _scores(self) -> batched.Scores:
-        return self._sums.scores
-
     def __len__(self) -> int:
         return len(self.lengths)
 
     def __repr__(self) -> str:
-        order = ", second order" if self._scores.headed is not None else ""
+        order = ", second order" if self._sums.scores.headed is not None else ""
         return f"{type(self).__name__}(B={len(self)}, n={self.size - 1}{order})"
 
     @property
@@ -71,7 +67,7 @@ class TreeDistribution:
     def argmax(self) -> Trees:
         """The best trees, one per sentence."""
         search: Any = batched.best if self._sums.on_device else best
-        span, arc, headed = self._scores if self._sums.on_device else self._sums.arrays()
+        span, arc, headed = self._sums.scores if self._sums.on_device else self._sums.arrays()
         return self._trees(search(span, arc, self._host, headed))
 
     @property
@@ -86,21 +82,21 @@ class TreeDistribution:
 
     def score(self, trees: Any) -> Tensor:
         """The sums [..., B] of the scores of trees' parts: log_prob + log_partition, without a check of the trees."""
-        return score(self._scores, self.lengths, *self._layers(trees))
+        return score(self._sums.scores, self.lengths, *self._layers(trees))
 
     def log_prob(self, trees: Any) -> Tensor:
         """The log-probabilities [..., B] of `Trees` or `decoding.Decoded`; what is not a tree raises ScoreError."""
         heads, spans = self._layers(trees)
         check(self.lengths, heads, spans)
-        return score(self._scores, self.lengths, heads, spans) - self.log_partition
+        return score(self._sums.scores, self.lengths, heads, spans) - self.log_partition
 
     def cross_entropy(self: Self, other: Self) -> Tensor:
         """-E[log q], [B], q another distribution of the same kind; inf where q forbids what is possible here."""
         if type(self) is not type(other) or not np.array_equal(self._host, other._host):
             raise ScoreError(f"{self!r} and {other!r} are not over the same trees")
         total = other.log_partition
-        chances = self._sums.marginals(with_headed=other._scores.headed is not None)
-        for chance, scores in zip(chances, other._scores, strict=True):
+        chances = self._sums.marginals(with_headed=other._sums.scores.headed is not None)
+        for chance, scores in zip(chances, other._sums.scores, strict=True):
             if chance is not None and scores is not None:
                 used = torch.where(chance.detach() > 0, scores, 0)  # not the padding, which may hold anything
                 finite = used.detach() > -torch.inf
@@ -190,7 +186,6 @@ class TreeDistribution:
         return self._like((None if part is None else part[at] for part in self._sums.given), self.lengths[at])
 
     def _like(self: Self, scores: Iterable[Tensor | None], lengths: Tensor | None = None) -> Self:
-        """A distribution of the same kind."""
         found = object.__new__(type(self))
         span, arc, headed = scores
         TreeDistribution.__init__(found, span, arc, headed, self.lengths if lengths is None else lengths)
@@ -202,7 +197,7 @@ class TreeDistribution:
         rows = [list(one) for one in given] if apart else [given] * len(self)
         if len(rows) != len(self):
             raise ScoreError(f"{len(rows)} lists of constraints for {len(self)} sentences")
-        kind = Arc if self._scores.span is None else Span if self._scores.arc is None else None
+        kind = Arc if self._sums.scores.span is None else Span if self._sums.scores.arc is None else None
         for one in (one for row in rows for one in row):
             if kind is not None and not isinstance(one, kind):
                 raise ScoreError(
@@ -212,7 +207,7 @@ class TreeDistribution:
 
     def _layers(self, trees: Any) -> tuple[Tensor | None, Tensor | None]:
         """The heads [..., B, n+1] and the spans [..., B, 2n-1, columns] of trees, of the layers that have scores."""
-        span, arc, _ = self._scores
+        span, arc, _ = self._sums.scores
         count, size = len(self), self.size
         heads = spans = None
         if arc is not None:
@@ -236,14 +231,14 @@ class TreeDistribution:
         """What a search has found as tensors: one tree per sentence, or k in turn where the axis `lead` is k."""
         count, size = len(self), self.size
         heads = spans = None
-        if self._scores.arc is not None:
+        if self._sums.scores.arc is not None:
             heads = torch.as_tensor(found.heads, device=self.lengths.device).view(*lead, count, size)
-        if self._scores.span is not None:
+        if self._sums.scores.span is not None:
             columns = 2 if heads is None else 3
             stacked = stack_spans(found.spans, size, columns).to(self.lengths.device)
             spans = stacked.view(*lead, count, *stacked.shape[-2:])
         with torch.no_grad():
-            return Trees(heads, spans, score(self._scores, self.lengths, heads, spans))
+            return Trees(heads, spans, score(self._sums.scores, self.lengths, heads, spans))
 
     def _several(self, found: list[decoding.Decoded], k: int) -> Trees:
         """Up to k trees of each sentence."""

@@ -158,7 +158,8 @@ class BatchScores:
             if len(active) == len(self.lengths):
                 found = last = search(scores, self.lengths)
                 continue
-            last = search(_rows(scores, active), self.lengths[active])
+            span, arc, headed = (None if part is None else part[active] for part in scores[1:4])
+            last = search(Scores(None, span, arc, headed), self.lengths[active])
             _put(found, active, last)
         return found
 
@@ -184,11 +185,6 @@ def with_values(scores: Scores, values: Mapping[str, np.ndarray]) -> Scores:
         for name, part in (("label", scores.span), ("relation", scores.arc))
     )
     return scores._replace(span=span, arc=arc)
-
-
-def _rows(scores: Scores, chosen: np.ndarray) -> Scores:
-    span, arc, headed = (None if part is None else part[chosen] for part in scores[1:4])
-    return scores._replace(span=span, arc=arc, headed=headed)
 
 
 def _put(found: Decoded, chosen: np.ndarray, again: Decoded) -> None:

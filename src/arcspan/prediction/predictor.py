@@ -142,10 +142,11 @@ class Predictor:
         if here or (not eager and (len(batches) <= 1 or self.threads == 1)):
             submission.later = batches
         else:
-            pool = self._pool()
+            with self._lock:
+                self._workers = self._workers or ThreadPoolExecutor(self.threads, "arcspan")
             try:
                 for places, batch in batches:
-                    submission.futures.append((places, pool.submit(self._predict_batch, batch)))
+                    submission.futures.append((places, self._workers.submit(self._predict_batch, batch)))
             except RuntimeError:  # Python is ending, and its pools take no more: this thread does it
                 submission.later = batches[len(submission.futures) :]
         return submission
@@ -179,9 +180,8 @@ class Predictor:
         found = {}
         for place, ready in zip(places, self.inputs.prepare([requests[p][0] for p in places]), strict=True):
             words, query = requests[place]
-            cost, style = self.inputs.cost(ready), self.style
-            if query.style is not None:
-                style = self.style_of(query.style)
+            cost = self.inputs.cost(ready)
+            style = self.style if query.style is None else self.style_of(query.style)
             # A head that is forbidden or preferred makes the search a second-order one.
             named = *query.forbid, *(one for one, _ in query.prefer)
             order = "headed" not in self.outputs and any(isinstance(one, Head) for one in named)
@@ -285,12 +285,6 @@ class Predictor:
                     given[b, 1 : item.length + 1] = [self._tag_ids.get(tag, 0) for tag in item.query.tags]
             arrays["gold_tags"] = given
         return arrays
-
-    def _pool(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._workers is None:
-                self._workers = ThreadPoolExecutor(self.threads, thread_name_prefix="arcspan")
-            return self._workers
 
 
 @dataclass

@@ -58,25 +58,16 @@ def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member
     if verify is None:
         verify = folder.parent != MODELS
     config = read_bundle(folder, verify=verify)
+    inventories = Inventories.from_json(config["inventories"])
+    if "seen_lemmas" in config:
+        inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
+    tokenizer = folder / "tokenizer.json"
     try:
-        inventories = Inventories.from_json(config["inventories"])
-        if "seen_lemmas" in config:
-            inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
-        tokenizer = folder / "tokenizer.json"
-        try:
-            pieces = config["inputs"]["kind"] == PieceInputs.kind
-            text = tokenizer.read_text(encoding="utf-8") if pieces else None
-            inputs = inputs_from_json(config["inputs"], text)
-        except (BundleError, UnicodeDecodeError) as error:
-            raise BundleError(f"{tokenizer}: damaged: {error}") from None
-        sessions = [
-            Session(folder, component, inventories, chosen, verify=verify)
-            for component in config["components"]
-        ]
-    except BundleError:
-        raise
-    except (KeyError, TypeError, ValueError) as error:
-        raise BundleError(f"{folder / 'config.json'}: damaged: {type(error).__name__}: {error}") from None
+        pieces = config["inputs"]["kind"] == PieceInputs.kind
+        inputs = inputs_from_json(config["inputs"], tokenizer.read_text(encoding="utf-8") if pieces else None)
+    except (BundleError, UnicodeDecodeError) as error:
+        raise BundleError(f"{tokenizer}: damaged: {error}") from None
+    sessions = [Session(folder, one, inventories, chosen, verify=verify) for one in config["components"]]
     for session in sessions:
         session.load()
     return Member(str(folder), list(sessions), inputs, inventories, Calibration.from_config(config)), config

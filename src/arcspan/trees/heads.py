@@ -21,12 +21,8 @@ from arcspan.trees.dependency import DependencyTree
 TABLES = ("ptb", "ctb")
 """The names of the head tables inside the package."""
 
-
 HeadRule = tuple[str, tuple[frozenset[str], ...]]
-"""From which side to look for a child, and ranks of labels, of which the first that occurs wins.
-
-No ranks: any child that is not punctuation.
-"""
+"""Where to begin, "left" or "right", and ranks of labels: the first that occurs wins; no ranks: any but punctuation."""
 ArcRule = tuple[str, tuple[tuple[str, frozenset[str]], ...]]
 """A relation, and its conditions on labels of "parent", "head" and "child" and the child's "side": all must hold."""
 
