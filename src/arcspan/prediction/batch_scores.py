@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,13 +46,6 @@ class ModelInput:
     kind: tuple[Any, ...] = ()
 
 
-class Part(NamedTuple):
-    """What one model says of a batch: one model, or one of the two of SEP."""
-
-    scores: Scores
-    labeller: Labeller
-
-
 class BatchScores:
     """Scores of a batch; `errors` holds what is wrong with the constraints of a sentence, by its place."""
 
@@ -71,10 +64,11 @@ class BatchScores:
             except ArcspanError as error:
                 self.errors[b] = error
         given = self.lengths, [item.style for item in items], predictor.inventories, predictor.calibration
-        self.parts: list[Part] = []
+        self.labellers: list[Labeller] = []
+        """One for each model: one, or the two of SEP."""
         for scorer in predictor.scorers:
             scores = scorer.score(predictor.arrays(scorer, items), headed=headed)
-            self.parts.append(Part(scores, Labeller(scorer, scores, *given, bonuses)))
+            self.labellers.append(Labeller(scorer, scores, *given, bonuses))
         for b in self._constrained:
             self._constrain(b)
 
@@ -105,18 +99,19 @@ class BatchScores:
             self.errors[b] = error
             return
         unit = np.float32(self.predictor.calibration.structure_temperature)
-        self.parts = [part._replace(scores=_under(part.scores, b, n, masks, unit)) for part in self.parts]
+        for labeller in self.labellers:
+            labeller.given = _under(labeller.given, b, n, masks, unit)
 
     def visible(self, b: int) -> np.ndarray:
         """Which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
-        return np.logical_or.reduce([part.labeller.visible(b) for part in self.parts])
+        return np.logical_or.reduce([labeller.visible(b) for labeller in self.labellers])
 
     def best(self) -> list[Prediction]:
         """The best parse of each sentence."""
         everyone = np.arange(len(self.lengths))
         found = [
-            part.labeller.predictions(self._search(*part), everyone, self.predictor.guidelines)
-            for part in self.parts
+            labeller.predictions(self._search(labeller), everyone, self.predictor.guidelines)
+            for labeller in self.labellers
         ]
         best = found[0] if len(found) == 1 else [merge(own) for own in zip(*found, strict=True)]
         return [
@@ -124,7 +119,7 @@ class BatchScores:
             for one, rounds in zip(best, self.rounds.tolist(), strict=True)
         ]
 
-    def _search(self, scores: Scores, labeller: Labeller) -> Decoded:
+    def _search(self, labeller: Labeller) -> Decoded:
         """The best labelled structures, exactly.
 
         The log-probability of a label is at most zero, so that scores without labels are bounds. What a search chose is
@@ -134,10 +129,10 @@ class BatchScores:
         """
         search = self.predictor.search
         if not self.predictor.labelled:
-            return search(self.with_preferences(scores), self.lengths)
+            return search(self.with_preferences(labeller.given), self.lengths)
         if self._constrained:
             labeller.look_up_named()
-        scores = with_values(scores, labeller.values)
+        scores = with_values(labeller.given, labeller.values)
         found = last = search(scores, self.lengths)
         active = np.arange(len(self.lengths))
 

@@ -28,7 +28,7 @@ Bonuses = Mapping[str, Mapping[tuple[int, ...], np.ndarray]]
 class Labeller:
     """Scores of labels, relations and whatever is said of words, for the sentences of a batch.
 
-    scores   of the batch, by `scorer`;  lengths [B] and styles, one per sentence
+    scores   of the batch, by `scorer` (`given`; constraints change them);  lengths [B] and styles, one per sentence
     calibration  temperatures of the structure, of labels and of relations
     bonuses  by output and place, (b, i, j), (b, m, h) or (b, m): what constraints make each name worth, or -inf
     """
@@ -44,7 +44,7 @@ class Labeller:
         bonuses: Bonuses,
     ) -> None:
         self.scorer, self.lengths, self.inventories = scorer, lengths, inventories
-        self._hidden, self._words = scores.hidden, scores.words
+        self.given = scores
         self._styles = np.asarray(styles, dtype=np.int64).reshape(-1, len(LAYERS))
         self._calibration, self._bonuses = calibration, bonuses
         self._worth: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
@@ -74,7 +74,7 @@ class Labeller:
             asked.append(places if new.all() else tuple(place[new] for place in places))
         for begin in range(0, max(len(asked[0][0]), len(asked[1][0])), _ROWS):
             own = [tuple(place[begin : begin + _ROWS] for place in places) for places in asked]
-            made = self.scorer.label(self._hidden, *own)
+            made = self.scorer.label(self.given.hidden, *own)
             for name, places, rows in zip(("label", "relation"), own, made, strict=True):
                 if rows is not None and len(rows):
                     self._add(name, places, rows)
@@ -155,7 +155,7 @@ class Labeller:
         self.look_up(nodes, arcs if decoded.heads is not None else _NOWHERE)
         of, m, heads = arcs
         words = {}
-        for name, scored in self._words.items():
+        for name, scored in self.given.words.items():
             found = self.inventories.forbid_unused(name, scored[of, m], self._styles[of, _LAYER[name]])
             for (sentence, word), bonus in self._bonuses.get(name, {}).items():
                 found[(of == sentence) & (m == word)] += bonus

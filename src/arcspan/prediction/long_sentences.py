@@ -61,7 +61,7 @@ def _parse_parts(predictor: Predictor, item: ModelInput, cuts: Sequence[int]) ->
 
 def _join(predictor: Predictor, item: ModelInput) -> Prediction:
     batch = BatchScores(predictor, [item], headed=False)
-    scored = [part.scores for part in batch.parts]
+    scored = [labeller.given for labeller in batch.labellers]
     span = next((scores.span[0] for scores in scored if scores.span is not None), None)
     arc = next((scores.arc[0] for scores in scored if scores.arc is not None), None)
     tree = cut(item.words, span, min(PIECE, predictor.longest))
@@ -212,8 +212,7 @@ def _label(
     labels: list[int] = []
     i, j = np.asarray(spans, dtype=np.int64).reshape(-1, 2).T
     guidelines = batch.predictor.guidelines
-    for part in batch.parts:
-        labeller = part.labeller
+    for labeller in batch.labellers:
         if "label" in labeller.scorer.outputs and len(i):
             labels = labeller.scores("label", np.zeros_like(i), i, j).argmax(1).tolist()
         if "relation" in labeller.scorer.outputs and parts.heads is not None and parts.relations is not None:

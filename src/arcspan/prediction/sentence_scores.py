@@ -50,7 +50,7 @@ class SentenceScores:
         if b in batch.errors:
             raise batch.errors[b]
         self.batch, self.predictor, self.b, self.n = batch, batch.predictor, b, int(batch.lengths[b])
-        self.parts = [_sentence(part.scores, b, self.n) for part in batch.parts]
+        self.parts = [_sentence(labeller.given, b, self.n) for labeller in batch.labellers]
         """What each of the models says of the sentence."""
         self._weigh_names()
         self._lengths = np.asarray([self.n])
@@ -70,23 +70,23 @@ class SentenceScores:
         needed = decoding.memory_needed(self.n, headed="headed" in self.predictor.outputs, kbest=True)
         if needed > self.predictor.budget.memory:
             raise self.predictor.too_long(self.n, needed)
-        (part,) = self.batch.parts
+        (labeller,) = self.batch.labellers
         if self.predictor.labelled:
-            part.labeller.look_up_all(self.b)
-            scores = with_values(part.scores, part.labeller.values)
+            labeller.look_up_all(self.b)
+            scores = with_values(labeller.given, labeller.values)
         else:
-            scores = self.batch.with_preferences(part.scores)
+            scores = self.batch.with_preferences(labeller.given)
         _, span, arc, headed, _ = _sentence(scores, self.b, self.n)
         with self.predictor.memory.take(needed):
             visible = self.batch.visible(self.b)[None]
             (found,) = decoding.kbest(span, arc, self._lengths, k, headed, visible=visible, threads=1)
         sentences = np.full(len(found.scores), self.b)
-        return part.labeller.predictions(found, sentences, self.predictor.guidelines)
+        return labeller.predictions(found, sentences, self.predictor.guidelines)
 
     def _labeller(self, output: str) -> Labeller:
-        for part in self.batch.parts:
-            if output in part.labeller.scorer.outputs:
-                return part.labeller
+        for labeller in self.batch.labellers:
+            if output in labeller.scorer.outputs:
+                return labeller
         raise ArcspanError(f"this model does not predict {output}s")
 
     def labels(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -230,8 +230,8 @@ class SentenceScores:
     def _weigh_names(self) -> None:
         """Where constraints leave some names, or prefer some, give spans and arcs what these are worth together."""
         unit = self.predictor.calibration.structure_temperature
-        for place, part in enumerate(self.batch.parts):
-            for name, worth in part.labeller.worth(self.b).items():
+        for place, labeller in enumerate(self.batch.labellers):
+            for name, worth in labeller.worth(self.b).items():
                 scores = self.parts[place]
                 changed = getattr(scores, name)
                 if changed is not None and worth:
