@@ -15,7 +15,7 @@ import numpy as np
 from arcspan.decoding import Decoded
 from arcspan.decoding.constraints import Masks
 from arcspan.errors import ArcspanError
-from arcspan.prediction.constraints import Arc, Head, Span, name_bonuses, structure_masks
+from arcspan.prediction.constraints import Arc, Bonuses, Head, Span, name_bonuses, structure_masks
 from arcspan.prediction.labeller import Labeller
 from arcspan.prediction.outputs import Style
 from arcspan.prediction.prediction import Prediction, merge
@@ -55,7 +55,7 @@ class BatchScores:
         self.errors: dict[int, ArcspanError] = {}
         self.rounds = np.ones(len(items), np.int64)
         """How many searches the best parse of each sentence took."""
-        bonuses: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
+        bonuses: Bonuses = {}
         self._constrained = [b for b, item in enumerate(items) if item.query.constrained]
         for b in self._constrained:
             try:
@@ -72,7 +72,7 @@ class BatchScores:
         for b in self._constrained:
             self._constrain(b)
 
-    def _name_bonuses(self, item: ModelInput) -> dict[str, dict[tuple[int, ...], np.ndarray]]:
+    def _name_bonuses(self, item: ModelInput) -> Bonuses:
         predictor, query = self.predictor, item.query
         every = [*query.require, *query.forbid, *(one for one, _ in query.prefer)]
         for one in every:

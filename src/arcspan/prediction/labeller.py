@@ -7,12 +7,13 @@ is first asked for; its value is what its best name adds to the score of a label
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from arcspan.decoding import Decoded
 from arcspan.prediction.confidence import Calibration, log_softmax
+from arcspan.prediction.constraints import Bonuses
 from arcspan.prediction.guidelines import Guidelines
 from arcspan.prediction.outputs import LAYERS, OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Prediction
@@ -21,8 +22,6 @@ from arcspan.prediction.scores import Places, Scorer, Scores
 _ROWS = 1024  # rows that are scored in one run: a biaffine labeller takes memory for each
 _NOWHERE: Places = (np.zeros(0, dtype=np.int64),) * 3
 _LAYER = {output.name: LAYERS.index(output.layer) for output in OUTPUTS if output.layer in LAYERS}
-
-Bonuses = Mapping[str, Mapping[tuple[int, ...], np.ndarray]]
 
 
 class Labeller:

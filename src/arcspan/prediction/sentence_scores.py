@@ -146,9 +146,12 @@ class SentenceScores:
                 parts["relations"] = _probabilities(chances[m, prediction.relations])
                 other["relations"] = _others(chances, prediction.relations, inventories.relations)
                 found = replace(prediction, relations=scores.argmax(1))  # as before guidelines
+        if self.predictor.labelled and calibration == self.predictor.calibration:  # what was searched for
+            pair = min(0.0, prediction.score / temperature - self.partition(temperature))
+        else:
+            pair = self.log_probability(found, calibration, binary=True)
         layers = (replace(found, heads=None), replace(found, nodes=None))
-        trees = [self.log_probability(one, calibration) for one in layers]
-        logarithms = [self._tree_log_probability(found, calibration), *trees]
+        logarithms = [pair, *(self.log_probability(one, calibration) for one in layers)]
         entropies = (decoding.entropy(*self._divided(part, temperature), threads=1) for part in self.parts)
         parts |= zip(("sentence", *LAYERS), _probabilities(np.exp(logarithms)), strict=True)
         return Confidence(
@@ -176,13 +179,6 @@ class SentenceScores:
         only = [self._only(prediction, scores, calibration, binary) for scores in self.parts]
         temperature = calibration.structure_temperature
         return min(0.0, self._total(only, temperature) - self.partition(temperature))
-
-    def _tree_log_probability(self, prediction: Prediction, calibration: Calibration) -> float:
-        """That of the labelled tree that was found; by its score, where that is what was searched for."""
-        if calibration != self.predictor.calibration or not self.predictor.labelled:
-            return self.log_probability(prediction, calibration, binary=True)
-        temperature = calibration.structure_temperature
-        return min(0.0, prediction.score / temperature - self.partition(temperature))
 
     def partition(self, temperature: float) -> float:
         """The logarithm of the sum over all trees."""

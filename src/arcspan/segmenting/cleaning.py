@@ -10,16 +10,13 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from arcspan.errors import ArcspanError
+from arcspan.segmenting.base import BaseSegmenter
 from arcspan.segmenting.sentence import Sentence
 from arcspan.segmenting.stops import word_set
-
-if TYPE_CHECKING:
-    from arcspan.segmenting.base import BaseSegmenter
 
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 """A pattern of what is taken out, and what stands in its place."""

@@ -12,13 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from arcspan.trees.bracketed_text import LabelledSpan
 from arcspan.trees.constituency import Chain, ConstituencyTree, collapse
 from arcspan.trees.dependency import DependencyTree, extents, yields
-
-if TYPE_CHECKING:
-    from arcspan.trees.bracketed_text import LabelledSpan
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Literal
 
 from arcspan.errors import FileError, TreeError
 from arcspan.trees.constituency import ConstituencyTree, function_tags, strip_function, units
@@ -105,7 +104,7 @@ class HeadRules:
             return head
         return head - 2
 
-    def relation(self, parent: str, head: str, child: str, side: Literal["left", "right"]) -> str:
+    def relation(self, parent: str, head: str, child: str, side: str) -> str:
         """The relation of a child to its head child; "dep" where the table has no line for it."""
         place = {"parent": parent, "head": head, "child": child, "side": side}
         for relation, conditions in self.relations:
@@ -132,7 +131,7 @@ class HeadRules:
             for child in below:
                 if child != head:
                     m = head_words[child]
-                    side: Literal["left", "right"] = "left" if child < head else "right"
+                    side = "left" if child < head else "right"
                     heads[m - 1] = head_words[head]
                     relations[m - 1] = self.relation(parent, labels[head], labels[child], side)
         return DependencyTree(heads, relations, tree.words, tree.tags)
