@@ -21,9 +21,7 @@ class FileError(ArcspanError):
     """
 
     def __init__(self, what: str, *, path: object = None, line: int | None = None) -> None:
-        self.what = what
-        self.path = path
-        self.line = line
+        self.what, self.path, self.line = what, path, line
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + what)
 

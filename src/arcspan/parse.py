@@ -387,7 +387,6 @@ class Parse:
         `constituency` adds the other tree in a comment, `# constituency = (TOP ...)`; `offsets` adds to MISC where each
         token stands in the original text, `TokenRange=start:end`.
         """
-        tree = self.dependencies
         lines = ["# newpar"] if self.paragraph and self.rank in (None, 1) else []
         lines.append(f"# text = {self._running_text()}")
         if self.error is not None:
@@ -409,7 +408,7 @@ class Parse:
         tokens = [Multiword(*token, misc_of(*token[:2])) for token in self.multiword]
         for first, last, _ in self.multiword:
             misc[first - 1 : last] = [""] * (last - first + 1)
-        return format_conllu(tree, lines, multiword=tokens, misc=misc)
+        return format_conllu(self.dependencies, lines, multiword=tokens, misc=misc)
 
     def _spaces_after(self) -> list[str]:
         """The white space after each word: of the text where there is one, otherwise a space."""

@@ -160,12 +160,12 @@ def _masks(n: int, demands: Sequence[_Demand]) -> Masks:
     for required, what in demands:
         if isinstance(what, Arc):
             h, m = what.head, what.modifier
-            if not required:
+            if required:
+                arc[m, :h] = arc[m, h + 1 :] = -np.inf
+                if h == 0:
+                    arc[:m, 0] = arc[m + 1 :, 0] = -np.inf
+            else:
                 arc[m, h] = -np.inf
-                continue
-            arc[m, :h] = arc[m, h + 1 :] = -np.inf
-            if h == 0:
-                arc[:m, 0] = arc[m + 1 :, 0] = -np.inf
             continue
         i, j = what.i, what.j
         if required:

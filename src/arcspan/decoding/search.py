@@ -16,8 +16,7 @@ from arcspan.decoding.batch import EISNER_SATTA, NAIVE, Decoded, best
 def cky(span: ArrayLike, lengths: ArrayLike, threads: int | None = None) -> Decoded:
     """The best binary constituency tree of every sentence of a batch, in O(n^3).
 
-    Arguments and errors are those of `eisner_satta`. The 2n-1 spans of a tree are rows (i, j) in pre-order; `heads` is
-    None.
+    Arguments and errors are those of `eisner_satta`; spans are rows (i, j) in pre-order, and `heads` is None.
 
     >>> import numpy as np
     >>> span = np.zeros((1, 4, 4))
@@ -53,8 +52,7 @@ def eisner_satta(
 
     span     [B, n+1, n+1]: span[b, i, j] scores the words i+1..j as a constituent, i < j
     arc      [B, n+1, n+1]: arc[b, m, h] scores h as the head of m; h = 0 is the root
-    lengths  [B]: words of each sentence; cells beyond them, and cells that no tree uses (row 0 and the diagonal of
-             arcs), may hold anything
+    lengths  [B]: words of each sentence; cells beyond them, and cells that no tree uses, may hold anything
     headed   [B, n+1, n+1, n+1]: headed[b, i, j, h] scores span (i, j) with head word h where h is inside it, and
              span (i, j) attached to h where h is outside; None for first order. Or, in half the memory, its rows
              i < j alone: [B, pairs, n+1] in the order of np.triu_indices(n + 1, 1)

@@ -80,8 +80,7 @@ class SentenceScores:
         with self.predictor.memory.take(needed):
             visible = self.batch.visible(self.b)[None]
             (found,) = decoding.kbest(span, arc, self._lengths, k, headed, visible=visible, threads=1)
-        sentences = np.full(len(found.scores), self.b)
-        return labeller.predictions(found, sentences, self.predictor.guidelines)
+        return labeller.predictions(found, np.full(len(found.scores), self.b), self.predictor.guidelines)
 
     def _labeller(self, output: str) -> Labeller:
         for labeller in self.batch.labellers:
@@ -228,13 +227,12 @@ class SentenceScores:
         unit = self.predictor.calibration.structure_temperature
         for place, labeller in enumerate(self.batch.labellers):
             for name, worth in labeller.worth(self.b).items():
-                scores = self.parts[place]
-                changed = getattr(scores, name)
+                changed = getattr(self.parts[place], name)
                 if changed is not None and worth:
                     changed = changed.copy()
                     for (x, y), value in worth.items():
                         changed[0, x, y] += unit * value
-                    self.parts[place] = scores._replace(**{name: changed})
+                    self.parts[place] = self.parts[place]._replace(**{name: changed})
 
 
 def _probabilities(values: np.ndarray) -> tuple[float, ...]:

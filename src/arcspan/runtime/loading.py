@@ -55,8 +55,7 @@ def load_predictor(
 
 def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member, dict[str, Any]]:
     chosen = providers(device)
-    if verify is None:
-        verify = folder.parent != MODELS
+    verify = folder.parent != MODELS if verify is None else verify
     config = read_bundle(folder, verify=verify)
     inventories = Inventories.from_json(config["inventories"])
     if "seen_lemmas" in config:

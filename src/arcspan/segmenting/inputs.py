@@ -85,5 +85,4 @@ def _meant(kinds: np.ndarray, breaks: np.ndarray) -> np.ndarray:
     space = np.append(kinds <= BLANK, True)
     begins, ends = np.flatnonzero(np.diff(space, prepend=True)).reshape(-1, 2).T  # of every word
     first_words = np.append(ends - begins, 0)[np.searchsorted(begins, breaks)]
-    meant: np.ndarray = lengths[:-1] + 1 + first_words <= lengths.max()
-    return meant
+    return np.asarray(lengths[:-1] + 1 + first_words <= lengths.max())
