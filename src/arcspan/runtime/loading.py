@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import BundleError, ConfigError
-from arcspan.lazy import lazy
 from arcspan.parts import find_part
 from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.ensemble import Member, combine
-from arcspan.prediction.inputs import PieceInputs, inputs_from_json
+from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories, Style, words_to_edits
 from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.runtime.bundle import MODELS, read_bundle
@@ -33,7 +32,8 @@ def load_predictor(
 ) -> tuple[Predictor, dict[str, Any]]:
     """The predictor of a bundle, or of several as an ensemble, and the configuration of the (first) bundle.
 
-    The options are those of `Parser`.
+    verify      whether to compare its files with their checksums; None: unless it is inside the package
+    guidelines  whether universal relations obey their guidelines; None: as the bundle says, else yes
     """
     folders = [folder] if isinstance(folder, (str, os.PathLike)) else folder
     members, configs = zip(*(_load_member(Path(one), verify, device) for one in folders), strict=True)
@@ -54,19 +54,24 @@ def load_predictor(
 
 
 def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member, dict[str, Any]]:
+    """The model of a bundle, and the bundle's configuration."""
     chosen = providers(device)
-    verify = folder.parent != MODELS if verify is None else verify
+    if verify is None:
+        verify = folder.parent != MODELS
     config = read_bundle(folder, verify=verify)
-    inventories = Inventories.from_json(config["inventories"])
-    if "seen_lemmas" in config:
-        inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
-    tokenizer = folder / "tokenizer.json"
     try:
-        pieces = config["inputs"]["kind"] == PieceInputs.kind
-        inputs = inputs_from_json(config["inputs"], tokenizer.read_text(encoding="utf-8") if pieces else None)
-    except (BundleError, UnicodeDecodeError) as error:
-        raise BundleError(f"{tokenizer}: damaged: {error}") from None
-    sessions = [Session(folder, one, inventories, chosen, verify=verify) for one in config["components"]]
+        inventories = Inventories.from_json(config["inventories"])
+        if "seen_lemmas" in config:
+            inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
+        inputs = _read_inputs(folder, config["inputs"])
+        sessions = [
+            Session(folder, component, inventories, chosen, verify=verify)
+            for component in config["components"]
+        ]
+    except BundleError:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise BundleError(f"{folder / 'config.json'}: damaged: {type(error).__name__}: {error}") from None
     for session in sessions:
         session.load()
     return Member(str(folder), list(sessions), inputs, inventories, Calibration.from_config(config)), config
@@ -77,21 +82,33 @@ class LemmaFile(Mapping[str, Mapping[str, str]]):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._read: dict[str, dict[str, str]] | None = None
 
-    @lazy
     def _table(self) -> dict[str, dict[str, str]]:
-        try:
-            data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
-            return words_to_edits(read(Lemmas, data).seen_lemmas)
-        except (OSError, RecursionError, ValueError) as error:
-            reason = error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
-            raise BundleError(f"{self.path}: damaged: {reason}") from None
+        if self._read is None:  # two threads may both read it: they read the same
+            try:
+                data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
+                self._read = words_to_edits(read(Lemmas, data).seen_lemmas)
+            except (OSError, RecursionError, ValueError) as error:
+                reason = error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+                raise BundleError(f"{self.path}: damaged: {reason}") from None
+        return self._read
 
     def __getitem__(self, tag: str) -> Mapping[str, str]:
-        return self._table[tag]
+        return self._table()[tag]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._table)
+        return iter(self._table())
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._table())
+
+
+def _read_inputs(folder: Path, settings: dict[str, Any]) -> PieceInputs | WordInputs:
+    tokenizer = folder / "tokenizer.json"
+    if settings["kind"] != PieceInputs.kind:
+        return inputs_from_json(settings)
+    try:
+        return inputs_from_json(settings, tokenizer.read_text(encoding="utf-8"))
+    except (BundleError, UnicodeDecodeError) as error:
+        raise BundleError(f"{tokenizer}: damaged: {error}") from None
