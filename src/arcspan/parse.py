@@ -544,7 +544,8 @@ class Parse:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Parse does not change")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = {name: getattr(self, name) for name in (*_RESULT, "rank")}

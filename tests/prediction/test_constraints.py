@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -78,6 +79,22 @@ def test_labels_are_left_as_constraints_allow() -> None:
     assert np.isfinite(found[0, 2]).tolist() == [False, False, True, True, False]
     assert np.isfinite(found[2, 4]).tolist() == [False, True, True, False, False]
     assert np.isfinite(found[1, 2]).tolist() == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        (Arc(2, 2), "preferred arc (2, 2): a word cannot be its own head"),
+        (Arc(5, 1), "preferred arc (5, 1): a sentence of 4 words has the words 1 to 4, and 0 is the root"),
+        (Span(3, 5), "preferred span (3, 5): a span (i, j) of 4 words has 0 <= i < j <= 4"),
+        (Head(0, 2, 99), "preferred head 99 of span (0, 2): the head of a span is one of its words 1 to 2"),
+    ],
+)
+def test_what_no_sentence_has_cannot_be_preferred(part: Arc | Span | Head, why: str) -> None:
+    with pytest.raises(ArcspanError, match=re.escape(why)):
+        bonuses([], [], [(part, 1.0)])
+    with pytest.raises(ArcspanError, match=re.escape(why.replace("preferred", "forbidden"))):
+        bonuses([], [part])
 
 
 def test_preferred_names_are_worth_their_weight() -> None:

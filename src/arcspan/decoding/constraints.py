@@ -122,7 +122,7 @@ def constrain(n: int, require: Iterable[Constraint] = (), forbid: Iterable[Const
     demands = [_Demand(True, c) for c in dict.fromkeys(require)]
     demands += [_Demand(False, c) for c in dict.fromkeys(forbid)]
     for demand in demands:
-        _check_range(n, demand)
+        check_range(n, demand.what, demand)
     masks = _masks(n, demands)
     if demands and not _possible(n, masks):
         raise ScoreError(_explain(_smallest_conflict(n, demands), n))
@@ -137,18 +137,18 @@ class _Demand(NamedTuple):
         return f"{'required' if self.required else 'forbidden'} {self.what}"
 
 
-def _check_range(n: int, demand: _Demand) -> None:
-    what = demand.what
+def check_range(n: int, what: Constraint, name: object) -> None:
+    """Raise ScoreError, with the constraint's name, where no sentence of n words has such a part."""
     if isinstance(what, Arc):
         if not (0 <= what.head <= n and 1 <= what.modifier <= n):
-            raise ScoreError(f"{demand}: a sentence of {n} words has the words 1 to {n}, and 0 is the root")
+            raise ScoreError(f"{name}: a sentence of {n} words has the words 1 to {n}, and 0 is the root")
         if what.head == what.modifier:
-            raise ScoreError(f"{demand}: a word cannot be its own head")
+            raise ScoreError(f"{name}: a word cannot be its own head")
     elif isinstance(what, Span | Head):
         if not 0 <= what.i < what.j <= n:
-            raise ScoreError(f"{demand}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
+            raise ScoreError(f"{name}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
         if isinstance(what, Head) and not what.i < what.head <= what.j:
-            raise ScoreError(f"{demand}: the head of a span is one of its words {what.i + 1} to {what.j}")
+            raise ScoreError(f"{name}: the head of a span is one of its words {what.i + 1} to {what.j}")
     else:
         raise ScoreError(f"a constraint is a Span, an Arc or a Head, not {what!r}")
 

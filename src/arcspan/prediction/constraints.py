@@ -18,7 +18,7 @@ import numpy as np
 
 from arcspan.decoding import constraints as binary
 from arcspan.decoding.constraints import Head as Head
-from arcspan.decoding.constraints import Masks, constrain
+from arcspan.decoding.constraints import Masks, check_range, constrain
 from arcspan.errors import ArcspanError
 from arcspan.prediction.outputs import Inventories
 from arcspan.trees import WRAPPERS
@@ -247,19 +247,15 @@ def _places(demand: _Demand, n: int, known: Inventories) -> Iterator[tuple[str, 
         if not outputs:
             raise ArcspanError(f"{demand}: this model has no tag {what.tag!r}")
         yield from ((output, (what.word,)) for output in outputs)
-    elif isinstance(what, Arc):
+        return
+    check_range(n, what, demand)
+    if isinstance(what, Arc):
         if what.relation is not None:
             if what.relation not in known.relations:
                 names = ", ".join(known.relations)
                 raise ArcspanError(f"{demand}: this model has no relation {what.relation!r}; it has {names}")
-            if not (0 <= what.head <= n and 1 <= what.modifier <= n):
-                raise ArcspanError(
-                    f"{demand}: a sentence of {n} words has the words 1 to {n}, and 0 is the root"
-                )
             yield "relation", (what.modifier, what.head)
     else:
-        if not 0 <= what.i < what.j <= n:
-            raise ArcspanError(f"{demand}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
         label = what.label if isinstance(what, Span) else None
         if label is not None and not any(label in chain for chain in known.labels):
             names = ", ".join(sorted({name for chain in known.labels for name in chain}))
@@ -306,8 +302,6 @@ def structure_masks(n: int, query: Query, visible: np.ndarray | None) -> Masks:
     headed = masks.headed
     for one, weight in query.prefer:
         if isinstance(one, Arc) and one.relation is None:
-            if not (0 <= one.head <= n and 1 <= one.modifier <= n):
-                raise ArcspanError(f"preferred {one}: a sentence of {n} words has the words 1 to {n}")
             masks.arc[one.modifier, one.head] += weight
         elif isinstance(one, Head) and visible is not None and visible[one.i, one.j]:
             headed = np.zeros((n + 1,) * 3, np.float32) if headed is None else headed
