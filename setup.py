@@ -39,7 +39,9 @@ def compiler() -> list[str]:
         if sys.platform == "win32"
         else "apt-get install gcc, or xcode-select --install"
     )
-    raise CompileError(f"arcspan's search is written in C, and no compiler is found ({hint}); or set CC")
+    raise CompileError(
+        f"arcspan's search is written in C, and no compiler is found ({hint}); or set CC"
+    )
 
 
 class BuildKernels(build_ext):
@@ -84,7 +86,9 @@ class BuildKernels(build_ext):
         compile("batch.c", "batch")
         compile("dispatch.c", "dispatch")
         for (name, more), algebra in itertools.product(variants.items(), ALGEBRAS):
-            compile("kernels.c", f"{algebra}_{name}", f"-DVARIANT={name}", f"-DALGEBRA={algebra}", *more)
+            compile(
+                "kernels.c", f"{algebra}_{name}", f"-DVARIANT={name}", f"-DALGEBRA={algebra}", *more
+            )
         libraries = [] if sys.platform == "win32" else ["-lm", "-pthread"]
         linking = shlex.split(os.environ.get("LDFLAGS", ""))
         self.spawn([*command, "-shared", *linking, *objects, "-o", str(target), *libraries])

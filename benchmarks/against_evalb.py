@@ -74,7 +74,14 @@ def differences(output: str, report: BracketReport) -> Iterator[str]:
         ours = [number, one.length, one.status]
         if one.status == OK:
             theirs += [int(cells[k]) for k in (5, 6, 7, 8, 9, 10)]
-            ours += [one.matched, one.gold, one.predicted, one.crossing, one.words, one.correct_tags]
+            ours += [
+                one.matched,
+                one.gold,
+                one.predicted,
+                one.crossing,
+                one.words,
+                one.correct_tags,
+            ]
         if theirs != ours:
             yield f"sentence {number}: EVALB {theirs}, arcspan {ours}"
     summary = output[output.index("=== Summary ===") :].strip().splitlines()
@@ -98,7 +105,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         gold, predicted, prm = (Path(folder, name) for name in ("gold", "predicted", "prm"))
         lines = list(read_lines(options.gold))
-        wrong = read_lines(options.predicted) if options.predicted else (spoil(line, draw) for line in lines)
+        wrong = (
+            read_lines(options.predicted)
+            if options.predicted
+            else (spoil(line, draw) for line in lines)
+        )
         gold.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         predicted.write_text("".join(line + "\n" for line in wrong), encoding="utf-8")
         prm.write_text("".join(line + "\n" for line in evalb_rules(rules)), encoding="utf-8")
@@ -110,7 +121,12 @@ def main() -> int:
         ).stdout.decode("utf-8", errors="replace")
         report = evaluate_brackets(gold, predicted, rules)
     found = list(differences(output, report))
-    print(*found[:20], report, f"{len(found)} differences in {len(report.sentences)} sentences", sep="\n")
+    print(
+        *found[:20],
+        report,
+        f"{len(found)} differences in {len(report.sentences)} sentences",
+        sep="\n",
+    )
     return bool(found)
 
 

@@ -72,7 +72,9 @@ def main() -> None:
                 other = [theirs(*tensor) for tensor in tensors]
                 end = time.perf_counter()
                 best = [min(best[0], middle - begin), min(best[1], end - middle)]
-                np.testing.assert_allclose(np.concatenate(found), np.concatenate(other), rtol=1e-4, atol=1e-3)
+                np.testing.assert_allclose(
+                    np.concatenate(found), np.concatenate(other), rtol=1e-4, atol=1e-3
+                )
             a, b = (options.sentences / seconds for seconds in best)
             print(
                 f"  batches of {size:2}  {name:6}  arcspan {a:10,.0f}   SuPar {b:7.1f}   {a / b:6.0f} times"

@@ -87,9 +87,13 @@ def kernels(threads: int | None) -> list[Contestant]:
     return [
         Contestant("cky", lambda b: decoding.cky(b[0], b[2], threads=threads), 3),
         Contestant("eisner", lambda b: decoding.eisner(b[1], b[2], threads=threads), 3),
-        Contestant("eisner_satta", lambda b: decoding.eisner_satta(b[0], b[1], b[2], threads=threads), 4),
         Contestant(
-            "eisner_satta 2nd order", lambda b: decoding.eisner_satta(b[0], b[1], b[2], b[3], threads), 4
+            "eisner_satta", lambda b: decoding.eisner_satta(b[0], b[1], b[2], threads=threads), 4
+        ),
+        Contestant(
+            "eisner_satta 2nd order",
+            lambda b: decoding.eisner_satta(b[0], b[1], b[2], b[3], threads),
+            4,
         ),
     ]
 
@@ -106,7 +110,9 @@ def rivals(threads: int | None, with_torch: bool) -> list[Contestant]:
             Contestant("batched cky", lambda b: batched.cky(b[0], b[2]), 3, True),
             Contestant("batched eisner", lambda b: batched.eisner(b[1], b[2]), 3, True),
             Contestant("batched eisner_satta", lambda b: batched.eisner_satta(*b[:3]), 4, True),
-            Contestant("batched eisner_satta 2nd order", lambda b: batched.eisner_satta(*b), 4, True),
+            Contestant(
+                "batched eisner_satta 2nd order", lambda b: batched.eisner_satta(*b), 4, True
+            ),
         ]
     return found
 
@@ -122,7 +128,12 @@ def make_batches(lengths: list[int], size: int, seed: int = 0) -> list[Batch]:
         cells = (len(part), n, n)
         headed = rng.standard_normal((*cells, n), np.float32)
         batches.append(
-            (rng.standard_normal(cells, np.float32), rng.standard_normal(cells, np.float32), part, headed)
+            (
+                rng.standard_normal(cells, np.float32),
+                rng.standard_normal(cells, np.float32),
+                part,
+                headed,
+            )
         )
     return batches
 
@@ -183,18 +194,33 @@ def _whole_numbers(context: click.Context, parameter: click.Parameter, value: st
     callback=_whole_numbers,
     help="Lengths of sentences searched alone.",
 )
-@click.option("--batch", "sizes", default="1,16", callback=_whole_numbers, help="Batch sizes of the mixture.")
 @click.option(
-    "--sentences", default=64, show_default=True, type=click.IntRange(1), help="Sentences of the mixture."
+    "--batch", "sizes", default="1,16", callback=_whole_numbers, help="Batch sizes of the mixture."
+)
+@click.option(
+    "--sentences",
+    default=64,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Sentences of the mixture.",
 )
 @click.option("--seconds", default=0.5, show_default=True, help="Time for each cell of a table.")
 @click.option(
-    "--threads", default=1, show_default=True, type=click.IntRange(1), help="Threads of every search."
+    "--threads",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Threads of every search.",
 )
 @click.option(
-    "--rivals/--no-rivals", "with_rivals", default=True, help="Also measure the O(n^5) search and torch."
+    "--rivals/--no-rivals",
+    "with_rivals",
+    default=True,
+    help="Also measure the O(n^5) search and torch.",
 )
-@click.option("--device", default="cpu", show_default=True, help="Where torch's scores are: cuda, mps, ...")
+@click.option(
+    "--device", default="cpu", show_default=True, help="Where torch's scores are: cuda, mps, ..."
+)
 @click.option("--json", "as_json", is_flag=True, help="All numbers as one JSON object.")
 def main(
     lengths: list[int],
@@ -220,7 +246,11 @@ def main(
             "threading": _thread_table(drawn, seconds, bar),
         }
     numbers = {"threads": threads} | {name: numbers for name, (_, numbers) in found.items()}
-    click.echo(json.dumps(numbers, indent=1) if as_json else "\n\n".join(text for text, _ in found.values()))
+    click.echo(
+        json.dumps(numbers, indent=1)
+        if as_json
+        else "\n\n".join(text for text, _ in found.values())
+    )
 
 
 def _check_device(device: str) -> None:
@@ -244,7 +274,12 @@ def _table(title: str, columns: list[str], rows: dict[str, list[str]]) -> str:
 
 
 def _mixture_table(
-    racers: list[Contestant], drawn: list[int], sizes: list[int], seconds: float, device: str, bar: Any
+    racers: list[Contestant],
+    drawn: list[int],
+    sizes: list[int],
+    seconds: float,
+    device: str,
+    bar: Any,
 ) -> tuple[str, dict[int, Any]]:
     numbers = {}
     for size in sizes:
@@ -253,7 +288,9 @@ def _mixture_table(
         numbers[size] = {c.name: race.rate(c.name) for c in racers}
         bar.update()
     rows = {c.name: [_number(numbers[size][c.name]) for size in sizes] for c in racers}
-    title = f"PTB-like mixture, mean length {np.mean(drawn):.1f}: sentences per second by batch size"
+    title = (
+        f"PTB-like mixture, mean length {np.mean(drawn):.1f}: sentences per second by batch size"
+    )
     return _table(title, [f"B={size}" for size in sizes], rows), numbers
 
 
@@ -278,7 +315,9 @@ def _length_tables(
         bar.update()
     columns = [f"n={n}" for n in numbers]
     times = {c.name: [_number(numbers[n][c.name]["milliseconds"]) for n in numbers] for c in racers}
-    peaks = {c.name: [_megabytes(numbers[n][c.name]["peak_bytes"], n) for n in numbers] for c in racers}
+    peaks = {
+        c.name: [_megabytes(numbers[n][c.name]["peak_bytes"], n) for n in numbers] for c in racers
+    }
     title = "Memory at the peak beside the scores: MiB (float32 cubes of (n+1)^3)"
     text = _table("One sentence of n words: milliseconds", columns, times)
     return text + "\n\n" + _table(title, columns, peaks), numbers
@@ -288,7 +327,9 @@ def _thread_table(
     drawn: list[int], seconds: float, bar: Any
 ) -> tuple[str, dict[int, dict[str, dict[int, float | None]]]]:
     counts = sorted({1, 2, decoding.available_threads()})
-    racers = {(c.name, t): replace(c, name=f"{c.name} x {t}") for t in counts for c in kernels(t)[2:]}
+    racers = {
+        (c.name, t): replace(c, name=f"{c.name} x {t}") for t in counts for c in kernels(t)[2:]
+    }
     numbers: dict[int, dict[str, dict[int, float | None]]] = {}
     for size in (16, 64):
         race = Race(list(racers.values()), make_batches(drawn * 4, size), seconds)

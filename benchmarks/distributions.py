@@ -37,7 +37,9 @@ def libraries() -> dict[str, dict[str, Make]]:
             eye = torch.eye(inner.shape[1])
             return inner * (1 - eye) + torch.diag_embed(arc[:, 1:, 0])
 
-        found["constituency"]["torch-struct"] = lambda span: torch_struct.TreeCRF(span[:, :-1, 1:, None])
+        found["constituency"]["torch-struct"] = lambda span: torch_struct.TreeCRF(
+            span[:, :-1, 1:, None]
+        )
         found["dependency"]["torch-struct"] = lambda arc: torch_struct.DependencyCRF(
             rooted(arc), multiroot=False
         )
@@ -102,7 +104,9 @@ def main() -> None:
     for kind, makers in found.items():
         for n in given.lengths:
             for count in given.batches:
-                scores = torch.randn(count, n + 1, n + 1, generator=torch.Generator().manual_seed(n))
+                scores = torch.randn(
+                    count, n + 1, n + 1, generator=torch.Generator().manual_seed(n)
+                )
                 sums = {
                     name: log_partition(make(scores.clone().requires_grad_()))
                     for name, make in makers.items()
@@ -126,9 +130,14 @@ def main() -> None:
             for question, ask in QUESTIONS.items():
                 call = lambda span=span, arc=arc, ask=ask: ask(  # noqa: E731
                     "arcspan",
-                    lambda: LexicalizedTrees(span.clone().requires_grad_(), arc.clone().requires_grad_()),
+                    lambda: LexicalizedTrees(
+                        span.clone().requires_grad_(), arc.clone().requires_grad_()
+                    ),
                 )
-                row(f"lexicalized | {question} | {n} | {count}", timed({"arcspan": call}, given.rounds))
+                row(
+                    f"lexicalized | {question} | {n} | {count}",
+                    timed({"arcspan": call}, given.rounds),
+                )
 
 
 def row(name: str, times: dict[str, float | None]) -> None:

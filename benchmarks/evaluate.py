@@ -66,7 +66,9 @@ def main() -> int:
     parser.add_argument("brackets", type=Path, help="gold bracket file")
     parser.add_argument("conll", type=Path, help="gold CoNLL file")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--at-most", type=float, default=10.0, help="seconds allowed for reading and scoring")
+    parser.add_argument(
+        "--at-most", type=float, default=10.0, help="seconds allowed for reading and scoring"
+    )
     options = parser.parse_args()
     gold = TreeFiles(options.brackets, options.conll)
     reports, rounds = [], []

@@ -37,20 +37,24 @@ def main() -> None:
     options.add_argument("--threads", type=int, default=2)
     given = options.parse_args()
     share = given.sentences // len(given.treebanks)
-    sentences = [tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)]
+    sentences = [
+        tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)
+    ]
     random.Random(1).shuffle(sentences)
     predictor = Parser(given.model, threads=1).predictor
     together = predictor.predict(sentences)
-    many = sum(int(counts.max(initial=0)) > 4 for _, counts, _ in predictor.inputs.prepare(sentences))
+    many = sum(
+        int(counts.max(initial=0)) > 4 for _, counts, _ in predictor.inputs.prepare(sentences)
+    )
     print(f"{len(sentences)} sentences, {many} of them with a word of more than four pieces")
     wide = Parser(given.model, threads=1).predictor
     wide.budget = replace(wide.budget, cells=16 * wide.budget.cells)
     ways = {
         "backwards": lambda: predictor.predict(sentences[::-1])[::-1],
         "large batches": lambda: wide.predict(sentences),
-        f"{given.threads} threads": lambda: Parser(given.model, threads=given.threads).predictor.predict(
-            sentences
-        ),
+        f"{given.threads} threads": lambda: Parser(
+            given.model, threads=given.threads
+        ).predictor.predict(sentences),
         "each alone": lambda: [predictor.predict([words])[0] for words in sentences],
     }
     for name, way in ways.items():

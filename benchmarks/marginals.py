@@ -97,7 +97,9 @@ def searches(work: list[dict[str, object]]) -> dict[str, Callable[[], object]]:
     return {
         "cky 1-best": every(work, lambda s, n: decoding.cky(s, n, threads=1), ("span", "lengths")),
         "cky marginals": every(work, lambda s, n: sums(s, None, n), ("span", "lengths")),
-        "eisner 1-best": every(work, lambda a, n: decoding.eisner(a, n, threads=1), ("arc", "lengths")),
+        "eisner 1-best": every(
+            work, lambda a, n: decoding.eisner(a, n, threads=1), ("arc", "lengths")
+        ),
         "eisner marginals": every(work, lambda a, n: sums(None, a, n), ("arc", "lengths")),
         "first order 1-best": every(work, joint, ("span", "arc", "lengths")),
         "first order marginals": every(work, sums, ("span", "arc", "lengths")),

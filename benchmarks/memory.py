@@ -35,7 +35,9 @@ def measure(case: str, treebank: str, model: str | None) -> None:
         assert parse.error is None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     how = "in pieces" if parses[0].approximate else "exactly"
-    print(f"{case:15} {peak:6.0f} MB  (limit {CASES[case]})  {taken:6.1f} s, CPU {used:5.1f} s, parsed {how}")
+    print(
+        f"{case:15} {peak:6.0f} MB  (limit {CASES[case]})  {taken:6.1f} s, CPU {used:5.1f} s, parsed {how}"
+    )
 
 
 def main() -> None:

@@ -50,8 +50,12 @@ def main() -> None:
             gum = Path(os.environ.get("ARCSPAN_TREEBANKS", "../shared/treebanks")) / "gum"
             for kind in ("ptb", "conllu"):
                 files.append(f"{folder}/gum.{kind}")
-                Path(files[-1]).write_bytes(lzma.decompress((gum / f"train.{kind}.xz").read_bytes()))
-        print(f"{'query':42} {'matches':>8} {'in memory':>10} {'from file':>10}  (sentences per second)")
+                Path(files[-1]).write_bytes(
+                    lzma.decompress((gum / f"train.{kind}.xz").read_bytes())
+                )
+        print(
+            f"{'query':42} {'matches':>8} {'in memory':>10} {'from file':>10}  (sentences per second)"
+        )
         readers: tuple[Callable[[str], Iterable[Any]], ...] = (read_brackets, read_conll)
         for path, reader, patterns in zip(files, readers, (BRACKETS, WORDS), strict=True):
             trees = list(reader(path))
@@ -59,7 +63,9 @@ def main() -> None:
                 query = Query(pattern)
                 found, memory = speed(lambda: sum(len(query.find(tree)) for tree in trees))  # noqa: B023
                 _, file = speed(lambda: sum(len(query.find(tree)) for tree in reader(path)))  # noqa: B023
-                print(f"{pattern:42} {found:8} {len(trees) / memory:10.0f} {len(trees) / file:10.0f}")
+                print(
+                    f"{pattern:42} {found:8} {len(trees) / memory:10.0f} {len(trees) / file:10.0f}"
+                )
 
 
 if __name__ == "__main__":

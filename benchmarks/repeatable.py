@@ -38,7 +38,9 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()
     if given.treebanks is None:
-        options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
+        options.error(
+            "say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS"
+        )
     ways: dict[str, Callable[..., Any]] = {
         "repeatable": trainer.repeatable,
         "not": lambda device: nullcontext(),
@@ -52,10 +54,14 @@ def main() -> None:
                 )
         median = {way: statistics.median(own) for way, own in seconds.items()}
         ratio = median["repeatable"] / median["not"]
-        print(f"{name}: {median['repeatable']:.1f} CPU s repeatable, {median['not']:.1f} not: {ratio:.2f}")
+        print(
+            f"{name}: {median['repeatable']:.1f} CPU s repeatable, {median['not']:.1f} not: {ratio:.2f}"
+        )
 
 
-def _epoch(treebank: Path, encoder: dict[str, Any], sentences: int, context: Callable[..., Any]) -> float:
+def _epoch(
+    treebank: Path, encoder: dict[str, Any], sentences: int, context: Callable[..., Any]
+) -> float:
     """CPU seconds of a training of one epoch."""
 
     trees = {"brackets": f"{treebank}/train.ptb.xz", "conll": f"{treebank}/train.conllu.xz"}

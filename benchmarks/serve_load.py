@@ -47,9 +47,23 @@ from typing import Any
 
 from arcspan import load
 
-SUBJECTS = ["the parser", "a tree", "Logic", "every word of the sentence", "she", "the old man on the hill"]
+SUBJECTS = [
+    "the parser",
+    "a tree",
+    "Logic",
+    "every word of the sentence",
+    "she",
+    "the old man on the hill",
+]
 VERBS = ["finds", "sees", "heads", "plays", "covers", "does n't like"]
-OBJECTS = ["a maximal role", "the best span", "its head", "arcs and spans at once", "an exact search", "them"]
+OBJECTS = [
+    "a maximal role",
+    "the best span",
+    "its head",
+    "arcs and spans at once",
+    "an exact search",
+    "them",
+]
 TAILS = [
     "here",
     "in one search",
@@ -74,12 +88,32 @@ LONG_TEXT = json.dumps(
 ).encode()  # of a client that leaves
 # name -> body, clients that send it again and again, the statuses that they may get
 ATTACKS: dict[str, tuple[bytes, int, set[int]]] = {
-    "112,500 pictures": (json.dumps({"words": ["Logic"] * 13, "svg": ["wide"] * 112_500}).encode(), 4, {400}),
-    "80,000 unknown fields": (json.dumps(dict.fromkeys(map(str, range(80_000)), 1)).encode(), 2, {400}),
+    "112,500 pictures": (
+        json.dumps({"words": ["Logic"] * 13, "svg": ["wide"] * 112_500}).encode(),
+        4,
+        {400},
+    ),
+    "80,000 unknown fields": (
+        json.dumps(dict.fromkeys(map(str, range(80_000)), 1)).encode(),
+        2,
+        {400},
+    ),
     "50 MB": (b" " * 50_000_000, 1, {413}),
-    "a word of 900,000 characters": (json.dumps({"words": ["-" * 900_000]}).encode(), 1, {200, 503}),
-    "words of many pieces": (json.dumps({"words": [["a-b-c-d-e-f-g-h"] * 10] * 900}).encode(), 1, {200, 503}),
-    "longest sentences": (json.dumps({"words": [["Logic", "plays"] * 150] * 200}).encode(), 2, {503}),
+    "a word of 900,000 characters": (
+        json.dumps({"words": ["-" * 900_000]}).encode(),
+        1,
+        {200, 503},
+    ),
+    "words of many pieces": (
+        json.dumps({"words": [["a-b-c-d-e-f-g-h"] * 10] * 900}).encode(),
+        1,
+        {200, 503},
+    ),
+    "longest sentences": (
+        json.dumps({"words": [["Logic", "plays"] * 150] * 200}).encode(),
+        2,
+        {503},
+    ),
     "all that may be asked": (
         json.dumps(
             {
@@ -95,7 +129,9 @@ ATTACKS: dict[str, tuple[bytes, int, set[int]]] = {
 }
 
 
-BULK = json.dumps({"words": [["Logic", "plays", "a", "maximal", "role", "here", "."]] * 1_000}).encode()
+BULK = json.dumps(
+    {"words": [["Logic", "plays", "a", "maximal", "role", "here", "."]] * 1_000}
+).encode()
 CONFLICT = json.dumps(
     {
         "words": ["Logic", "plays"] * 20,
@@ -170,7 +206,9 @@ def ask_quickly(port: int, bodies: list[bytes], at_once: int) -> None:
                 client, answer = key.fileobj, key.data
                 answer += client.recv(1 << 20)
                 found = re.match(
-                    rb"HTTP/1.1 200.*?content-length: (\d+).*?\r\n\r\n", answer, re.DOTALL | re.IGNORECASE
+                    rb"HTTP/1.1 200.*?content-length: (\d+).*?\r\n\r\n",
+                    answer,
+                    re.DOTALL | re.IGNORECASE,
                 )
                 if not found or len(answer) < found.end() + int(found[1]):
                     continue
@@ -248,7 +286,9 @@ def resident(process: subprocess.Popen[str]) -> int:
     return int(line.split()[1]) * 1024
 
 
-def run_load(port: int, numbers: list[int], at_once: int, expected: dict[int, str], process: Any) -> Outcome:
+def run_load(
+    port: int, numbers: list[int], at_once: int, expected: dict[int, str], process: Any
+) -> Outcome:
     """All requests, each on one of `at_once` connections that are kept open."""
     outcome, lock = Outcome(), threading.Lock()
     waiting = iter(numbers)
@@ -316,9 +356,7 @@ def attack(port: int) -> Iterator[dict[str, Counter[int]]]:
             one.close()
 
     def leave() -> None:
-        head = (
-            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        )
+        head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
         while not over.wait(0.3):
             with (
                 contextlib.suppress(OSError),
@@ -401,7 +439,8 @@ def attacked(given: argparse.Namespace, parser: Any, process: Any, port: int) ->
     numbers = list(range(given.requests))
     parses = parser.pipe([sentence(number) for number in numbers])
     expected = {
-        number: parse.brackets() + parse.conllu() for number, parse in zip(numbers, parses, strict=True)
+        number: parse.brackets() + parse.conllu()
+        for number, parse in zip(numbers, parses, strict=True)
     }
     with attack(port) as answers:
         begun = time.perf_counter()
@@ -442,10 +481,14 @@ def attacked(given: argparse.Namespace, parser: Any, process: Any, port: int) ->
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--model", help="a bundle; the English model inside the package if none is named")
+    parser.add_argument(
+        "--model", help="a bundle; the English model inside the package if none is named"
+    )
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--at-once", type=int, default=32)
-    parser.add_argument("--stage", choices=("throughput", "shares", "attacks"), help="one stage only")
+    parser.add_argument(
+        "--stage", choices=("throughput", "shares", "attacks"), help="one stage only"
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     given = parser.parse_args()
 
@@ -461,19 +504,27 @@ def main() -> int:
             for name, hostile in {"alone": [], "beside hostile clients": [BULK, CONFLICT]}.items():
                 seconds = shares(port, numbers, hostile)
                 for what, place in {"median": 0.5, "p99": 0.99}.items():
-                    figures[f"honest {what} ms, {name}"] = round(1000 * seconds[int(place * len(seconds))], 1)
+                    figures[f"honest {what} ms, {name}"] = round(
+                        1000 * seconds[int(place * len(seconds))], 1
+                    )
             failures["shares"] = seconds[int(0.99 * len(seconds))] >= PATIENCE
         if given.stage in (None, "attacks"):
             more, failed = attacked(given, own, process, port)
             figures |= more
             failures |= failed
     if given.json:
-        print(json.dumps({**figures, "failed": {name: what for name, what in failures.items() if what}}))
+        print(
+            json.dumps(
+                {**figures, "failed": {name: what for name, what in failures.items() if what}}
+            )
+        )
     else:
         for name, value in figures.items():
             print(f"{name:36}{value!s:>12}")
         for name, what in failures.items():
-            print(f"{name:36}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}")
+            print(
+                f"{name:36}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}"
+            )
     return 1 if any(failures.values()) else 0
 
 

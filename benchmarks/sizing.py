@@ -40,7 +40,9 @@ def texts(path: str) -> list[str]:
     return [line for line in read_lines(path) if line.strip()]
 
 
-def work(model: str | None, path: str, share: float, seconds: float, ready: Any) -> dict[str, float]:
+def work(
+    model: str | None, path: str, share: float, seconds: float, ready: Any
+) -> dict[str, float]:
     """One worker: sentences and words parsed, and seconds taken, on the clock and of the processor."""
     parser = Parser(model, threads=1)
     found = texts(path)
@@ -72,10 +74,13 @@ def measure(model: str | None, path: str, cores: int, seconds: float) -> dict[st
     with context.Manager() as manager, context.Pool(cores) as pool:
         ready = manager.Barrier(cores)
         shares = [k / cores for k in range(cores)]
-        found = pool.starmap(work, [(model, path, share, seconds, ready) for share in shares], chunksize=1)
+        found = pool.starmap(
+            work, [(model, path, share, seconds, ready) for share in shares], chunksize=1
+        )
     return {
         "cores": cores,
-        "sentences": sum(one["sentences"] for one in found) / sum(one["processor"] for one in found),
+        "sentences": sum(one["sentences"] for one in found)
+        / sum(one["processor"] for one in found),
         "words": sum(one["words"] for one in found) / sum(one["processor"] for one in found),
         "megabytes": max(one["megabytes"] for one in found),
         "busy": sum(one["processor"] for one in found) / sum(one["clock"] for one in found),
@@ -143,7 +148,9 @@ def main() -> None:
         row = measure(chosen.model, chosen.text, cores, chosen.seconds)
         if row["busy"] < 0.9:
             share = f"{row['busy']:.0%}"
-            print(f"warning: {cores} workers had {share} of their cores: measure again on a quiet machine")
+            print(
+                f"warning: {cores} workers had {share} of their cores: measure again on a quiet machine"
+            )
         rows.append(row)
     name = Parser(chosen.model).config.get("name") or "without a name"
     table = page(rows, name, "/".join(Path(chosen.text).parts[-2:]))

@@ -36,7 +36,9 @@ def main() -> int:
         CoNLL.write_doc2conll(document, str(theirs))
         again = list(read_pairs(theirs))
     same = sum(_content(one) == _content(other) for one, other in zip(pairs, again, strict=True))
-    print(f"{len(pairs)} sentences, {trees} with a tree in Stanza, {same} the same after the round trip")
+    print(
+        f"{len(pairs)} sentences, {trees} with a tree in Stanza, {same} the same after the round trip"
+    )
     return 0 if same == trees == len(pairs) else 1
 
 

@@ -22,7 +22,9 @@ from contextlib import contextmanager
 
 TEXT = "Logic plays a maximal role here."
 IMPORTS = "import torch; from transformers import AutoModel, AutoTokenizer"
-ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
 
 
 def seconds(command: list[str]) -> float:
@@ -93,7 +95,9 @@ def main() -> None:
                 times[name].append(found)
         own = [sys.executable, __file__, "--parts", *model]
         shares.append(
-            json.loads(subprocess.run(own, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT).stdout)
+            json.loads(
+                subprocess.run(own, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT).stdout
+            )
         )
     medians = [statistics.median(values) for values in times.values()]
     for (name, values), median in zip(times.items(), medians, strict=True):

@@ -125,7 +125,11 @@ def spacy_contenders() -> list[Contender]:
 
     return [
         contender(
-            "spaCy tagger+parser", "tags, d-tree (not projective)", "attribute_ruler", "lemmatizer", "ner"
+            "spaCy tagger+parser",
+            "tags, d-tree (not projective)",
+            "attribute_ruler",
+            "lemmatizer",
+            "ner",
         ),
         contender("spaCy all", "tags, UPOS, lemmas, d-tree, entities"),
     ]
@@ -138,18 +142,29 @@ def contenders(given: argparse.Namespace) -> list[Contender]:
         encoder = Encoder(parser)
         said = ", ".join(sorted(parser.predictor.outputs - {"hidden", "headed"}))
         found.append(Contender("encoder", threads, "vectors", encoder.run, encoder.arrays))
-        found.append(Contender("parser", threads, said, lambda chunk, own=parser: parse(own, chunk)))
+        found.append(
+            Contender("parser", threads, said, lambda chunk, own=parser: parse(own, chunk))
+        )
         if given.against:
             other = parser_of(given.against, threads, given.cells)
             encoder = Encoder(other)
-            found.append(Contender("encoder, against", threads, "vectors", encoder.run, encoder.arrays))
             found.append(
-                Contender("parser, against", threads, said, lambda chunk, own=other: parse(own, chunk))
+                Contender("encoder, against", threads, "vectors", encoder.run, encoder.arrays)
+            )
+            found.append(
+                Contender(
+                    "parser, against", threads, said, lambda chunk, own=other: parse(own, chunk)
+                )
             )
         if given.beyond:
             for name, query in BEYOND.items():
                 found.append(
-                    Contender(name, threads, said, lambda chunk, q=query, own=parser: parse(own, chunk, **q))
+                    Contender(
+                        name,
+                        threads,
+                        said,
+                        lambda chunk, q=query, own=parser: parse(own, chunk, **q),
+                    )
                 )
     return found + ([] if given.beyond else spacy_contenders())
 
@@ -181,7 +196,9 @@ def show(found: list[Contender], sentences: int, words: int) -> None:
     if most > 1:
         for name in ("parser", *BEYOND):
             if (name, 1) in by:
-                print(f"{most} threads / 1 thread, {name}: {by[name, 1].wall / by[name, most].wall:.2f}")
+                print(
+                    f"{most} threads / 1 thread, {name}: {by[name, 1].wall / by[name, most].wall:.2f}"
+                )
 
 
 def show_latency(model: str | None, sentences: Sentences, cells: int) -> None:
@@ -215,10 +232,14 @@ def main() -> None:
     options.add_argument("--threads", type=int, default=2)
     options.add_argument("--chunk", type=int, default=500)
     options.add_argument("--cells", type=int, default=Budget().cells)
-    options.add_argument("--beyond", action="store_true", help="measure k best parses and probabilities, too")
+    options.add_argument(
+        "--beyond", action="store_true", help="measure k best parses and probabilities, too"
+    )
     given = options.parse_args()
     share = given.sentences // len(given.treebanks)
-    sentences = [tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)]
+    sentences = [
+        tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)
+    ]
     random.Random(1).shuffle(sentences)
     found = contenders(given)
     for one in found:

@@ -28,7 +28,10 @@ def main() -> None:
     parser(text)
     sys.setprofile(None)
     rooms = Counter(file.partition("/")[0] for file, _ in passed)
-    print(f"{len(passed)} functions: " + ", ".join(f"{room} {count}" for room, count in rooms.most_common()))
+    print(
+        f"{len(passed)} functions: "
+        + ", ".join(f"{room} {count}" for room, count in rooms.most_common())
+    )
     for (file, name), count in passed.items():
         print(f"  {file} {name}" + (f", {count} times" if count > 1 else ""))
 

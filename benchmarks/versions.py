@@ -23,11 +23,15 @@ KINDS = ("first", "second", "cky", "eisner", "marginals first", "marginals secon
 
 CALLS: dict[str, Any] = {
     "cky": lambda d, span, arc, lengths, headed, threads: d.cky(span, lengths, threads=threads),
-    "eisner": lambda d, span, arc, lengths, headed, threads: d.eisner(arc, lengths, threads=threads),
+    "eisner": lambda d, span, arc, lengths, headed, threads: d.eisner(
+        arc, lengths, threads=threads
+    ),
     "first": lambda d, *scores: d.eisner_satta(*scores),
     "second": lambda d, *scores: d.eisner_satta(*scores),
     "marginals": lambda d, *scores: d.marginals(*scores[:4], threads=scores[4]),
-    "k": lambda d, span, arc, lengths, headed, threads: d.kbest(span, arc, lengths, 10, threads=threads),
+    "k": lambda d, span, arc, lengths, headed, threads: d.kbest(
+        span, arc, lengths, 10, threads=threads
+    ),
 }
 
 
@@ -45,7 +49,9 @@ def serve() -> None:
         if "second" in kind:
             headed = rng.standard_normal((count, n * (n + 1) // 2, n + 1), np.float32)
         lengths = [n] * count
-        call = functools.partial(CALLS[kind.split()[0]], decoding, span, arc, lengths, headed, threads)
+        call = functools.partial(
+            CALLS[kind.split()[0]], decoding, span, arc, lengths, headed, threads
+        )
         call()
         best, end = float("inf"), time.perf_counter() + seconds
         while time.perf_counter() < end:
@@ -90,7 +96,10 @@ def main() -> None:
         case = [kind, n, count, threads, given.seconds]
         times = [[ask(version, case) for version in versions] for _ in range(given.turns)]
         old, new = (1e6 * min(column) for column in zip(*times, strict=True))
-        print(f"{kind:18}{n:>5}{count:>4}{threads:>8}{old:>12.1f}{new:>12.1f}{old / new:>8.2f}", flush=True)
+        print(
+            f"{kind:18}{n:>5}{count:>4}{threads:>8}{old:>12.1f}{new:>12.1f}{old / new:>8.2f}",
+            flush=True,
+        )
     for version in versions:
         version.stdin.close()
         version.wait()

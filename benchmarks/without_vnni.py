@@ -42,7 +42,9 @@ def main() -> None:
     (library,) = copy.glob("capi/onnxruntime_pybind11_state*.so")
     code, places = without_vnni(library.read_bytes())
     if not places:
-        raise SystemExit("this build of onnxruntime asks for features in another way: nothing was changed")
+        raise SystemExit(
+            "this build of onnxruntime asks for features in another way: nothing was changed"
+        )
     library.write_bytes(code)
     print(f"{copy}: VNNI is not seen at {places} places")
 

@@ -47,7 +47,11 @@ def _sections(group: click.Group, path: str) -> Iterator[str]:
 def _section(command: click.Command, path: str) -> str:
     context = click.Context(command, info_name=path, show_default=True)
     usage = " ".join([path, *command.collect_usage_pieces(context)])
-    parts = [f"{'#' * path.count(' ')}# {path}", f"```text\n{usage}\n```", _prose(command.help or "")]
+    parts = [
+        f"{'#' * path.count(' ')}# {path}",
+        f"```text\n{usage}\n```",
+        _prose(command.help or ""),
+    ]
     rows = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context) if isinstance(parameter, click.Option) else None

@@ -44,8 +44,29 @@ COLUMNS = {
     "features": "conll18.UFeats",
     "lemmas": "conll18.Lemmas",
 }
-FROM_RAW = ("Tokens", "Words", "Sentences", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
-BRIEF = ("sentences", "LAS", "LAS from raw text", "F1", "both trees right", "UPOS", "features", "lemmas")
+FROM_RAW = (
+    "Tokens",
+    "Words",
+    "Sentences",
+    "UPOS",
+    "XPOS",
+    "UFeats",
+    "Lemmas",
+    "UAS",
+    "LAS",
+    "MLAS",
+    "BLEX",
+)
+BRIEF = (
+    "sentences",
+    "LAS",
+    "LAS from raw text",
+    "F1",
+    "both trees right",
+    "UPOS",
+    "features",
+    "lemmas",
+)
 # The README has these treebanks and columns, the model card all of them.
 FIRST = {
     "en": ("gum dev", "ewt dev", "masc dev", "genia dev", "craft-ud test"),
@@ -53,7 +74,16 @@ FIRST = {
     "large": ("gum dev", "ewt dev", "masc dev"),
 }
 FIRST_COLUMNS = ("sentences", "LAS", "LAS from raw text", "F1", "both trees right")
-OF_GENRES = ("sentences", "LAS", "LAS from raw text", "UAS", "F1", "both trees right", "XPOS", "UPOS")
+OF_GENRES = (
+    "sentences",
+    "LAS",
+    "LAS from raw text",
+    "UAS",
+    "F1",
+    "both trees right",
+    "XPOS",
+    "UPOS",
+)
 EVERYTHING = COLUMNS | {"LAS from raw text": "raw.LAS"}
 RULES = (
     "Attachment and lemmas are counted as the CoNLL 2018 scorer does (punctuation counts, subtypes do not), F1 as "
@@ -164,7 +194,8 @@ def errors(name: str, found: dict[str, Any]) -> list[str]:
         "|---|---:|---:|---:|",
     ]
     relations += [
-        f"| {relation} | {' | '.join(f'{n:,}' for n in counts)} |" for relation, *counts in found["relations"]
+        f"| {relation} | {' | '.join(f'{n:,}' for n in counts)} |"
+        for relation, *counts in found["relations"]
     ]
     return [
         f"The most frequent errors, {name}. Constituents, with gold trees rewritten as in training; `(none)` where one "
@@ -175,13 +206,19 @@ def errors(name: str, found: dict[str, Any]) -> list[str]:
     ]
 
 
-def table(title: str, rows: dict[str, dict[str, Any]], columns: tuple[str, ...], prefix: str = "") -> str:
+def table(
+    title: str, rows: dict[str, dict[str, Any]], columns: tuple[str, ...], prefix: str = ""
+) -> str:
     """A Markdown table with a line for each of the rows, without columns that no row has."""
     places = {one: prefix + one if prefix else EVERYTHING[one] for one in columns}
-    kept = [one for one in columns if any(value(row, places[one]) is not None for row in rows.values())]
+    kept = [
+        one for one in columns if any(value(row, places[one]) is not None for row in rows.values())
+    ]
     lines = [f"| {title} | " + " | ".join(kept) + " |", "|---" + "|---:" * len(kept) + "|"]
     for name, row in rows.items():
-        lines.append(f"| {name} | " + " | ".join(shown(value(row, places[one])) for one in kept) + " |")
+        lines.append(
+            f"| {name} | " + " | ".join(shown(value(row, places[one])) for one in kept) + " |"
+        )
     return "\n".join(lines)
 
 
@@ -219,7 +256,9 @@ def quotations() -> list[dict[str, Any]]:
 def quoted(page: str, one: dict[str, Any]) -> str:
     """The page with the figures of one sentence as the results have them; ValueError where it has no such sentence."""
     results = json.loads((ROOT / one["from"]).read_text(encoding="utf-8"))
-    figures = [one.get("scale", 1) * reduce(getitem, place.split("/"), results) for place in one["places"]]
+    figures = [
+        one.get("scale", 1) * reduce(getitem, place.split("/"), results) for place in one["places"]
+    ]
     shown = iter(f"{figure:.{one.get('digits', 1)}f}" for figure in figures)
     # A sentence may be broken into lines anywhere.
     words = (re.escape(word).replace(r"\{\}", r"(\d+(?:\.\d+)?)") for word in one["text"].split())

@@ -14,12 +14,17 @@ import pytest
 
 # The same cases in every run; new ones are what scripts/fuzz looks for. A busy machine is not a failure.
 hypothesis.settings.register_profile(
-    "repeatable", derandomize=True, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "repeatable",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("repeatable")
 
 TREEBANKS = Path(
-    os.environ.get("ARCSPAN_TREEBANKS", Path(__file__).resolve().parents[2] / "shared" / "treebanks")
+    os.environ.get(
+        "ARCSPAN_TREEBANKS", Path(__file__).resolve().parents[2] / "shared" / "treebanks"
+    )
 )
 
 

@@ -42,7 +42,9 @@ def test_elsewhere_the_hint_names_what_arcspan_was_installed_from(
         "gone": (tmp_path / "none").as_uri(),
         "git": "https://example.org/arcspan.git",
     }
-    monkeypatch.setattr(errors, "__file__", str(tmp_path / "site-packages" / "arcspan" / "errors.py"))
+    monkeypatch.setattr(
+        errors, "__file__", str(tmp_path / "site-packages" / "arcspan" / "errors.py")
+    )
     monkeypatch.setattr("importlib.metadata.distribution", lambda name: Installed(urls[kind]))
     source = f"'{folder}[serve]'" if kind == "folder" else "'arcspan[serve]'"
     assert str(MissingExtraError("serving", "serve")).endswith(f"pip install {source}")

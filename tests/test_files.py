@@ -92,7 +92,9 @@ def test_files_written_by_several_threads_keep_to_the_umask(tmp_path: Path) -> N
     assert modes == {0o600}
 
 
-def test_writing_needs_nothing_that_windows_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writing_needs_nothing_that_windows_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """There is no os.fchmod there."""
     monkeypatch.delattr(os, "fchmod", raising=False)
     monkeypatch.delattr(os, "umask")
@@ -102,5 +104,8 @@ def test_writing_needs_nothing_that_windows_has_not(tmp_path: Path, monkeypatch:
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ArcspanError, match="none: no such folder"), atomic_write(tmp_path / "none" / "a.txt"):
+    with (
+        pytest.raises(ArcspanError, match="none: no such folder"),
+        atomic_write(tmp_path / "none" / "a.txt"),
+    ):
         pass

@@ -18,7 +18,9 @@ OWN_CACHE = Path(".cache/arcspan")
 def environment(home: Path, **values: str) -> dict[str, str]:
     """This one with an empty home folder, where nothing says that telemetry is off."""
     kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_", "ARCSPAN_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ORT_", "XDG_", "ARCSPAN_"))
     }
     return {**kept, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **values}
 
@@ -36,7 +38,9 @@ def run_parse(bundle: Path, home: Path, command: list[str], **values: str) -> st
     return done.stdout
 
 
-def test_a_parse_leaves_the_home_folder_empty_but_for_its_own_cache(toy_bundle: Path, tmp_path: Path) -> None:
+def test_a_parse_leaves_the_home_folder_empty_but_for_its_own_cache(
+    toy_bundle: Path, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     run_parse(toy_bundle, home, [])
     written = {path.relative_to(home) for path in home.rglob("*") if path.is_file()}
@@ -44,14 +48,26 @@ def test_a_parse_leaves_the_home_folder_empty_but_for_its_own_cache(toy_bundle: 
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
-def test_a_parse_opens_no_connection_and_writes_no_other_file(toy_bundle: Path, tmp_path: Path) -> None:
+def test_a_parse_opens_no_connection_and_writes_no_other_file(
+    toy_bundle: Path, tmp_path: Path
+) -> None:
     home, log = tmp_path / "home", tmp_path / "calls"
-    strace = ["strace", "-f", "-qq", "-o", str(log), "-e", "trace=connect,sendto,sendmsg,openat,mkdir,unlink"]
+    strace = [
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        str(log),
+        "-e",
+        "trace=connect,sendto,sendmsg,openat,mkdir,unlink",
+    ]
     run_parse(toy_bundle, home, strace)
     calls = log.read_text(errors="replace").splitlines()
     assert any("openat" in call for call in calls)  # strace has seen something
     network = [call for call in calls if re.search(r"AF_INET|\b(sendto|sendmsg)\(", call)]
-    changes = [call for call in calls if re.search(r"O_WRONLY|O_RDWR|O_CREAT|\b(mkdir|unlink)\(", call)]
+    changes = [
+        call for call in calls if re.search(r"O_WRONLY|O_RDWR|O_CREAT|\b(mkdir|unlink)\(", call)
+    ]
     allowed = re.compile(r'"/(dev|proc)/|"[^"]*/\.cache/arcspan|/__pycache__"|= -1 ')
     assert network == []
     assert [call for call in changes if not allowed.search(call)] == []
@@ -79,7 +95,9 @@ def test_nothing_else_in_the_package_imports_onnxruntime() -> None:
         path.relative_to(source).as_posix()
         for path in source.rglob("*.py")
         if re.search(
-            r"^\s*(import onnxruntime|from onnxruntime)", path.read_text(encoding="utf-8"), re.MULTILINE
+            r"^\s*(import onnxruntime|from onnxruntime)",
+            path.read_text(encoding="utf-8"),
+            re.MULTILINE,
         )
     }
     assert found == {"onnx.py"}

@@ -29,7 +29,9 @@ def test_every_data_file_is_packaged() -> None:
     for path in (ROOT / "src" / "arcspan").rglob("*"):
         place = path.relative_to(ROOT / "src").as_posix()
         if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".h", ".so", ".dll"):
-            assert any(fnmatch(place, pattern) for pattern in patterns), f"{place} would not be in the wheel"
+            assert any(fnmatch(place, pattern) for pattern in patterns), (
+                f"{place} would not be in the wheel"
+            )
 
 
 def test_importing_arcspan_and_its_command_line_brings_in_nothing_heavy() -> None:
@@ -38,7 +40,9 @@ def test_importing_arcspan_and_its_command_line_brings_in_nothing_heavy() -> Non
         "heavy = {'torch', 'transformers', 'onnxruntime', 'tokenizers', 'scipy', 'matplotlib'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"
 
 

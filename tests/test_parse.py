@@ -110,13 +110,17 @@ def test_everything_that_is_written_can_be_read_again(parser: Parser) -> None:
 def test_a_parse_of_one_tree_says_what_it_does_not_have(parse: Parse) -> None:
     only = Parse.from_conllu(parse.conllu())
     assert only.layers == ("dependency",)
-    with pytest.raises(ArcspanError, match="no constituents: the model or the file"):  # there was no model
+    with pytest.raises(
+        ArcspanError, match="no constituents: the model or the file"
+    ):  # there was no model
         _ = only.constituency
     assert only.to_dict()["brackets"] is None
     with pytest.raises(ArcspanError, match="no dependencies"):
         _ = Parse.from_brackets(parse.brackets()).heads
     with pytest.raises(ArcspanError, match="same words"):
-        Parse.from_trees(ConstituencyTree(["a"], ["A"], [(0, 1, "X")]), DependencyTree([0], ["root"], ["b"]))
+        Parse.from_trees(
+            ConstituencyTree(["a"], ["A"], [(0, 1, "X")]), DependencyTree([0], ["root"], ["b"])
+        )
 
 
 @pytest.mark.parametrize("comments", ["# rank = A\n# score = high", "# rank = 2", "# score = 0.5"])
@@ -201,10 +205,17 @@ def test_clauses_phrases_and_queries_give_tokens_of_the_parse() -> None:
     assert second.subject is not None and second.subject.tokens == parse[:4]
     assert [phrase.text for phrase in second.objects] == ["cars"]
     assert [joined.coordinator for joined in parse.coordinations] == [parse[2], parse[5]]
-    assert [(phrase.start, phrase.end) for phrase in parse.noun_phrases()] == [(0, 7), (12, 17), (34, 38)]
+    assert [(phrase.start, phrase.end) for phrase in parse.noun_phrases()] == [
+        (0, 7),
+        (12, 17),
+        (34, 38),
+    ]
     assert parse.find("NP <# {word:men}")[0].head == parse[1]
     assert parse.root == parse[4] and parse.verb_groups[1].head == parse[6]
-    assert parse.subject_of(parse[6]) == second.subject and parse.objects_of(parse[6]) == second.objects
+    assert (
+        parse.subject_of(parse[6]) == second.subject
+        and parse.objects_of(parse[6]) == second.objects
+    )
     assert parse[1].subtree == tuple(parse[:4]) and parse[0].ancestors == (parse[1], parse[4])
     assert parse[6].conjuncts == (parse[4],) and parse[0].conjuncts == ()
     assert first.probability is None

@@ -91,7 +91,9 @@ def test_a_pipe_takes_texts_and_words_and_keeps_their_order(parser: Parser) -> N
     items = [TEXT, ["Ada", "sees", "Kurt"], "", [], "Ada plays."] * 20
     found = list(parser.pipe(items, batch_size=7))
     wanted = [
-        parse for item in items for parse in (parser(item) if isinstance(item, str) else [parser.parse(item)])
+        parse
+        for item in items
+        for parse in (parser(item) if isinstance(item, str) else [parser.parse(item)])
     ]
     assert found == wanted
     assert [parse.score for parse in found] == [parse.score for parse in wanted]
@@ -215,7 +217,9 @@ def test_any_text_is_parsed_and_aligned(parser: Parser, text: str) -> None:
         assert parse.constituency.words == parse.dependencies.words == parse.words
         assert parse.lexical is not None
         (sentence,) = conllu.parse(parse.conllu())
-        words = [row for row in sentence if isinstance(row["id"], int)]  # not the ranges of multiword tokens
+        words = [
+            row for row in sentence if isinstance(row["id"], int)
+        ]  # not the ranges of multiword tokens
         assert len(words) == len(parse)
 
 
@@ -237,7 +241,9 @@ def test_odd_text_is_parsed(parser: Parser, text: str) -> None:
     assert all(parse.error is None for parse in found)
 
 
-def test_a_sentence_that_fails_in_a_pipe_is_marked_and_its_neighbours_are_not(parser: Parser) -> None:
+def test_a_sentence_that_fails_in_a_pipe_is_marked_and_its_neighbours_are_not(
+    parser: Parser,
+) -> None:
     first, bad, last = parser.pipe([["Ada", "sees", "Kurt"], ["a", "", "b"], ["Kurt"]])
     assert first.error is None and last.error is None
     assert bad.error == "word 2 of the sentence is empty"
@@ -268,9 +274,15 @@ def test_an_item_that_is_no_text_ends_a_stream_or_is_marked(
             got.append(parses)
     assert len(got) == 1, "what came before it is parsed"
     first, (bad,), last = parser.stream(items, errors="keep", **asked)
-    assert bad.error is not None and reason in bad.error and bad.words == () and bad.confidence is None
+    assert (
+        bad.error is not None and reason in bad.error and bad.words == () and bad.confidence is None
+    )
     assert first == got[0] and last[0].words == ("Kurt", "sees", ".") and last[0].error is None
-    assert [parse.error is None for parse in parser.pipe(items, errors="keep")] == [True, False, True]
+    assert [parse.error is None for parse in parser.pipe(items, errors="keep")] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_what_to_do_about_errors_is_checked(parser: Parser) -> None:
@@ -330,7 +342,9 @@ def test_a_device_that_is_not_there_is_said_and_the_processor_parses(
 ) -> None:
     words = toy_pairs(1)[0].words
     missing = next(
-        name for name, provider in DEVICES.items() if provider not in onnxruntime.get_available_providers()
+        name
+        for name, provider in DEVICES.items()
+        if provider not in onnxruntime.get_available_providers()
     )
     with pytest.warns(UserWarning, match=f"device='{missing}': .*using the CPU"):
         elsewhere = arcspan.load(toy_bundle, device=missing)
@@ -390,7 +404,9 @@ def test_the_english_model_says_the_same_of_a_sentence_in_any_company(
         assert [parse.score for parse in others] == [parse.score for parse in together]
 
 
-def test_multiword_tokens_and_paragraphs_are_written_as_conllu(parser: Parser, tmp_path: Path) -> None:
+def test_multiword_tokens_and_paragraphs_are_written_as_conllu(
+    parser: Parser, tmp_path: Path
+) -> None:
     first, second, third = parser("Ada can't see (it's late). Go.\n\nKurt")
     assert first.multiword == ((2, 3, "can't"), (6, 7, "it's"))
     assert (first.paragraph, second.paragraph, third.paragraph) == (True, False, True)
@@ -398,12 +414,20 @@ def test_multiword_tokens_and_paragraphs_are_written_as_conllu(parser: Parser, t
     assert lines[:2] == ["# newpar", "# text = Ada can't see (it's late)."]
     assert lines[3:6] == [
         "2-3\tcan't" + "\t_" * 8,
-        *[line for line in lines if line.startswith(("2\tca\t", "3\tn't\t")) and line.endswith("\t_")],
+        *[
+            line
+            for line in lines
+            if line.startswith(("2\tca\t", "3\tn't\t")) and line.endswith("\t_")
+        ],
     ]
     path = tmp_path / "a.conllu"
     path.write_text("".join(parse.conllu() for parse in (first, second, third)), encoding="utf-8")
     sentences = list(read_conllu(path))
-    assert [sentence.spell() for sentence in sentences] == ["Ada can't see (it's late).", "Go.", "Kurt"]
+    assert [sentence.spell() for sentence in sentences] == [
+        "Ada can't see (it's late).",
+        "Go.",
+        "Kurt",
+    ]
     assert first.to_dict()["multiword"] == [[2, 3, "can't"], [6, 7, "it's"]]
     assert pickle.loads(pickle.dumps(first)).conllu() == first.conllu()
 
@@ -415,10 +439,18 @@ def test_a_text_that_is_one_sentence_is_never_split(parser: Parser) -> None:
     assert list(parser.pipe([" "], one_sentence=True)) == []
 
 
-def test_the_fast_model_inside_the_package_has_everything_that_the_other_has(english: Parser) -> None:
+def test_the_fast_model_inside_the_package_has_everything_that_the_other_has(
+    english: Parser,
+) -> None:
     fast = arcspan.load("en-fast", verify=True)
     (parse,) = fast("Where have you been?", confidence=True)
-    assert parse.relations == ("advmod", "aux", "nsubj", "root", "punct") and parse.heads == (4, 4, 4, 0, 4)
+    assert parse.relations == ("advmod", "aux", "nsubj", "root", "punct") and parse.heads == (
+        4,
+        4,
+        4,
+        0,
+        4,
+    )
     assert parse.brackets().startswith("(TOP (SBARQ ") and parse.lemmas[3] == "be"
     assert parse.features[1] and 0 < parse.confidence.sentence <= 1
     assert sum(file.stat().st_size for file in fast.path.iterdir()) < 25e6

@@ -33,7 +33,9 @@ def test_k_gives_a_list_of_distinct_compatible_pairs_best_first(parser: Parser) 
     found = parser.parse(WORDS, k=12)
     assert [parse.rank for parse in found] == list(range(1, 13))
     assert len({looks(parse) for parse in found}) == 12
-    assert [parse.score for parse in found] == sorted((parse.score for parse in found), reverse=True)
+    assert [parse.score for parse in found] == sorted(
+        (parse.score for parse in found), reverse=True
+    )
     assert all(LexicalTree.compatible(parse.constituency, parse.dependencies) for parse in found)
 
 
@@ -47,7 +49,11 @@ def test_the_first_of_k_is_the_parse(parser: Parser) -> None:
 
 def test_the_best_parse_alone_begins_a_paragraph_in_conllu(parser: Parser) -> None:
     """Over HTTP, every rank did."""
-    assert [parse.conllu().count("# newpar") for parse in parser("Ada sees Kurt.", k=3)] == [1, 0, 0]
+    assert [parse.conllu().count("# newpar") for parse in parser("Ada sees Kurt.", k=3)] == [
+        1,
+        0,
+        0,
+    ]
 
 
 def test_a_short_sentence_has_as_many_as_it_has(parser: Parser) -> None:
@@ -80,7 +86,9 @@ def test_what_is_forbidden_is_not_there(parser: Parser) -> None:
     best = parser.parse(WORDS)
     constituents = [span for span in best.constituency.spans if span[:2] != (0, 9)]
     for i, j, label in constituents:
-        assert (i, j) not in {span[:2] for span in parser.parse(WORDS, forbid=[(i, j)]).constituency.spans}
+        assert (i, j) not in {
+            span[:2] for span in parser.parse(WORDS, forbid=[(i, j)]).constituency.spans
+        }
         assert (i, j, label) not in parser.parse(WORDS, forbid=[(i, j, label)]).constituency.spans
     for m, h in enumerate(best.dependencies.heads, 1):
         assert parser.parse(WORDS, forbid=[Arc(h, m)]).dependencies.heads[m - 1] != h
@@ -98,7 +106,11 @@ def test_bare_tuples_are_spans_where_they_can_be(parser: Parser) -> None:
 @pytest.mark.parametrize(
     ("require", "forbid", "message"),
     [
-        ([Span(0, 4), Span(2, 6)], [], r"required span \(0, 4\) and required span \(2, 6\) cross each other"),
+        (
+            [Span(0, 4), Span(2, 6)],
+            [],
+            r"required span \(0, 4\) and required span \(2, 6\) cross each other",
+        ),
         ([Root(1)], [Root(1)], "Root 1 is both required and forbidden"),
         (
             [Span(0, 2, "NP")],
@@ -131,7 +143,8 @@ def test_confidence_comes_when_it_is_asked_for_and_is_the_same_at_once(parser: P
     assert set(sure.spans) == set(sure.labels) == {(i, j) for i, j, _ in later.constituency.spans}
     assert len(sure.arcs) == len(sure.relations) == len(WORDS)
     assert all(
-        0 <= p <= 1 for p in [*sure.spans.values(), *sure.labels.values(), *sure.arcs, *sure.relations]
+        0 <= p <= 1
+        for p in [*sure.spans.values(), *sure.labels.values(), *sure.arcs, *sure.relations]
     )
     assert 0 < sure.sentence <= min(sure.arcs)
 
@@ -146,7 +159,9 @@ def test_streams_have_confidence_too(parser: Parser) -> None:
 def check_the_order_of_k_best(parser: Parser, sentences: list[Any], **options: Any) -> None:
     """Falling probability, the plain parse first, and the same order whatever k is."""
     plain = list(parser.stream(sentences, **options))
-    five, two, one = (list(parser.stream(sentences, k=k, confidence=True, **options)) for k in (5, 2, 1))
+    five, two, one = (
+        list(parser.stream(sentences, k=k, confidence=True, **options)) for k in (5, 2, 1)
+    )
     for (best,), many, both, first in zip(plain, five, two, one, strict=True):
         assert [best] == first == many[:1]
         assert [looks(parse) for parse in many[:2]] == [looks(parse) for parse in both]
@@ -155,7 +170,11 @@ def check_the_order_of_k_best(parser: Parser, sentences: list[Any], **options: A
 
 
 def test_the_k_best_come_in_falling_probability_in_every_sentence(parser: Parser) -> None:
-    shuffled = [[WORDS[(k * step + start) % 9] for k in range(9)] for step in (1, 2, 4) for start in range(6)]
+    shuffled = [
+        [WORDS[(k * step + start) % 9] for k in range(9)]
+        for step in (1, 2, 4)
+        for start in range(6)
+    ]
     check_the_order_of_k_best(parser, shuffled)
 
 
@@ -164,7 +183,9 @@ def test_they_do_on_a_treebank_under_guidelines(treebanks: Path) -> None:
     english = arcspan.load(threads=1)
     assert english.predictor.guidelines is not None
     trees = read_conll(treebanks / "gum" / "dev.conllu.xz")
-    check_the_order_of_k_best(english, [tree.words for tree in islice(trees, 0, None, 40)], style="gum")
+    check_the_order_of_k_best(
+        english, [tree.words for tree in islice(trees, 0, None, 40)], style="gum"
+    )
 
 
 def test_confidence_survives_pickling_or_is_computed_again(parser: Parser) -> None:
@@ -191,7 +212,9 @@ def test_confidence_colours_pictures(parser: Parser) -> None:
     assert "data-confidence" in parse.to_svg(confidence=parse.confidence)
 
 
-def test_the_command_writes_k_parses_a_sentence(toy_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_k_parses_a_sentence(
+    toy_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     call = ["parse", "-m", str(toy_bundle), "-k", "3", "Ada sees the dog. Kurt plays here."]
     assert run([*call, "-f", "brackets"]) == 0
     blocks = capsys.readouterr().out.split("\n\n")  # a blank line after each sentence
@@ -250,7 +273,9 @@ def test_probabilities_keep_to_the_memory_limit(toy_bundle: Path) -> None:
 @pytest.mark.parametrize(
     "settings", [{"threads": 0}, {"threads": "2"}, {"memory_limit": "2GB"}, {"memory_limit": 0}]
 )
-def test_settings_that_are_no_numbers_are_refused_at_once(toy_bundle: Path, settings: dict[str, Any]) -> None:
+def test_settings_that_are_no_numbers_are_refused_at_once(
+    toy_bundle: Path, settings: dict[str, Any]
+) -> None:
     with pytest.raises(ArcspanError, match=f"{next(iter(settings))} must be a whole number"):
         arcspan.load(toy_bundle, **settings)
 
@@ -271,7 +296,11 @@ def test_a_text_takes_constraints_and_an_item_its_own(parser: Parser) -> None:
     assert parse.dependencies.root == 4 and parse.offsets is not None
     with pytest.raises(ArcspanError, match="the words 1 to 5"):
         parser("Ada sees the dog. Kurt plays here now.", require=[Root(6)])
-    items: list[Any] = [(WORDS, {"require": [Root(4)], "k": 2}), WORDS, ("Ada sees.", parser.query(k=1))]
+    items: list[Any] = [
+        (WORDS, {"require": [Root(4)], "k": 2}),
+        WORDS,
+        ("Ada sees.", parser.query(k=1)),
+    ]
     ranked, plain, text = parser.stream(items, confidence=True)
     assert [one.dependencies.root for one in ranked] == [4, 4] and ranked[1].rank == 2
     assert ranked[0].confidence is not None and ranked[0].confidence.arcs[3] == pytest.approx(1)
@@ -295,7 +324,9 @@ def test_a_sentence_that_was_split_is_parsed_where_it_stands(parser: Parser) -> 
 def test_words_are_found_in_their_text(parser: Parser) -> None:
     parse = parser.parse(["Ada", "sees", "Kurt", "."], text="So: Ada sees Kurt."[4:])
     assert parse.offsets == ((0, 3), (4, 8), (9, 13), (13, 14)) and parse.text == "Ada sees Kurt."
-    with pytest.raises(ArcspanError, match=r"word 2, 'saw', is not at character 4 of the text.*'sees Kurt.'"):
+    with pytest.raises(
+        ArcspanError, match=r"word 2, 'saw', is not at character 4 of the text.*'sees Kurt.'"
+    ):
         parser.parse(["Ada", "saw", "Kurt"], text="Ada sees Kurt.")
 
 
@@ -309,7 +340,9 @@ def test_k_may_be_larger_than_any_sentence_needs(parser: Parser) -> None:
     assert len(parser.parse(["Ada", "sees"], k=2**63)) == 2
 
 
-@pytest.mark.parametrize("weight", [float("nan"), float("-inf"), 1e308, -(10**400), "1", True, None])
+@pytest.mark.parametrize(
+    "weight", [float("nan"), float("-inf"), 1e308, -(10**400), "1", True, None]
+)
 def test_a_weight_is_a_number_that_can_be_added(parser: Parser, weight: Any) -> None:
     """Of 1e308 and -1e308 the sum was not a number; 10**400 was an OverflowError."""
     with pytest.raises(ArcspanError, match="the weight a number of at most 1,000,000,000"):
@@ -323,7 +356,9 @@ def test_preferences_move_the_parse_as_far_as_they_weigh(
     other = next(h for h in (2, 4) if h != best.heads[7])
     assert parser.parse(WORDS, prefer=[(Arc(other, 8), 1e-3)]) == best
     moved = parser.parse(WORDS, prefer=[(Arc(other, 8), 100.0)])
-    assert moved.heads[7] == other and looks(moved) == looks(parser.parse(WORDS, require=[Arc(other, 8)]))
+    assert moved.heads[7] == other and looks(moved) == looks(
+        parser.parse(WORDS, require=[Arc(other, 8)])
+    )
     assert (
         run(
             [
@@ -341,13 +376,18 @@ def test_preferences_move_the_parse_as_far_as_they_weigh(
         == 0
     )
     assert json.loads(capsys.readouterr().out)["heads"][7] == other
-    assert run(["parse", "-m", str(toy_bundle), "--words", " ".join(WORDS), "--prefer", "arc,2,8"]) == 2
+    assert (
+        run(["parse", "-m", str(toy_bundle), "--words", " ".join(WORDS), "--prefer", "arc,2,8"])
+        == 2
+    )
     assert "PART=WEIGHT" in capsys.readouterr().err
 
 
 def test_relations_and_tags_can_be_required(parser: Parser) -> None:
     best = parser.parse(WORDS)
-    relation = next(name for name in parser.inventories.relations if name not in ("root", best.relations[0]))
+    relation = next(
+        name for name in parser.inventories.relations if name not in ("root", best.relations[0])
+    )
     found = parser.parse(WORDS, require=[Arc(2, 1, relation), arcspan.Tag(1, "NN")])
     assert (found.heads[0], found.relations[0], found.tags[0]) == (2, relation, "NN")
     assert (

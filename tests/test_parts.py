@@ -18,7 +18,9 @@ def install(folder: Path, kind: str, name: str, value: str) -> None:
     (info / "entry_points.txt").write_text(f"[arcspan.{kind}]\n{name} = {value}\n")
 
 
-def test_an_entry_point_and_a_module_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_and_a_module_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "some_parts.py").write_text("class Arcs:\n    pass\n")
     install(tmp_path, "scorers", "arcs", "some_parts:Arcs")
     monkeypatch.syspath_prepend(tmp_path)

@@ -44,11 +44,16 @@ def test_every_week_the_newest_versions_are_tried() -> None:
     """With those of constraints.txt, as before, nothing that a new one breaks could be seen."""
     workflow = read(ROOT / ".github" / "workflows" / "test.yml")
     (constraints,) = (
-        step["env"]["ARCSPAN_CONSTRAINTS"] for step in workflow["jobs"]["test"]["steps"] if "env" in step
+        step["env"]["ARCSPAN_CONSTRAINTS"]
+        for step in workflow["jobs"]["test"]["steps"]
+        if "env" in step
     )
     assert "github.event_name == 'schedule' && '/dev/null'" in constraints
     script = (ROOT / "scripts" / "test").read_text("utf-8")
-    assert "constraints=${ARCSPAN_CONSTRAINTS:-constraints.txt}" in script and '-c "$constraints"' in script
+    assert (
+        "constraints=${ARCSPAN_CONSTRAINTS:-constraints.txt}" in script
+        and '-c "$constraints"' in script
+    )
     for path in WORKFLOWS:
         assert "schedule" in read(path)[True]  # `on`, which YAML takes for a truth value
 
@@ -57,7 +62,9 @@ def test_the_changes_of_this_version_have_a_section_and_a_date() -> None:
     from arcspan import __version__
 
     released = read(ROOT / "CITATION.cff")["date-released"]
-    assert f"\n## {__version__} ({released})\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## {__version__} ({released})\n" in (ROOT / "CHANGELOG.md").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_every_supported_python_is_tried_by_the_test_command() -> None:
@@ -76,7 +83,9 @@ def test_an_issue_form_asks_each_question_once(path: Path) -> None:
     assert {"name", "description", "body"} <= set(form)
     names = [part["id"] for part in form["body"] if part["type"] != "markdown"]
     assert names and len(set(names)) == len(names)
-    assert all(part["attributes"].get("label") for part in form["body"] if part["type"] != "markdown")
+    assert all(
+        part["attributes"].get("label") for part in form["body"] if part["type"] != "markdown"
+    )
 
 
 def test_hooks_call_tools_of_the_environment_and_scripts_that_exist() -> None:
@@ -110,7 +119,9 @@ def test_the_test_command_installs_no_system_packages() -> None:
     ("failing", "code"),
     [("", 0), (".venv/bin/mypy", 1), ("scripts/check-native", 1), ("scripts/try-package", 1)],
 )
-def test_the_test_command_ends_with_0_only_when_all_is_well(tmp_path: Path, failing: str, code: int) -> None:
+def test_the_test_command_ends_with_0_only_when_all_is_well(
+    tmp_path: Path, failing: str, code: int
+) -> None:
     """It ended with 1 when all was well: nothing was left to kill."""
     (tmp_path / "scripts").mkdir()
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
@@ -124,9 +135,14 @@ def test_the_test_command_ends_with_0_only_when_all_is_well(tmp_path: Path, fail
         "scripts/check-native",
     ):
         tool = tmp_path / name
-        tool.write_text(f"#!/usr/bin/env bash\necho {name}\nexit {int(name == failing)}\n", encoding="utf-8")
+        tool.write_text(
+            f"#!/usr/bin/env bash\necho {name}\nexit {int(name == failing)}\n", encoding="utf-8"
+        )
         tool.chmod(0o755)
     done = subprocess.run(["bash", str(script)], capture_output=True, text=True)
     assert done.returncode == code
     assert failing in done.stdout + done.stderr, "what a tool says is shown, in the background too"
-    assert "scripts/try-package" in done.stdout + done.stderr or failing not in ("", "scripts/try-package")
+    assert "scripts/try-package" in done.stdout + done.stderr or failing not in (
+        "",
+        "scripts/try-package",
+    )

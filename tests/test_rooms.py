@@ -21,7 +21,16 @@ ALLOWED: dict[str, set[str]] = {
     "prediction": {"trees", "decoding"},
     "runtime": {"trees", "decoding", "prediction"},
     "rendering": {"trees"},
-    "parse": {"trees", "syntax", "treebanks", "decoding", "prediction", "segmenting", "runtime", "rendering"},
+    "parse": {
+        "trees",
+        "syntax",
+        "treebanks",
+        "decoding",
+        "prediction",
+        "segmenting",
+        "runtime",
+        "rendering",
+    },
     "parser": {
         "trees",
         "syntax",
@@ -35,7 +44,16 @@ ALLOWED: dict[str, set[str]] = {
     },
     "neural": {"trees", "decoding", "distributions", "prediction"},
     "training": {
-        *("trees", "treebanks", "evaluation", "decoding", "prediction", "segmenting", "neural", "runtime")
+        *(
+            "trees",
+            "treebanks",
+            "evaluation",
+            "decoding",
+            "prediction",
+            "segmenting",
+            "neural",
+            "runtime",
+        )
     },
     "integrations": {"trees", "syntax", "treebanks", "rendering", "parser", "parse"},
     "serving": {"trees", "syntax", "treebanks", "rendering", "parser", "parse"},
@@ -55,7 +73,11 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             module = node.module or ""
-            found |= {f"arcspan.{alias.name}" for alias in node.names} if module == "arcspan" else {module}
+            found |= (
+                {f"arcspan.{alias.name}" for alias in node.names}
+                if module == "arcspan"
+                else {module}
+            )
     return found
 
 
@@ -64,7 +86,8 @@ def room_files() -> list[tuple[str, Path]]:
     for room in ALLOWED:
         module = SOURCE / f"{room}.py"
         found += [
-            (room, path) for path in ([module] if module.exists() else sorted((SOURCE / room).rglob("*.py")))
+            (room, path)
+            for path in ([module] if module.exists() else sorted((SOURCE / room).rglob("*.py")))
         ]
     return found
 

@@ -36,7 +36,9 @@ def test_tables_become_what_the_types_say() -> None:
         "names": "x",
         "word": "a+",
     }
-    assert read(Whole, data) == Whole((Part("a", [1, 9]),), (1, 2), 2.0, frozenset({"x"}), re.compile("a+"))
+    assert read(Whole, data) == Whole(
+        (Part("a", [1, 9]),), (1, 2), 2.0, frozenset({"x"}), re.compile("a+")
+    )
 
 
 @pytest.mark.parametrize(

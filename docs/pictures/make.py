@@ -14,7 +14,9 @@ from arcspan.rendering import to_svg
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 
 HERE = Path(__file__).resolve().parent
-BRACKETS = "(S (NP (NN Logic)) (VP (VBZ plays) (NP (DT a) (JJ maximal) (NN role)) (ADVP (RB here))) (. .))"
+BRACKETS = (
+    "(S (NP (NN Logic)) (VP (VBZ plays) (NP (DT a) (JJ maximal) (NN role)) (ADVP (RB here))) (. .))"
+)
 HEADS = [2, 0, 5, 5, 2, 2, 2]
 RELATIONS = ["nsubj", "root", "det", "amod", "obj", "advmod", "punct"]
 
@@ -41,7 +43,9 @@ def pictures() -> dict[str, str]:
         "d-tree.svg": to_svg(None, DependencyTree(HEADS, RELATIONS, c_tree.words, c_tree.tags)),
         "l-tree.svg": to_svg(binary(LexicalTree.join(c_tree, d_tree)), d_tree),
         "incompatible.svg": to_svg(fork, DependencyTree(FORK_HEADS, FORK_RELATIONS, fork.words)),
-        "headed.svg": to_svg(headed, DependencyTree([3, 3, 0], ["det", "amod", "root"], headed.words)),
+        "headed.svg": to_svg(
+            headed, DependencyTree([3, 3, 0], ["det", "amod", "root"], headed.words)
+        ),
         "hooked.svg": to_svg(
             hooked, DependencyTree([0, 4, 4, 1], ["root", "det", "amod", "obj"], hooked.words)
         ),

@@ -34,9 +34,16 @@ def main() -> None:
     given = arguments.parse_args()
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ):
         options.add_argument(argument)
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
+    )
     for name, (width, height, dark, full_screen, target) in PICTURES.items():
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
@@ -44,14 +51,18 @@ def main() -> None:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         driver.get(given.url)
         driver.find_element("id", "text").send_keys(SENTENCE, Keys.ENTER)
-        WebDriverWait(driver, 30).until(lambda page: page.find_elements("css selector", "svg.arcspan"))
+        WebDriverWait(driver, 30).until(
+            lambda page: page.find_elements("css selector", "svg.arcspan")
+        )
         if full_screen:
             driver.find_element("css selector", ".present").click()
         if target:
             ActionChains(driver).move_to_element(driver.find_element("css selector", target)).pause(
                 0.5
             ).perform()
-        picture = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": False})["data"]
+        picture = driver.execute_cdp_cmd(
+            "Page.captureScreenshot", {"captureBeyondViewport": False}
+        )["data"]
         (given.folder / f"{name}.png").write_bytes(base64.b64decode(picture))
     driver.quit()
 

@@ -13,7 +13,19 @@ from arcspan._version import __version__
 
 if TYPE_CHECKING:
     from arcspan.parse import Node, Token, show
-    from arcspan.parser import Arc, Confidence, Head, Parse, Parser, Query, Root, Sentence, Span, Tag, load
+    from arcspan.parser import (
+        Arc,
+        Confidence,
+        Head,
+        Parse,
+        Parser,
+        Query,
+        Root,
+        Sentence,
+        Span,
+        Tag,
+        load,
+    )
 
 __all__ = [
     "Arc",

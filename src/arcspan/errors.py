@@ -42,7 +42,9 @@ class MissingExtraError(ArcspanError):
     """A part of arcspan whose optional extra is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs packages that are not installed: pip install {_source(extra)}")
+        super().__init__(
+            f"{what} needs packages that are not installed: pip install {_source(extra)}"
+        )
 
 
 def _source(extra: str) -> str:
@@ -56,7 +58,9 @@ def _source(extra: str) -> str:
     if (checkout / "pyproject.toml").is_file():
         return f"-e '{checkout}[{extra}]'"
     try:
-        origin = json.loads(distribution("arcspan").read_text("direct_url.json") or "{}").get("url", "")
+        origin = json.loads(distribution("arcspan").read_text("direct_url.json") or "{}").get(
+            "url", ""
+        )
     except PackageNotFoundError:
         origin = ""
     path = unquote(urlsplit(origin).path) if origin.startswith("file:") else ""

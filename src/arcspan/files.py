@@ -95,7 +95,9 @@ def refuse_to_overwrite(
     for path in inputs:
         read = _file(path, sys.stdin) if path else None
         if written and read and os.path.samestat(written, read):
-            raise ArcspanError(f"{output}: is also the input, which would be lost; choose another output")
+            raise ArcspanError(
+                f"{output}: is also the input, which would be lost; choose another output"
+            )
 
 
 def _file(path: str | os.PathLike[str], stream: Any = None) -> os.stat_result | None:

@@ -66,4 +66,6 @@ if hasattr(os, "register_at_fork"):
 def refuse_external_weights(graph: bytes, place: object) -> None:
     """BundleError for a graph that has weights in other files: no checksum covers these, and they may be anywhere."""
     if _EXTERNAL.search(graph):
-        raise BundleError(f"{place}: its weights are in another file: export the model anew, with all in one")
+        raise BundleError(
+            f"{place}: its weights are in another file: export the model anew, with all in one"
+        )

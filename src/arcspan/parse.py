@@ -80,7 +80,9 @@ class Parse:
     def offsets(self) -> tuple[Offsets, ...] | None:
         """(start, end) of every word in the original text; None where words were given."""
         known = self.sentence
-        return known.offsets if known.offsets or (known.text is not None and not known.words) else None
+        return (
+            known.offsets if known.offsets or (known.text is not None and not known.words) else None
+        )
 
     @property
     def multiword(self) -> tuple[tuple[int, int, str], ...]:
@@ -107,7 +109,9 @@ class Parse:
         multiword, paragraph, space_after).
         """
         tree = dependencies or constituency
-        if tree is None or (constituency and dependencies and constituency.words != dependencies.words):
+        if tree is None or (
+            constituency and dependencies and constituency.words != dependencies.words
+        ):
             raise ArcspanError("a parse is made of a tree, or of two trees over the same words")
         nodes = None
         if constituency is not None:
@@ -135,11 +139,16 @@ class Parse:
         if lines == [""]:
             raise ArcspanError("no sentence: the text is empty")
         if "" in lines:
-            raise ArcspanError("several sentences: arcspan.treebanks.read_conllu reads a file of them")
+            raise ArcspanError(
+                "several sentences: arcspan.treebanks.read_conllu reads a file of them"
+            )
         sentence = ConlluSentence(lines)
         rank: int | None
         try:
-            rank, score = int(sentence.comment("rank") or ""), float(sentence.comment("score") or "")
+            rank, score = (
+                int(sentence.comment("rank") or ""),
+                float(sentence.comment("score") or ""),
+            )
         except ValueError:  # not there, or another program's
             rank, score = None, 0.0
         constituency, dependencies = parse_pair(sentence)
@@ -159,7 +168,11 @@ class Parse:
         """The inverse of `to_dict`."""
         try:
             words, heads, spans = tuple(data["words"]), data.get("heads"), data.get("constituents")
-            c = None if spans is None else ConstituencyTree(words, data.get("tags"), map(tuple, spans))
+            c = (
+                None
+                if spans is None
+                else ConstituencyTree(words, data.get("tags"), map(tuple, spans))
+            )
             columns = (data.get(name) for name in ("tags", "upos", "lemmas", "features"))
             d = None if heads is None else DependencyTree(heads, data["relations"], words, *columns)
             offsets = data.get("offsets")
@@ -168,7 +181,9 @@ class Parse:
                 d,
                 text=None if offsets is None else data["text"],
                 offsets=tuple((start, end) for start, end in offsets or ()),
-                multiword=tuple((first, last, form) for first, last, form in data.get("multiword", ())),
+                multiword=tuple(
+                    (first, last, form) for first, last, form in data.get("multiword", ())
+                ),
                 **{name: data[name] for name in _SIMPLE if name in data},
             )
             found.conllu()  # which takes all of it: what does not fit together is found here, not later
@@ -236,12 +251,17 @@ class Parse:
 
     def _refuse(self, what: str) -> None:
         if self.error is None:
-            raise ArcspanError(f"this parse has no {what}: the model or the file that it comes from has none")
+            raise ArcspanError(
+                f"this parse has no {what}: the model or the file that it comes from has none"
+            )
 
     @property
     def layers(self) -> tuple[str, ...]:
         """Which trees there are: "constituency", "dependency", or both."""
-        has = {"constituency": self._said.nodes is not None, "dependency": self._said.heads is not None}
+        has = {
+            "constituency": self._said.nodes is not None,
+            "dependency": self._said.heads is not None,
+        }
         return tuple(layer for layer, there in has.items() if there or self.error is not None)
 
     @property
@@ -255,7 +275,9 @@ class Parse:
     @lazy
     def lexical(self) -> LexicalTree | None:
         """The lexicalized tree that holds both; None where there are not two trees that fit each other."""
-        tree = LexicalTree.fit(self.constituency, self.dependencies) if len(self.layers) == 2 else None
+        tree = (
+            LexicalTree.fit(self.constituency, self.dependencies) if len(self.layers) == 2 else None
+        )
         return tree if isinstance(tree, LexicalTree) else None
 
     @property
@@ -282,7 +304,12 @@ class Parse:
 
     def _source(self) -> dict[str, Any]:
         confidence = lambda: self.confidence  # noqa: E731
-        return {"tokens": self, "text": self.text, "offsets": self.offsets, "confidence": confidence}
+        return {
+            "tokens": self,
+            "text": self.text,
+            "offsets": self.offsets,
+            "confidence": confidence,
+        }
 
     @property
     def clauses(self) -> list[Clause]:
@@ -353,13 +380,17 @@ class Parse:
         try:
             places = range(1, len(self.words) + 1)[place]
         except IndexError:
-            raise IndexError(f"no word {place}: the sentence has {len(self.words)}, from 0") from None
+            raise IndexError(
+                f"no word {place}: the sentence has {len(self.words)}, from 0"
+            ) from None
         return Token(self, places) if isinstance(places, int) else [Token(self, m) for m in places]
 
     def nodes(self, label: str | None = None) -> list[Node]:
         """The constituents, top-down and from left to right; with a label, those that have it."""
         if label is not None and not isinstance(label, str):
-            raise ArcspanError(f"nodes() takes one label or none, not {type(label).__name__}: {label!r}")
+            raise ArcspanError(
+                f"nodes() takes one label or none, not {type(label).__name__}: {label!r}"
+            )
         labels = [own for _, _, own in self.constituency.spans[1:]]  # the first is the wrapper
         return [Node(self, place) for place, own in enumerate(labels, 1) if label in (None, own)]
 
@@ -415,9 +446,15 @@ class Parse:
         if self.offsets is None or self.text is None:
             return [" "] * len(self.words)
         begin = self.sentence.start
-        gaps = [self.text[end - begin : start - begin] for (_, end), (start, _) in pairwise(self.offsets)]
+        gaps = [
+            self.text[end - begin : start - begin]
+            for (_, end), (start, _) in pairwise(self.offsets)
+        ]
         # Between words may stand markup that was taken out.
-        gaps = [one if one.isspace() else " " * (one[:1].isspace() or one[-1:].isspace()) for one in gaps]
+        gaps = [
+            one if one.isspace() else " " * (one[:1].isspace() or one[-1:].isspace())
+            for one in gaps
+        ]
         return [*gaps, " " * self.sentence.space_after] if self.words else []
 
     def _running_text(self) -> str:
@@ -574,7 +611,12 @@ def _located(sentence: ConlluSentence) -> dict[str, Any]:
         position, space = end, token.space_after
         if not token.is_word:
             multiword.append((first, last, token.form))
-    return {"text": text, "offsets": tuple(offsets), "multiword": tuple(multiword), "space_after": space}
+    return {
+        "text": text,
+        "offsets": tuple(offsets),
+        "multiword": tuple(multiword),
+        "space_after": space,
+    }
 
 
 class Shown(list["Parse"]):

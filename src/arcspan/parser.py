@@ -150,7 +150,9 @@ class Parser:
             self.predictor.style_of(query.style)
         return query
 
-    def __call__(self, text: str, *, k: int | None = None, **options: Unpack[Options]) -> list[Parse]:
+    def __call__(
+        self, text: str, *, k: int | None = None, **options: Unpack[Options]
+    ) -> list[Parse]:
         """Split raw text into sentences and words, and parse them; the options are those of `Query`.
 
         With k, the k best parses of each sentence follow each other, best first. Constraints are about every sentence
@@ -169,12 +171,22 @@ class Parser:
 
     @overload
     def parse(
-        self, words: Words | Sentence, *, text: str | None = None, k: None = None, **options: Unpack[Options]
+        self,
+        words: Words | Sentence,
+        *,
+        text: str | None = None,
+        k: None = None,
+        **options: Unpack[Options],
     ) -> Parse: ...
 
     @overload
     def parse(
-        self, words: Words | Sentence, *, text: str | None = None, k: int, **options: Unpack[Options]
+        self,
+        words: Words | Sentence,
+        *,
+        text: str | None = None,
+        k: int,
+        **options: Unpack[Options],
     ) -> list[Parse]: ...
 
     def parse(
@@ -224,17 +236,25 @@ class Parser:
             raise ArcspanError("a word of the sentence is empty")
         if not found:
             raise ArcspanError("an empty sentence has no trees to score")
-        return score_trees(self.predictor.scores(found, self.query(**options)), constituency, dependencies)
+        return score_trees(
+            self.predictor.scores(found, self.query(**options)), constituency, dependencies
+        )
 
     def _ask(self, sentences: Sequence[Sentence], query: Query) -> list[Parse]:
         """The parses of sentences that all are asked the same."""
         if query.tags is not None:
             self._check_tags(sentences, query.tags)
-        found = self.predictor.submit([(one.words, query) for one in sentences], eager=False).result()
+        found = self.predictor.submit(
+            [(one.words, query) for one in sentences], eager=False
+        ).result()
         asked = zip(sentences, found, strict=True)
-        return [parse for one, predictions in asked for parse in self._parses(one, query, predictions)]
+        return [
+            parse for one, predictions in asked for parse in self._parses(one, query, predictions)
+        ]
 
-    def _parses(self, sentence: Sentence, query: Query, predictions: Sequence[Prediction]) -> list[Parse]:
+    def _parses(
+        self, sentence: Sentence, query: Query, predictions: Sequence[Prediction]
+    ) -> list[Parse]:
         """The parses of one sentence, which share its scores if their confidence is asked for later."""
         scores: list[SentenceScores] = []
         found = []
@@ -276,7 +296,9 @@ class Parser:
         (None, NaN, bytes) with errors="keep", which otherwise ends the stream. `one_sentence`: no text is split
         into sentences.
         """
-        streamed = self.stream(items, batch_size, k=k, one_sentence=one_sentence, errors=errors, **options)
+        streamed = self.stream(
+            items, batch_size, k=k, one_sentence=one_sentence, errors=errors, **options
+        )
         for parses in streamed:
             yield from parses
 
@@ -297,7 +319,9 @@ class Parser:
         if isinstance(items, (str, bytes)):
             raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
         if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
-            raise ArcspanError(f"a stream of texts is needed, not {type(items).__name__}: {items!r}")
+            raise ArcspanError(
+                f"a stream of texts is needed, not {type(items).__name__}: {items!r}"
+            )
         check_count("batch_size", batch_size)
         if errors not in ("raise", "keep"):
             raise ArcspanError(f"errors must be 'raise' or 'keep', not {errors!r}")
@@ -320,7 +344,9 @@ class Parser:
                     ended = error
                 # The first chunk may be all there is: then the caller's thread is enough for a single batch.
                 eager = bool(waiting) or not isinstance(ended, StopIteration)
-                requests = [(one.words, query) for own in groups for one, query, error in own if not error]
+                requests = [
+                    (one.words, query) for own in groups for one, query, error in own if not error
+                ]
                 waiting.append((groups, self.predictor.submit(requests, eager=eager)))
                 if len(waiting) > 1:
                     yield from self._finish(*waiting.popleft())
@@ -340,14 +366,23 @@ class Parser:
         for number, item in enumerate(items, 1):
             try:
                 own = query
-                if isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], (Mapping, Query)):
+                if (
+                    isinstance(item, tuple)
+                    and len(item) == 2
+                    and isinstance(item[1], (Mapping, Query))
+                ):
                     item, options = item
                     chosen = vars(options) if isinstance(options, Query) else {**given, **options}
                     own = self.query(**chosen)
                 if isinstance(item, str):
-                    found = [(one, own, "") for one in self.segmenter.split(item, one_sentence=one_sentence)]
+                    found = [
+                        (one, own, "")
+                        for one in self.segmenter.split(item, one_sentence=one_sentence)
+                    ]
                 else:
-                    found = [(item if isinstance(item, Sentence) else Sentence(_checked(item)), own, "")]
+                    found = [
+                        (item if isinstance(item, Sentence) else Sentence(_checked(item)), own, "")
+                    ]
                 if own.tags is not None:
                     self._check_tags([one for one, _, _ in found], own.tags)
             except ArcspanError as error:
@@ -360,9 +395,13 @@ class Parser:
     def _check_tags(self, sentences: Iterable[Sentence], tags: Sequence[str]) -> None:
         for one in sentences:
             if len(tags) != len(one):
-                raise ArcspanError(f"{len(one)} words, but {len(tags)} tags: there must be one per word")
+                raise ArcspanError(
+                    f"{len(one)} words, but {len(tags)} tags: there must be one per word"
+                )
         if not any(scorer.reads_tags for scorer in self.predictor.scorers):
-            raise ArcspanError("this model reads no part-of-speech tags: it was trained without them")
+            raise ArcspanError(
+                "this model reads no part-of-speech tags: it was trained without them"
+            )
 
     def _finish(self, groups: list[_Group], submission: Submission) -> Iterator[list[Parse]]:
         results = iter(submission.result())
@@ -375,9 +414,13 @@ class Parser:
 
     def answer(self, questions: Sequence[tuple[Sentence, Query]]) -> list[list[Parse]]:
         """The parses of each sentence, all of it by the calling thread: for programs with threads of their own."""
-        submission = self.predictor.submit([(one.words, query) for one, query in questions], here=True)
+        submission = self.predictor.submit(
+            [(one.words, query) for one, query in questions], here=True
+        )
         found = zip(questions, submission.result(), strict=True)
-        return [self._parses(sentence, query, predictions) for (sentence, query), predictions in found]
+        return [
+            self._parses(sentence, query, predictions) for (sentence, query), predictions in found
+        ]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_parser, (tuple(map(str, self.paths)), tuple(self._settings.items()))
@@ -409,9 +452,13 @@ def _checked(words: Any) -> tuple[str, ...]:
     if isinstance(words, bytes):
         raise ArcspanError(f"bytes are not text, decode them first: {words[:40]!r}")
     if isinstance(words, str):
-        raise ArcspanError("words must be a list of words; for raw text, call the parser: parser(text)")
+        raise ArcspanError(
+            "words must be a list of words; for raw text, call the parser: parser(text)"
+        )
     if not isinstance(words, Iterable) or isinstance(words, (Mapping, Set)):
-        raise ArcspanError(f"a text or a list of words is needed, not {type(words).__name__}: {words!r}")
+        raise ArcspanError(
+            f"a text or a list of words is needed, not {type(words).__name__}: {words!r}"
+        )
     found = tuple(words)
     for number, word in enumerate(found, 1):
         if not isinstance(word, str):
@@ -438,7 +485,11 @@ class LazyConfidence:
         try:
             with native:
                 if not self.scores:
-                    parser = self.parser if isinstance(self.parser, Parser) else _restore_parser(*self.parser)
+                    parser = (
+                        self.parser
+                        if isinstance(self.parser, Parser)
+                        else _restore_parser(*self.parser)
+                    )
                     self.scores.append(parser.predictor.scores(self.words, self.query))
                 return self.scores[0].confidence(self.prediction)
         except LengthError:

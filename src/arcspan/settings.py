@@ -107,7 +107,9 @@ def as_toml(value: Any) -> str:
 
 def _refuse(place: str, value: Any, wanted: str) -> NoReturn:
     shown = as_toml(value)
-    raise ConfigError(f"{place} should be {wanted}, not {shown if len(shown) <= 60 else shown[:57] + '...'}")
+    raise ConfigError(
+        f"{place} should be {wanted}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
+    )
 
 
 def _value(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
@@ -123,7 +125,9 @@ def _value(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
     if origin is dict:
         if not isinstance(value, dict):
             _refuse(place, value, "a table")
-        return {name: _value(inside[1], one, f"{place}.{name}", rules) for name, one in value.items()}
+        return {
+            name: _value(inside[1], one, f"{place}.{name}", rules) for name, one in value.items()
+        }
     if origin is re.Pattern:
         try:
             return re.compile(value)
@@ -132,7 +136,9 @@ def _value(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
     if not _fits(kind, value, rules):
         wanted = _NAMES[kind]
         if "choices" in rules:
-            wanted = f"one of {', '.join(rules['choices'])}" + (", or a part" if "part" in rules else "")
+            wanted = f"one of {', '.join(rules['choices'])}" + (
+                ", or a part" if "part" in rules else ""
+            )
         for name in [one for one in _LIMITS if one in rules and kind in (int, float)]:
             wanted += f", {name if name == 'above' else 'at ' + name} {rules[name]:g}"
         _refuse(place, value, rules.get("wanted", wanted))
@@ -144,7 +150,11 @@ def _items(origin: Any, inside: Any, value: Any, place: str, rules: Mapping[str,
     items = [value] if origin is frozenset and isinstance(value, str) else value
     length = len(inside) if origin is tuple and inside[-1] is not Ellipsis else None
     shortest = 1 if origin is frozenset else rules.get("shortest", 0)
-    if not isinstance(items, (list, tuple)) or len(items) < shortest or length not in (None, len(items)):
+    if (
+        not isinstance(items, (list, tuple))
+        or len(items) < shortest
+        or length not in (None, len(items))
+    ):
         what = "a name or a list of names" if origin is frozenset else "a list"
         what += f" of {length}" if length else f" of at least {shortest}" if shortest > 1 else ""
         _refuse(place, value, what)
@@ -155,7 +165,11 @@ def _items(origin: Any, inside: Any, value: Any, place: str, rules: Mapping[str,
 
 def _all_fit(kind: Any, items: Any, rules: Mapping[str, Any]) -> bool:
     """Whether the items are strings or whole numbers that need no closer look: vocabularies are long."""
-    if set(map(type, items)) != {kind} or kind not in (int, str) or rules.keys() & {"choices", "matches"}:
+    if (
+        set(map(type, items)) != {kind}
+        or kind not in (int, str)
+        or rules.keys() & {"choices", "matches"}
+    ):
         return False
     return kind is str or all(_is_in_range(one, rules) for one in (min(items), max(items)))
 
@@ -172,4 +186,6 @@ def _fits(kind: Any, value: Any, rules: Mapping[str, Any]) -> bool:
 
 def _is_in_range(value: float, rules: Mapping[str, Any]) -> bool:
     finite = value in range(-(1 << 63), 1 << 63) if isinstance(value, int) else math.isfinite(value)
-    return finite and all(within(value, rules[name]) for name, within in _LIMITS.items() if name in rules)
+    return finite and all(
+        within(value, rules[name]) for name, within in _LIMITS.items() if name in rules
+    )

@@ -30,7 +30,9 @@ KINDS = ("arcs", "spans", "relations", "labels", "sentences")
 Outcomes = dict[str, list[tuple[float, bool]]]
 
 
-def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibration]) -> list[Outcomes]:
+def outcomes(
+    predictor: Predictor, pairs: list[Pair], calibrations: list[Calibration]
+) -> list[Outcomes]:
     """For each calibration and kind of part: probability, and whether it came true."""
     found: list[Outcomes] = [{kind: [] for kind in KINDS} for _ in calibrations]
     known = predictor.inventories
@@ -48,7 +50,9 @@ def outcomes(predictor: Predictor, pairs: list[Pair], calibrations: list[Calibra
             mine["arcs"] += zip(sure.arcs, heads.tolist(), strict=True)
             mine["spans"] += [(p, place in gold) for place, p in sure.spans.items()]
             mine["labels"] += [
-                (p, chains[place] == gold[place]) for place, p in sure.labels.items() if place in gold
+                (p, chains[place] == gold[place])
+                for place, p in sure.labels.items()
+                if place in gold
             ]
             mine["relations"] += [
                 (p, relation == wanted)
@@ -128,7 +132,9 @@ def plot(results: dict[str, Any], path: Path) -> None:
         axis.set(xlabel="probability that the parser gives", xlim=(0, 1), ylim=(0, 1), title=kind)
         axis.legend(loc="upper left", frameon=False)
     axes[0].set_ylabel("share that is right")
-    figure.suptitle(f"{results['treebank']}, {results['sentences']} sentences, model {results['model']}")
+    figure.suptitle(
+        f"{results['treebank']}, {results['sentences']} sentences, model {results['model']}"
+    )
     figure.tight_layout()
     figure.savefig(path, dpi=130)
 

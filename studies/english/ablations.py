@@ -79,9 +79,15 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--treebanks", envvar="ARCSPAN_TREEBANKS", required=True, help="Folder of the treebanks.")
-@click.option("--runs", type=click.Path(path_type=Path), default=HERE.parents[1] / "runs" / "ablations")
-@click.option("--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results.")
+@click.option(
+    "--treebanks", envvar="ARCSPAN_TREEBANKS", required=True, help="Folder of the treebanks."
+)
+@click.option(
+    "--runs", type=click.Path(path_type=Path), default=HERE.parents[1] / "runs" / "ablations"
+)
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results."
+)
 @click.option("--only", multiple=True, metavar="ROW", help="Only this row. Repeatable.")
 def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...]) -> None:
     """Train and score every row that has no result."""
@@ -104,7 +110,9 @@ def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
     from arcspan.training.instances import read_gold
     from arcspan.training.scoring import dev_scores
 
-    sources = {_treebank(source): replace(source, repeat=1, every=EVERY) for source in config.data.train}
+    sources = {
+        _treebank(source): replace(source, repeat=1, every=EVERY) for source in config.data.train
+    }
     silver = replace(sources["amalgum"], every=3 * EVERY)
     sources |= {"amalgum": silver, "completed": silver}
     if "completed" in row.treebanks:
@@ -116,7 +124,10 @@ def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
         train_on = [replace(one, without={}) for one in train_on]
     if not row.styles:
         none = {"style": "", "constituency_style": "", "dependency_style": ""}
-        train_on, dev = [replace(one, **none) for one in train_on], [replace(one, **none) for one in dev]
+        train_on, dev = (
+            [replace(one, **none) for one in train_on],
+            [replace(one, **none) for one in dev],
+        )
     known = {style for source in train_on for style in source.styles}
     dev = [one if one.styles[0] in known else replace(one, constituency_style="gum") for one in dev]
     config = replace(config, styles={}, data=replace(config.data, train=train_on, dev=dev[:1]))
@@ -151,7 +162,9 @@ def _treebank(source: Any) -> str:
 
 
 @main.command()
-@click.option("--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results.")
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results."
+)
 def report(results: Path) -> None:
     """The table, from the results."""
     click.echo(report_text(_read(results)))

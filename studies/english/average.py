@@ -25,8 +25,12 @@ def main(output: Path, runs: tuple[Path, ...]) -> None:
     from arcspan.training.checkpoint import Checkpoint
 
     found = [Checkpoint(run).open("best") for run in runs]
-    texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(found[0][0].glob("*.json"))}
-    described = [json.loads((folder / "model.json").read_text(encoding="utf-8")) for folder, _ in found]
+    texts = {
+        file.name: file.read_text(encoding="utf-8") for file in sorted(found[0][0].glob("*.json"))
+    }
+    described = [
+        json.loads((folder / "model.json").read_text(encoding="utf-8")) for folder, _ in found
+    ]
     if any(one[part] != described[0][part] for one in described for part in PARTS):
         raise click.ClickException("these are not runs of the same model")
     weights = [load_file(folder / "model.safetensors") for folder, _ in found]

@@ -42,7 +42,11 @@ def kinds(pair: Pair) -> set[str]:
             continue
         phrases = [nodes[child][2][0] for child in below if nodes[child][2]]
         loose = [tree.words[nodes[child][0]].lower() for child in below if not nodes[child][2]]
-        if phrases.count("NP") != 1 or set(phrases) - {"NP", "INTJ", "PRN"} or not BE.intersection(loose):
+        if (
+            phrases.count("NP") != 1
+            or set(phrases) - {"NP", "INTJ", "PRN"}
+            or not BE.intersection(loose)
+        ):
             continue
         found.add("copular")
         if arcs is not None:
@@ -60,10 +64,14 @@ def main() -> None:
         trees = 0
         for split in ("train", "dev"):
             words = Path(sys.argv[1]) / name / f"{split}.conllu.xz"
-            for pair in read_pairs(words.with_name(f"{split}.ptb.xz"), words if words.exists() else None):
+            for pair in read_pairs(
+                words.with_name(f"{split}.ptb.xz"), words if words.exists() else None
+            ):
                 trees += 1
                 found.update(kinds(pair))
-        shares = ", ".join(f"{kind} {count} ({count / trees:.2%})" for kind, count in sorted(found.items()))
+        shares = ", ".join(
+            f"{kind} {count} ({count / trees:.2%})" for kind, count in sorted(found.items())
+        )
         print(f"{name}: {trees} trees, {shares}")
 
 

@@ -60,7 +60,9 @@ def bundle(name: str, run: str, treebanks: Path, *options: str) -> Iterator[Step
     segmenter = str(RUNS / "segmenter-en" / "segmenter")
     yield Step(f"{name}, segmenter", ["cp", "-r", segmenter, str(RUNS / run)], None)
     export = [*ARCSPAN, "export", "--replace", "--precision", "int8", str(RUNS / run), str(target)]
-    yield Step(name, [*export, *options, "--style", "gum", "--calibrate", *dev], target / "config.json")
+    yield Step(
+        name, [*export, *options, "--style", "gum", "--calibrate", *dev], target / "config.json"
+    )
 
 
 def steps(treebanks: Path, every: int) -> Iterator[Step]:
@@ -70,7 +72,9 @@ def steps(treebanks: Path, every: int) -> Iterator[Step]:
     yield Step("segmenter", [*ARCSPAN, "train", "--segmenter", recipe], done)
     silver, amalgum = RUNS / "silver-en.conllu", treebanks / "amalgum/train.conllu.xz"
     yield script("silver of en", "silver.py", silver, amalgum, silver, "--every", 8)
-    yield script("rare of en", "rare.py", RUNS / "rare-en/silver.conllu", treebanks, RUNS / "rare-en", silver)
+    yield script(
+        "rare of en", "rare.py", RUNS / "rare-en/silver.conllu", treebanks, RUNS / "rare-en", silver
+    )
     yield training("large-1", "large", "large-1")
     yield training("large-2", "large-gold", "large")
     yield from bundle("large", "large", treebanks, "--name", "arcspan-en-large")
@@ -83,7 +87,9 @@ def steps(treebanks: Path, every: int) -> Iterator[Step]:
     yield script("rare", "rare.py", RUNS / "rare/silver.conllu", treebanks, RUNS / "rare", silver)
     yield training("student", "student", "student")
     yield training("last-1", "last", "last")
-    yield training("last-2", "last", "last-b", "--set", "seed=5", "--set", f"output={RUNS / 'last-b'}")
+    yield training(
+        "last-2", "last", "last-b", "--set", "seed=5", "--set", f"output={RUNS / 'last-b'}"
+    )
     runs = [RUNS / name for name in ("english", "last", "last-b")]
     yield script("average", "average.py", runs[0] / "best.json", *runs)
     yield from bundle("last", "english", treebanks)
@@ -102,12 +108,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--until", metavar="STEP", help="the last step to do")
-    options.add_argument("--again", action="append", default=[], metavar="STEP", help="do this step again")
+    options.add_argument(
+        "--again", action="append", default=[], metavar="STEP", help="do this step again"
+    )
     options.add_argument("--every", type=int, default=1, help="silver: every k-th of the sentences")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     given = options.parse_args()
     if given.treebanks is None:
-        options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
+        options.error(
+            "say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS"
+        )
     times = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
     wanted = list(steps(Path(given.treebanks), given.every))
     unknown = {given.until, *given.again} - {None, *(step.name for step in wanted)}

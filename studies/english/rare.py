@@ -41,9 +41,15 @@ def kinds(pair: Pair) -> list[str]:
     ['question']
     """
     layers = {
-        name for name, tree in zip(("constituency", "dependency"), pair, strict=True) if tree is not None
+        name
+        for name, tree in zip(("constituency", "dependency"), pair, strict=True)
+        if tree is not None
     }
-    return [name for name, query in QUERIES.items() if layers.issuperset(query.layers) and query.count(*pair)]
+    return [
+        name
+        for name, query in QUERIES.items()
+        if layers.issuperset(query.layers) and query.count(*pair)
+    ]
 
 
 def rare(pairs: Iterator[Pair], counts: Counter[str]) -> Iterator[Pair]:

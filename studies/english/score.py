@@ -70,7 +70,19 @@ PARTS = (
     Part("atis", "dev", "atis", "d"),
     Part("eslspok", "dev", "eslspok", "d"),
 )
-RAW = ("Tokens", "Words", "Sentences", "UPOS", "XPOS", "UFeats", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
+RAW = (
+    "Tokens",
+    "Words",
+    "Sentences",
+    "UPOS",
+    "XPOS",
+    "UFeats",
+    "Lemmas",
+    "UAS",
+    "LAS",
+    "MLAS",
+    "BLEX",
+)
 HIDDEN = ("genres", "conll18", "errors")  # not printed
 MOST = 12  # kinds of errors in a list
 TREES = {"f1": "f1", "lcm_con": "lcm_con", "lcm_dep": "lcm_dep", "lcm_both": "lcm_both"}
@@ -80,7 +92,10 @@ def main() -> None:
     options = arguments()
     parser = arcspan.load(options.bundle, threads=options.threads)
     known = ("name", "system", "precision", "arcspan", "licence")
-    results: dict[str, Any] = {"model": {name: parser.config.get(name) for name in known}, "treebanks": {}}
+    results: dict[str, Any] = {
+        "model": {name: parser.config.get(name) for name in known},
+        "treebanks": {},
+    }
     for part in PARTS if not options.brief else [part for part in PARTS if part.is_brief]:
         stem = options.treebanks / part.treebank / part.part
         files = {kind: f"{stem}.{kind}.xz" for kind in ("ptb", "conllu")}
@@ -91,7 +106,10 @@ def main() -> None:
                 score_case(parser, part, files["conllu"], entry)
         name = part.name
         results["treebanks"][name] = entry
-        print(f"{name}: " + ", ".join(f"{key} {value}" for key, value in entry.items() if key not in HIDDEN))
+        print(
+            f"{name}: "
+            + ", ".join(f"{key} {value}" for key, value in entry.items() if key not in HIDDEN)
+        )
     if options.limit:
         print("only part of the sentences: nothing is written")
         return
@@ -104,7 +122,9 @@ def arguments() -> argparse.Namespace:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("bundle", nargs="?", help="a model bundle; default: the one inside the package")
+    options.add_argument(
+        "bundle", nargs="?", help="a model bundle; default: the one inside the package"
+    )
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     options.add_argument("--output", type=Path, default=HERE / "results.json")
     options.add_argument(
@@ -112,11 +132,15 @@ def arguments() -> argparse.Namespace:
         action="store_true",
         help="dev parts in their own styles, from gold words, without craft-ud",
     )
-    options.add_argument("--limit", type=int, help="only the first sentences of each; writes nothing")
+    options.add_argument(
+        "--limit", type=int, help="only the first sentences of each; writes nothing"
+    )
     options.add_argument("--threads", type=int)
     found = options.parse_args()
     if found.treebanks is None:
-        options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
+        options.error(
+            "say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS"
+        )
     found.treebanks = Path(found.treebanks)
     return found
 
@@ -130,10 +154,17 @@ def score_part(
     parser: arcspan.Parser, part: Part, files: dict[str, str], limit: int | None
 ) -> dict[str, Any]:
     """All figures of a part from its own words, and of its genres."""
-    given = files["ptb"] if "c" in part.layers else None, files["conllu"] if "d" in part.layers else None
+    given = (
+        files["ptb"] if "c" in part.layers else None,
+        files["conllu"] if "d" in part.layers else None,
+    )
     gold = list(read_pairs(*given, limit=limit))
-    parses = list(parser.pipe((pair.words for pair in gold), batch_size=256, style=style_of(parser, part)))
-    names = [one.sent_id or "" for one in read_conllu(files["conllu"])] if "d" in part.layers else []
+    parses = list(
+        parser.pipe((pair.words for pair in gold), batch_size=256, style=style_of(parser, part))
+    )
+    names = (
+        [one.sent_id or "" for one in read_conllu(files["conllu"])] if "d" in part.layers else []
+    )
     entry = figures(part, gold, parses)
     if "d" in part.layers:
         entry["conll18"] = conll18(list(read_conllu(files["conllu"]))[: len(gold)], parses)
@@ -164,7 +195,9 @@ def figures(part: Part, gold: Sequence[Pair], parses: Sequence[Any]) -> dict[str
     if "d" in part.layers:
         counted = evaluate(gold, predicted, punctuation="none", subtypes=False, tags="gold")
         found |= rounded(counted.figures(), {"las": "las", "uas": "uas"})
-        found["las_subtypes"] = round(evaluate(gold, predicted, punctuation="none", tags="gold").las, 2)
+        found["las_subtypes"] = round(
+            evaluate(gold, predicted, punctuation="none", tags="gold").las, 2
+        )
     without = evaluate(gold, predicted, punctuation="ptb", subtypes=False, tags="gold").figures()
     if "d" in part.layers:
         found |= rounded(without, {"las_words": "las", "uas_words": "uas"})
@@ -197,7 +230,9 @@ def score_raw(parser: arcspan.Parser, part: Part, conllu: str, entry: dict[str, 
 
     def of(own: Iterable[int]) -> dict[str, float]:
         chosen = list(own)
-        return conll18([one for k in chosen for one in gold[k]], [one for k in chosen for one in parses[k]])
+        return conll18(
+            [one for k in chosen for one in gold[k]], [one for k in chosen for one in parses[k]]
+        )
 
     entry["raw"] = of(range(len(gold)))
     for genre, own in places.items():
@@ -214,7 +249,9 @@ def score_case(parser: arcspan.Parser, part: Part, conllu: str, entry: dict[str,
             Pair(parse.constituency, pair.dependencies.with_words(parse.words))
             for pair, parse in zip(gold, parses, strict=True)
         ]
-        entry[name] = round(evaluate(wanted, pairs(parses), punctuation="none", subtypes=False).las, 2)
+        entry[name] = round(
+            evaluate(wanted, pairs(parses), punctuation="none", subtypes=False).las, 2
+        )
 
 
 def errors(gold: Sequence[Pair], predicted: Sequence[Pair]) -> dict[str, Any]:
@@ -230,7 +267,9 @@ def errors(gold: Sequence[Pair], predicted: Sequence[Pair]) -> dict[str, Any]:
         elif wanted != got:
             relations[wanted] += count
     confusion = found.label_confusion.items()
-    labels = Counter({(a or NOTHING, b or NOTHING): count for (a, b, _), count in confusion if a != b})
+    labels = Counter(
+        {(a or NOTHING, b or NOTHING): count for (a, b, _), count in confusion if a != b}
+    )
     return {
         "labels": [[*pair, count] for pair, count in labels.most_common(MOST)],
         "relations": [

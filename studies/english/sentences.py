@@ -24,7 +24,9 @@ RESULTS = HERE / "sentences.json"
 
 def wanted() -> list[dict[str, Any]]:
     """The sentences with their facts."""
-    found: list[dict[str, Any]] = tomllib.loads((HERE / "sentences.toml").read_text("utf-8"))["sentences"]
+    found: list[dict[str, Any]] = tomllib.loads((HERE / "sentences.toml").read_text("utf-8"))[
+        "sentences"
+    ]
     return found
 
 

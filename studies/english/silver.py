@@ -63,14 +63,26 @@ def why_not(parse: Parse, least: float) -> str:
 @click.command(help=__doc__)
 @click.argument("source", type=click.Path(path_type=Path, exists=True))
 @click.argument("output", type=click.Path(path_type=Path))
-@click.option("-m", "--model", default="en", show_default=True, help="The model: a name or a bundle.")
-@click.option("--style", help="Style of the trees; default: the model's own.")
-@click.option("--weight", default=2.0, show_default=True, help="Of AMALGUM's arcs, in log-probability.")
 @click.option(
-    "--least", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Probability per word."
+    "-m", "--model", default="en", show_default=True, help="The model: a name or a bundle."
 )
-@click.option("--every", type=click.IntRange(1), default=1, show_default=True, help="Every k-th sentence.")
-@click.option("--first", type=click.IntRange(0), default=0, show_default=True, help="Sentences to leave out.")
+@click.option("--style", help="Style of the trees; default: the model's own.")
+@click.option(
+    "--weight", default=2.0, show_default=True, help="Of AMALGUM's arcs, in log-probability."
+)
+@click.option(
+    "--least",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Probability per word.",
+)
+@click.option(
+    "--every", type=click.IntRange(1), default=1, show_default=True, help="Every k-th sentence."
+)
+@click.option(
+    "--first", type=click.IntRange(0), default=0, show_default=True, help="Sentences to leave out."
+)
 @click.option("--limit", type=click.IntRange(1), help="At most so many sentences.")
 @click.option("--threads", type=click.IntRange(1), help="Default: one per processor.")
 def main(
@@ -92,7 +104,9 @@ def main(
     sentences = itertools.islice(read_conllu(source), first, None, every)
     counts: Counter[str] = Counter()
     for number in itertools.count():
-        some = list(itertools.islice(sentences, PART if limit is None else min(PART, limit - number * PART)))
+        some = list(
+            itertools.islice(sentences, PART if limit is None else min(PART, limit - number * PART))
+        )
         if not some:
             break
         part = parts / f"{number:04d}.conllu"
@@ -105,7 +119,10 @@ def main(
                 why = why_not(parse, least)
                 counts[why or "written"] += 1
                 if not why:
-                    comments = [f"# sent_id = {sentence.sent_id}", constituency_comment(parse.constituency)]
+                    comments = [
+                        f"# sent_id = {sentence.sent_id}",
+                        constituency_comment(parse.constituency),
+                    ]
                     same = sum(map(int.__eq__, parse.heads, sentence.tree.heads))
                     counts["heads"], counts["AMALGUM's"] = (
                         counts["heads"] + len(parse),

@@ -36,7 +36,11 @@ TRAIN, CHOOSE = 160, 40
 FIGURES = ("f1", "las", "feature_accuracy", "lemma_accuracy")
 # The files of a domain, the styles of its sources, and the style that it is parsed in (None: the model's default).
 DOMAINS: dict[str, tuple[tuple[str | None, str | None], dict[str, str], str | None]] = {
-    "genia": (("genia/dev.ptb.xz", None), {"constituency_style": "genia", "dependency_style": "ud"}, "genia"),
+    "genia": (
+        ("genia/dev.ptb.xz", None),
+        {"constituency_style": "genia", "dependency_style": "ud"},
+        "genia",
+    ),
     "atis": ((None, "atis/dev.conllu.xz"), {}, None),
     "atis-style": ((None, "atis/dev.conllu.xz"), {"style": "atis"}, "atis"),
     "craft-style": (("craft/dev.ptb.xz", "craft/dev.conllu.xz"), {"style": "clearnlp"}, None),
@@ -63,7 +67,9 @@ def main() -> None:
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     given = options.parse_args()
     if given.treebanks is None:
-        options.error("say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS")
+        options.error(
+            "say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS"
+        )
     rates = f"{given.encoder_rate:g}, {given.rate:g}, {given.style_rate:g}"
     name = given.name or f"{Path(given.model).name}, rates {rates}"
     training = {
@@ -100,7 +106,8 @@ def fine_tune(
     data: dict[str, Any] = {}
     for split, some in (("train", gold[:TRAIN]), ("dev", gold[TRAIN : TRAIN + CHOOSE])):
         paths = [
-            file and folder / f"{split}.{end}" for file, end in zip(files, ("ptb", "conllu"), strict=True)
+            file and folder / f"{split}.{end}"
+            for file, end in zip(files, ("ptb", "conllu"), strict=True)
         ]
         write_pairs(some, *paths)
         layers = zip(("brackets", "conll"), paths, strict=True)
@@ -121,11 +128,19 @@ def fine_tune(
     train(config_from_dict(config), resume=True, bars=False)
     after = arcspan.load(export(folder / "run", folder / "bundle", replace=True))
     rest = gold[TRAIN + CHOOSE :]
-    elsewhere = list(read_pairs(treebanks / "gum" / "dev.ptb.xz", treebanks / "gum" / "dev.conllu.xz"))[::5]
+    elsewhere = list(
+        read_pairs(treebanks / "gum" / "dev.ptb.xz", treebanks / "gum" / "dev.conllu.xz")
+    )[::5]
     found = {
         "sentences": {"domain": len(rest), "elsewhere": len(elsewhere)},
-        "before": {"domain": figures(before, rest, style), "elsewhere": figures(before, elsewhere, old)},
-        "after": {"domain": figures(after, rest, style), "elsewhere": figures(after, elsewhere, old)},
+        "before": {
+            "domain": figures(before, rest, style),
+            "elsewhere": figures(before, elsewhere, old),
+        },
+        "after": {
+            "domain": figures(after, rest, style),
+            "elsewhere": figures(after, elsewhere, old),
+        },
     }
     if "style" in own:
         found["after"]["domain, old style"] = figures(after, rest, old)

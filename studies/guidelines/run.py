@@ -46,7 +46,11 @@ def violations(trees: Sequence[DependencyTree]) -> Counter[str]:
     for tree in trees:
         state = validator.validate_sentence(format_conllu(tree).rstrip("\n").split("\n"))
         for incident in state.error_tracker:
-            if incident.is_error() and incident.level == 3 and "Feat" not in str(incident.testclass):
+            if (
+                incident.is_error()
+                and incident.level == 3
+                and "Feat" not in str(incident.testclass)
+            ):
                 found[incident.testid] += 1
     return found
 
@@ -68,7 +72,9 @@ def study(predictor: Predictor, gold: Sequence[Pair]) -> dict[str, Any]:
             Pair(None, to_pair(own, one, predictor.inventories)[1])
             for own, one in zip(words, predictions, strict=True)
         ]
-        reports[name] = evaluate([Pair(None, pair.dependencies) for pair in gold], pairs, punctuation="ptb")
+        reports[name] = evaluate(
+            [Pair(None, pair.dependencies) for pair in gold], pairs, punctuation="ptb"
+        )
         errors = violations([pair.dependencies for pair in pairs])
         repaired = sum(number for error, number in errors.items() if error.startswith(REPAIRED))
         found[name] = {
@@ -90,7 +96,9 @@ def main() -> None:
     options.add_argument("--bundle", type=Path, default=parser.MODELS / "en")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     options.add_argument("--names", nargs="+", default=["gum", "ewt"])
-    options.add_argument("--limit", type=int, default=None, help="take this many dev sentences of each")
+    options.add_argument(
+        "--limit", type=int, default=None, help="take this many dev sentences of each"
+    )
     options.add_argument("--output", type=Path, default=Path(__file__).parent)
     given = options.parse_args()
     if given.treebanks is None:

@@ -53,11 +53,17 @@ def measure(predictor: Predictor, gold: list[Pair], style: Any) -> dict[str, Any
             seconds[name] += time.process_time() - start
             for pair, one in zip(turn, predictions, strict=True):
                 c, d = to_pair(pair.words, one, predictor.inventories)
-                pairs.append(Pair(c if pair.constituency else None, d if pair.dependencies else None))  # type: ignore[arg-type]
+                pairs.append(
+                    Pair(c if pair.constituency else None, d if pair.dependencies else None)
+                )  # type: ignore[arg-type]
     reports = {name: evaluate(gold, pairs) for name, pairs in found.items()}
     test = compare(reports["labelled"], reports["two-stage"], samples=2000)
     rows = {
-        name: {figure: round(value, 2) for figure, value in report.figures().items() if figure in FIGURES}
+        name: {
+            figure: round(value, 2)
+            for figure, value in report.figures().items()
+            if figure in FIGURES
+        }
         for name, report in reports.items()
     }
     return {
@@ -85,7 +91,9 @@ def count_rounds() -> Counter[int]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--treebanks", type=Path, default=Path(os.environ.get("ARCSPAN_TREEBANKS", ".")))
+    options.add_argument(
+        "--treebanks", type=Path, default=Path(os.environ.get("ARCSPAN_TREEBANKS", "."))
+    )
     options.add_argument("--limit", type=int, default=10_000)
     options.add_argument("--temperature", type=float)
     options.add_argument("--write", action="store_true", help="keep the figures in results.json")
@@ -93,10 +101,14 @@ def main() -> None:
     parser = arcspan.load(threads=1)
     predictor, rounds = parser.predictor, count_rounds()
     if given.temperature:
-        predictor.calibration = replace(predictor.calibration, structure_temperature=given.temperature)
+        predictor.calibration = replace(
+            predictor.calibration, structure_temperature=given.temperature
+        )
     predictor.predict([["Logic", "plays", "a", "role", "."]])
     rows = {
-        name: measure(predictor, read(given.treebanks, name, given.limit), parser.query(style=style))
+        name: measure(
+            predictor, read(given.treebanks, name, given.limit), parser.query(style=style)
+        )
         for name, style in TREEBANKS.items()
     }
     result = {**rows, "searches": dict(sorted(rounds.items()))}

@@ -105,13 +105,23 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--treebanks", envvar="ARCSPAN_TREEBANKS", required=True, help="Folder of the treebanks.")
-@click.option("--runs", type=click.Path(path_type=Path), default=HERE.parents[1] / "runs" / "one-layer")
-@click.option("--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results.")
-@click.option("--only", multiple=True, metavar="PREFIX", help="Rows whose name TREEBANK/ROW starts so.")
+@click.option(
+    "--treebanks", envvar="ARCSPAN_TREEBANKS", required=True, help="Folder of the treebanks."
+)
+@click.option(
+    "--runs", type=click.Path(path_type=Path), default=HERE.parents[1] / "runs" / "one-layer"
+)
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results."
+)
+@click.option(
+    "--only", multiple=True, metavar="PREFIX", help="Rows whose name TREEBANK/ROW starts so."
+)
 @click.option("--seeds", default=len(SEEDS), show_default=True, help="How many seeds.")
 @click.option("--tiny", is_flag=True, help="A few sentences, one epoch: only to see that it works.")
-def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...], seeds: int, tiny: bool) -> None:
+def run(
+    treebanks: str, runs: Path, results: Path, only: tuple[str, ...], seeds: int, tiny: bool
+) -> None:
     """Train and score every row that has no result, then compare."""
     found = _read(results)
     for treebank, rows in ROWS.items():
@@ -128,7 +138,9 @@ def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...], seeds:
     click.echo(report_text(found))
 
 
-def _train(treebank: Path, row: dict[str, Any], folder: Path, seed: int, tiny: bool) -> dict[str, float]:
+def _train(
+    treebank: Path, row: dict[str, Any], folder: Path, seed: int, tiny: bool
+) -> dict[str, float]:
     """Train a row with a seed, keep what it predicts of the held-out sentences, and score that."""
     from arcspan.training import predict_pairs, train
     from arcspan.training.config import config_from_dict
@@ -151,7 +163,12 @@ def _train(treebank: Path, row: dict[str, Any], folder: Path, seed: int, tiny: b
         }
     )
     folder.mkdir(parents=True, exist_ok=True)
-    train(config, resume=True, say=lambda line: click.echo(f"{folder.name}: {line}", err=True), bars=False)
+    train(
+        config,
+        resume=True,
+        say=lambda line: click.echo(f"{folder.name}: {line}", err=True),
+        bars=False,
+    )
     gold = _gold(treebank)
     write_pairs(predict_pairs(folder / "run", gold), folder / "test.ptb", folder / "test.conllu")
     return _report(gold, folder).figures()
@@ -170,7 +187,11 @@ def _report(gold: list[Any], *folders: Path) -> Any:
     from arcspan.evaluation import evaluate
     from arcspan.treebanks import read_pairs
 
-    found = [pair for folder in folders for pair in read_pairs(folder / "test.ptb", folder / "test.conllu")]
+    found = [
+        pair
+        for folder in folders
+        for pair in read_pairs(folder / "test.ptb", folder / "test.conllu")
+    ]
     return evaluate(gold * len(folders), found, punctuation="none", tags="gold")
 
 
@@ -181,27 +202,38 @@ def _compare(treebanks: Path, runs: Path, rows: dict[str, Any]) -> dict[str, Any
     for treebank, pairs in COMPARED.items():
         for a, b in pairs:
             seeds = [
-                seed for seed in rows.get(f"{treebank}/{a}", {}) if seed in rows.get(f"{treebank}/{b}", {})
+                seed
+                for seed in rows.get(f"{treebank}/{a}", {})
+                if seed in rows.get(f"{treebank}/{b}", {})
             ]
             if not seeds:
                 continue
             gold = _gold(treebanks / treebank)
             reports = [
                 _report(
-                    gold, *(runs / treebank / row.replace(", ", "-").replace(" ", "-") / s for s in seeds)
+                    gold,
+                    *(
+                        runs / treebank / row.replace(", ", "-").replace(" ", "-") / s
+                        for s in seeds
+                    ),
                 )
                 for row in (a, b)
             ]
             tested = compare(*reports, samples=2000)
             out[f"{treebank}: {a} against {b}"] = {
-                figure: {"difference": tested[figure].difference, "p": tested[figure].p_randomization}
+                figure: {
+                    "difference": tested[figure].difference,
+                    "p": tested[figure].p_randomization,
+                }
                 for figure in ("las", "f1")
             }
     return out
 
 
 @main.command()
-@click.option("--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results.")
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results."
+)
 def report(results: Path) -> None:
     """The tables, from the results."""
     click.echo(report_text(_read(results)))
@@ -211,7 +243,10 @@ def report_text(found: dict[str, Any]) -> str:
     """Means over the seeds, the share of the gain of full pairs, and what was compared."""
     from statistics import fmean
 
-    lines = ["| row | seeds | LAS | F1 | share of the gain, LAS | F1 |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| row | seeds | LAS | F1 | share of the gain, LAS | F1 |",
+        "|---|---|---|---|---|---|",
+    ]
     means = {
         key: {figure: fmean(one[figure] for one in seeds.values()) for figure in ("las", "f1")}
         for treebank, rows in ROWS.items()
@@ -222,11 +257,20 @@ def report_text(found: dict[str, Any]) -> str:
         low, high = means.get("sequoia/half"), means.get("sequoia/all")
         shares = ["", ""]
         if key.startswith("sequoia/half+") and low and high and not key.endswith("passes"):
-            shares = [f"{(mean[f] - low[f]) / (high[f] - low[f]):.0%}" for f in mean if high[f] != low[f]]
-        cells = [key, str(len(found["rows"][key])), *(f"{value:.2f}" for value in mean.values()), *shares]
+            shares = [
+                f"{(mean[f] - low[f]) / (high[f] - low[f]):.0%}" for f in mean if high[f] != low[f]
+            ]
+        cells = [
+            key,
+            str(len(found["rows"][key])),
+            *(f"{value:.2f}" for value in mean.values()),
+            *shares,
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     for name, figures in found["comparisons"].items():
-        said = ", ".join(f"{f.upper()} {d['difference']:+.2f} (p = {d['p']:.3f})" for f, d in figures.items())
+        said = ", ".join(
+            f"{f.upper()} {d['difference']:+.2f} (p = {d['p']:.3f})" for f, d in figures.items()
+        )
         lines.append(f"- {name}: {said}")
     return "\n".join(lines)
 

@@ -32,7 +32,9 @@ def converted(trees: Sequence[ConstituencyTree], converter: str) -> list[Depende
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip()[-500:]
-            raise ArcspanError(f"the converter ended with {done.returncode}: {shlex.join(command)}: {said}")
+            raise ArcspanError(
+                f"the converter ended with {done.returncode}: {shlex.join(command)}: {said}"
+            )
         if "{conll}" not in converter:
             conll.write_bytes(done.stdout)
         places = ((f"tree {number}", tree) for number, tree in enumerate(trees, 1))

@@ -74,7 +74,9 @@ class BackOff:
 
     def add(self, features: Mapping[str, str], answer: str, count: int = 1) -> None:
         """Count an answer in all contexts."""
-        for getter, counts, examples in zip(self._getters, self.counts, self._examples, strict=True):
+        for getter, counts, examples in zip(
+            self._getters, self.counts, self._examples, strict=True
+        ):
             key = getter(features)
             answers = counts.get(key)
             if answers is None:
@@ -254,15 +256,24 @@ class Walk:
             above = self._parents[node]
             outer = chain[-2] if len(chain) > 1 else self.nodes[above][2][-1] if above >= 0 else "^"
             parent, children = symbol(chain[-1]), [self._made(below) for below in self._below[node]]
-            labels, tags = tuple(child.label for child in children), tuple(child.tag for child in children)
+            labels, tags = (
+                tuple(child.label for child in children),
+                tuple(child.tag for child in children),
+            )
             words = tuple(
                 child.word if child.label == child.tag and child.word in self._common_words else "-"
                 for child in children
             )
-            yield Constituent(node, parent, symbol(outer), children, Production(parent, labels, tags, words))
+            yield Constituent(
+                node, parent, symbol(outer), children, Production(parent, labels, tags, words)
+            )
 
     def close(
-        self, constituent: Constituent, head_word: int, heads: Sequence[int], relations: Sequence[str]
+        self,
+        constituent: Constituent,
+        head_word: int,
+        heads: Sequence[int],
+        relations: Sequence[str],
     ) -> None:
         """Note what attaches to what within the constituent, and that `head_word` is its head word."""
         for child in constituent.children:
@@ -337,7 +348,8 @@ def attachment_features(production: Production, head: int, index: int, to: int) 
         "side": "right" if to < index else "left",
         "distance": str(min(abs(to - index), 4)),
         "between": "+".join(sorted({labels[k] for k in between})[:4]) or "-",
-        "words_between": "+".join(sorted({labels[k] for k in between if labels[k] == tags[k]})) or "-",
+        "words_between": "+".join(sorted({labels[k] for k in between if labels[k] == tags[k]}))
+        or "-",
         "right": _neighbours(labels, index)[1],
     }
 
@@ -384,7 +396,9 @@ TABLES = {
 }
 _ALWAYS_KEPT = 4  # the most general contexts stay whole, so that they can be asked what was seen
 _LONGEST_PRODUCTION = 12
-_COMMON_WORDS = 200  # how many of the commonest words (of the first sentences) can decide on the head child
+_COMMON_WORDS = (
+    200  # how many of the commonest words (of the first sentences) can decide on the head child
+)
 
 
 @dataclass(eq=False, repr=False)
@@ -443,7 +457,9 @@ class LearntRules:
             if len(production.labels) == 1:
                 return 0, (0,)
             head = self._head_child(production)
-            targets = [self._target(production, head, index) for index in range(len(production.labels))]
+            targets = [
+                self._target(production, head, index) for index in range(len(production.labels))
+            ]
             shape = head, tuple(_as_projective_tree(targets, head))
             if len(self._shapes) < 100_000:
                 self._shapes[production] = shape
@@ -451,7 +467,9 @@ class LearntRules:
 
     def _head_child(self, production: Production) -> int:
         children = range(len(production.labels))
-        base = _normalized(self.heads, {index: head_features(production, index) for index in children})
+        base = _normalized(
+            self.heads, {index: head_features(production, index) for index in children}
+        )
         mixed = self.head_productions.distribution(production.names(), base)
         return min(children, key=lambda index: (-mixed[str(index)], index))
 
@@ -484,11 +502,15 @@ def learn_rules(
     pairs = iter(pairs)
     begin = list(itertools.islice(pairs, 2000))
     words = Counter(one_token(word.lower()) for c, _ in begin for word in c.words)
-    rules.common_words = frozenset(word for word, _ in sorted(words.items(), key=most_first)[:_COMMON_WORDS])
+    rules.common_words = frozenset(
+        word for word, _ in sorted(words.items(), key=most_first)[:_COMMON_WORDS]
+    )
     for c, d in itertools.chain(begin, pairs):
         rules.sentences += 1
         if len(c) != len(d):
-            raise TreeError(f"sentence {rules.sentences}: {len(c)} words in one tree, {len(d)} in the other")
+            raise TreeError(
+                f"sentence {rules.sentences}: {len(c)} words in one tree, {len(d)} in the other"
+            )
         borders = yields(d.heads)
         if borders is None or not len(c):
             continue
@@ -509,7 +531,9 @@ def learn_rules(
                         rules.relations.add(features, d.relations[child.head - 1])
             walk.close(constituent, head_word, d.heads, d.relations)
     if not roots:
-        raise TreeError("no pair to learn from: there is no sentence with a projective dependency tree")
+        raise TreeError(
+            "no pair to learn from: there is no sentence with a projective dependency tree"
+        )
     rules.root = min(roots, key=lambda relation: (-roots[relation], relation))
     for (production, head, targets), count in shapes.items():
         _count_shape(rules, production, head, targets, count)
@@ -542,7 +566,10 @@ def _count_shape(
 
 def _normalized(table: BackOff, choices: Mapping[int, Mapping[str, str]]) -> dict[str, float]:
     """Of choices with their features, one of which is right: how likely each is, by the table's "yes"."""
-    yes = {str(index): table.distribution(features).get("yes", 0.0) for index, features in choices.items()}
+    yes = {
+        str(index): table.distribution(features).get("yes", 0.0)
+        for index, features in choices.items()
+    }
     whole = sum(yes.values())
     return {index: p / whole if whole else 1 / len(yes) for index, p in yes.items()}
 

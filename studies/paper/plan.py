@@ -45,7 +45,14 @@ METHOD = (
     "seed",
 )
 # What changes nothing in a model.
-APART = ("output", "language", "licence", "data.root", "training.checkpoint_minutes", "training.tensorboard")
+APART = (
+    "output",
+    "language",
+    "licence",
+    "data.root",
+    "training.checkpoint_minutes",
+    "training.tensorboard",
+)
 KINDS = ("train", "apart", "labelled", "convert", "converter")
 
 
@@ -99,7 +106,12 @@ class Row:
     def overrides(self) -> list[str]:
         """What is set on top of the recipe, as `arcspan train --set` takes it."""
         own = self.trained
-        return [*own.treebank.settings, *own.settings, f"model.system={own.system}", f"seed={own.seed}"]
+        return [
+            *own.treebank.settings,
+            *own.settings,
+            f"model.system={own.system}",
+            f"seed={own.seed}",
+        ]
 
 
 @dataclass(frozen=True)
@@ -120,7 +132,9 @@ class Plan:
     figure: tuple[str, ...]
     speed: dict[str, Any]
     same: bool  # whether the treebanks are the paper's own, so that levels can be compared
-    widths: tuple[int, ...] | None  # upper ends of Figure 4's bins, by the paper's width; None: in words
+    widths: (
+        tuple[int, ...] | None
+    )  # upper ends of Figure 4's bins, by the paper's width; None: in words
 
     @classmethod
     def read(cls, path: str | Path) -> Plan:
@@ -187,9 +201,17 @@ class Plan:
         """The command that trains the row's model by itself, with every setting that decides the method."""
         given = dict(one.split("=", 1) for one in (*AS_IN_PAPER, *row.overrides()))
         settings = self.settings(row)
-        given |= {name: _shown(settings[name]) for name in METHOD if name in settings and name not in given}
+        given |= {
+            name: _shown(settings[name])
+            for name in METHOD
+            if name in settings and name not in given
+        }
         return " ".join(
-            ["arcspan train", row.treebank.recipe, *(f"--set {name}={text}" for name, text in given.items())]
+            [
+                "arcspan train",
+                row.treebank.recipe,
+                *(f"--set {name}={text}" for name, text in given.items()),
+            ]
         )
 
 
@@ -228,7 +250,9 @@ def resolved(recipe: str, overrides: tuple[str, ...]) -> dict[str, Any]:
     return {
         name if not isinstance(own, dict) or name == "styles" else f"{name}.{key}": value
         for name, own in config.items()
-        for key, value in (own.items() if isinstance(own, dict) and name != "styles" else [("", own)])
+        for key, value in (
+            own.items() if isinstance(own, dict) and name != "styles" else [("", own)]
+        )
     }
 
 
@@ -269,7 +293,9 @@ def _derived(entry: dict[str, Any], rows: list[Row]) -> Iterator[Row]:
     for source in rows:
         if source.treebank.name not in entry.get("treebanks", [source.treebank.name]):
             continue
-        if source.name == entry["from"] and (entry["kind"] != "converter" or source.treebank.converter):
+        if source.name == entry["from"] and (
+            entry["kind"] != "converter" or source.treebank.converter
+        ):
             yield Row(
                 source.treebank,
                 entry["name"],

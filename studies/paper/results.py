@@ -78,10 +78,17 @@ def describe(found: Breakdown) -> dict[str, Any]:
         "figures": report.figures(),
         "signatures": report.signatures(),
         "totals": dict(report.totals),
-        "scoring": {"punctuation": report.punctuation, "subtypes": report.subtypes, "tags": report.tags},
+        "scoring": {
+            "punctuation": report.punctuation,
+            "subtypes": report.subtypes,
+            "tags": report.tags,
+        },
         "relations": {name: list(tally) for name, tally in report.relations.items()},
         "labels": {name: list(tally) for name, tally in report.labels.items()},
-        **{curve: {place: list(tally) for place, tally in found.curves[curve].items()} for curve in CURVES},
+        **{
+            curve: {place: list(tally) for place, tally in found.curves[curve].items()}
+            for curve in CURVES
+        },
     }
 
 
@@ -161,7 +168,9 @@ class Results:
         path.parent.mkdir(parents=True, exist_ok=True)
         counts = np.stack(list(found.report.counts.values()), axis=1)
         with atomic_write(path, "wb") as file:
-            np.savez_compressed(file, counts=counts.astype(np.min_scalar_type(int(counts.max(initial=0)))))
+            np.savez_compressed(
+                file, counts=counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+            )
         head = {
             "treebank": row.treebank.name,
             "row": row.name,
@@ -177,7 +186,9 @@ class Results:
         data = self.row(row)
         assert data is not None
         with np.load(self.counts_path(row), allow_pickle=False) as file:
-            return _with_sentences(dict(zip(data["totals"], file["counts"].T.astype(np.int64), strict=True)))
+            return _with_sentences(
+                dict(zip(data["totals"], file["counts"].T.astype(np.int64), strict=True))
+            )
 
     def rows(self, treebank: str, name: str) -> list[Row]:
         """The plan's rows of this name that have results."""
@@ -204,13 +215,20 @@ class Results:
 
     def significance_inputs(self, rows: list[Row]) -> dict[str, Any]:
         """What the tests depend on."""
-        return {"samples": self.plan.samples, **{row.id: checksum(self.counts_path(row)) for row in rows}}
+        return {
+            "samples": self.plan.samples,
+            **{row.id: checksum(self.counts_path(row)) for row in rows},
+        }
 
     def significance(self, treebank: str, a: str, b: str) -> dict[str, Any] | None:
         """The tests of a against b, if they were made from the present results."""
         data = read_json(self.significance_path(treebank, a, b))
         rows = [self.rows(treebank, name) for name in (a, b)]
-        if data is None or not all(rows) or data["inputs"] != self.significance_inputs([*rows[0], *rows[1]]):
+        if (
+            data is None
+            or not all(rows)
+            or data["inputs"] != self.significance_inputs([*rows[0], *rows[1]])
+        ):
             return None
         return data
 
@@ -218,6 +236,9 @@ class Results:
         """The curves of a row, ready to be drawn."""
         data = self.row(row)
         assert data is not None
-        curves = {curve: {place: Tally(*tally) for place, tally in data[curve].items()} for curve in CURVES}
+        curves = {
+            curve: {place: Tally(*tally) for place, tally in data[curve].items()}
+            for curve in CURVES
+        }
         report = report_of(self.counts(row), data["scoring"])
         return Breakdown(report, curves)

@@ -36,13 +36,19 @@ def compare_seeds(
     names = sorted({name for metric in metrics for name in _counted(metric)})
     models = [*a, *b]
     n = len(models[0][names[0]])
-    table = np.stack([counts[name] for counts in models for name in names], axis=1).astype(np.float64)
+    table = np.stack([counts[name] for counts in models for name in names], axis=1).astype(
+        np.float64
+    )
     first = np.arange(len(models)) < len(a)
 
     def figures(sums: np.ndarray) -> dict[str, np.ndarray]:
         """Figures [draws, models] from summed counts [draws, models * names]."""
         by_name = dict(
-            zip(names, np.moveaxis(sums.reshape(len(sums), len(models), len(names)), 2, 0), strict=True)
+            zip(
+                names,
+                np.moveaxis(sums.reshape(len(sums), len(models), len(names)), 2, 0),
+                strict=True,
+            )
         )
         return {metric: np.asarray(METRICS[metric].value(by_name)) for metric in metrics}
 
@@ -50,7 +56,8 @@ def compare_seeds(
     for begin in range(0, samples, BLOCK):
         size = min(BLOCK, samples - begin)
         chosen = (
-            rng.integers(0, n, size=(size, n), dtype=np.int32) + np.arange(size, dtype=np.int32)[:, None] * n
+            rng.integers(0, n, size=(size, n), dtype=np.int32)
+            + np.arange(size, dtype=np.int32)[:, None] * n
         )
         times = np.bincount(chosen.ravel(), minlength=size * n).reshape(size, n)
         found = figures(times.astype(np.float64) @ table)
@@ -63,7 +70,8 @@ def compare_seeds(
     observed = figures(table.sum(0, keepdims=True))
     return {
         metric: _tested(
-            *(float(observed[metric][0, own].mean()) for own in (first, ~first)), np.concatenate(spread)
+            *(float(observed[metric][0, own].mean()) for own in (first, ~first)),
+            np.concatenate(spread),
         )
         for metric, spread in draws.items()
     }
@@ -73,7 +81,9 @@ def _counted(metric: str) -> set[str]:
     """The counts that a figure is made of."""
     one = METRICS[metric]
     return {
-        name for part in (one.part, one.whole) for name in (_counted(part) if part in METRICS else {part})
+        name
+        for part in (one.part, one.whole)
+        for name in (_counted(part) if part in METRICS else {part})
     }
 
 

@@ -47,7 +47,9 @@ def _both(contestants: list[Contestant], prefix: str = "") -> list[Contestant]:
     """CKY and Eisner as one contestant, one after the other."""
     named = {one.name: one for one in contestants}
     cky, eisner = named.pop(f"{prefix}cky"), named.pop(f"{prefix}eisner")
-    both = Contestant(f"{prefix}cky + eisner", lambda b: (cky.search(b), eisner.search(b)), 3, cky.tensors)
+    both = Contestant(
+        f"{prefix}cky + eisner", lambda b: (cky.search(b), eisner.search(b)), 3, cky.tensors
+    )
     return [both, *named.values()]
 
 
@@ -84,7 +86,11 @@ def parsing_rates(
 
 
 def _parse(
-    model: Model, inputs: Any, words: Sequence[Sequence[str]], search: Search | None, batch: int | None
+    model: Model,
+    inputs: Any,
+    words: Sequence[Sequence[str]],
+    search: Search | None,
+    batch: int | None,
 ) -> None:
     predictor = _Batches([model], inputs, model.inventories, BUDGET)
     predictor.batch = batch
@@ -117,7 +123,9 @@ def _apart(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
 def _batched(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
     span, arc = torch.as_tensor(scores.span), torch.as_tensor(scores.arc)
     headed = None if scores.headed is None else torch.as_tensor(scores.headed)
-    found: decoding.Decoded = decoding.batched.eisner_satta(span, arc, torch.as_tensor(lengths), headed)
+    found: decoding.Decoded = decoding.batched.eisner_satta(
+        span, arc, torch.as_tensor(lengths), headed
+    )
     return found
 
 

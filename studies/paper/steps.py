@@ -63,7 +63,9 @@ class Study:
 
     def is_wanted(self, row: Row) -> bool:
         """Whether the row, or one that is made from it, is still to be scored."""
-        return any(not self.is_evaluated(one) for one in self.plan.rows if row in (one, one.trained))
+        return any(
+            not self.is_evaluated(one) for one in self.plan.rows if row in (one, one.trained)
+        )
 
     def is_predicted(self, row: Row) -> bool:
         """Whether the row's trees are there, whole, from the present model."""
@@ -134,7 +136,9 @@ class Study:
     def _parsed(self, row: Row) -> list[Pair]:
         gold = self.gold(row.treebank.name)
         search = "labelled" if row.kind == "labelled" else None
-        return predict_pairs(self.folder(row.trained), gold, apart=row.kind == "apart", search=search)
+        return predict_pairs(
+            self.folder(row.trained), gold, apart=row.kind == "apart", search=search
+        )
 
     def _converted(self, row: Row) -> list[Pair]:
         """The constituents of another row, their dependencies by rules learnt from what it was trained on, or by
@@ -192,14 +196,18 @@ class Study:
             if row is None or not any(self.results.summaries(name)):
                 continue
             inputs = {
-                name: value for name, value in self.plan.settings(row).items() if name.startswith("data.")
+                name: value
+                for name, value in self.plan.settings(row).items()
+                if name.startswith("data.")
             }
             if is_same((read_json(path) or {}).get("inputs"), inputs):
                 continue
             self.say(f"count {name}")
             data = self.config(row).data
             _, intake = read_training(data)
-            parts: dict[str, Any] = {"train": _size(training_pairs(data)) | {"used": intake.sentences}}
+            parts: dict[str, Any] = {
+                "train": _size(training_pairs(data)) | {"used": intake.sentences}
+            }
             for part in ("dev", "test"):
                 parts[part] = _size([one.pair for one in read_gold(getattr(data, part))])
             write_json(path, {"inputs": inputs, **parts})
@@ -233,12 +241,20 @@ class Study:
         path = self.results.folder / "speed-decoding.json"
         if (read_json(path) or {}).get("settings") != settings:
             self.say("speed of decoding alone")
-            alone = speed.decoding_rates(settings["sentences"], settings["batch"], settings["seconds"])
-            write_json(path, {"settings": settings, "machine": machine(), "sentences_per_second": alone})
+            alone = speed.decoding_rates(
+                settings["sentences"], settings["batch"], settings["seconds"]
+            )
+            write_json(
+                path, {"settings": settings, "machine": machine(), "sentences_per_second": alone}
+            )
         path = self.results.folder / "speed-parsing.json"
-        rows = {row.name: row for row in self.plan.rows if row.treebank.name == settings["treebank"]}
         rows = {
-            name: rows[name] for name in ("mtl", "joint2o") if name in rows and self.is_trained(rows[name])
+            row.name: row for row in self.plan.rows if row.treebank.name == settings["treebank"]
+        }
+        rows = {
+            name: rows[name]
+            for name in ("mtl", "joint2o")
+            if name in rows and self.is_trained(rows[name])
         }
         folders = {name: self.folder(row) for name, row in rows.items()}
         inputs = {"settings": settings, "models": sorted(folders)}
@@ -248,12 +264,16 @@ class Study:
         self.say("speed of parsing")
         gold = self.gold(settings["treebank"])[: settings["parsed"]]
         words = [pair.dependencies.words for pair in gold]
-        rates = speed.parsing_rates(folders, words, settings["rounds"], settings.get("parsed_batch"))
+        rates = speed.parsing_rates(
+            folders, words, settings["rounds"], settings.get("parsed_batch")
+        )
         found = {"device": speed.device_name(), "sentences_per_second": rates}
         write_json(path, {**inputs, "machine": machine(), **found})
 
 
-def by_width(gold: Any, predicted: Any, scoring: Scoring, ends: tuple[int, ...] | None) -> Breakdown:
+def by_width(
+    gold: Any, predicted: Any, scoring: Scoring, ends: tuple[int, ...] | None
+) -> Breakdown:
     """Figures and curves. With `ends`, the width of a constituent from w_i to w_j is j - i, as in the paper: one less
     than its words, which are its width otherwise.
     """
@@ -271,7 +291,9 @@ def training_pairs(data: DataSettings) -> list[Pair]:
     out: list[Pair] = []
     used = 0
     for source in data.train:
-        for place, pair in enumerate(read_pairs(source.brackets, source.conll, mismatch=data.mismatch)):  # type: ignore[arg-type]
+        for place, pair in enumerate(
+            read_pairs(source.brackets, source.conll, mismatch=data.mismatch)
+        ):  # type: ignore[arg-type]
             n = len(pair.constituency.words)
             if place % data.every == 0 and n and not (data.max_words and n > data.max_words):
                 out.append(pair)
@@ -284,7 +306,11 @@ def training_pairs(data: DataSettings) -> list[Pair]:
 
 def training_record(folder: Path) -> dict[str, Any]:
     """What the logs of a run say: time, share of structure in it, and the epoch that was best on dev."""
-    parts = [folder] if (folder / "log.jsonl").is_file() else [folder / "constituency", folder / "dependency"]
+    parts = (
+        [folder]
+        if (folder / "log.jsonl").is_file()
+        else [folder / "constituency", folder / "dependency"]
+    )
     epochs = [
         record
         for part in parts
@@ -294,13 +320,20 @@ def training_record(folder: Path) -> dict[str, Any]:
     seconds = sum(record["seconds"] for record in epochs)
     structure = sum(record["seconds"] * record["structure_share"] for record in epochs)
     best = [(read_json(part / "best.json") or {})["state"]["epoch"] for part in parts]
-    return {"minutes": seconds / 60, "structure_share": structure / max(seconds, 1e-9), "best_epoch": best}
+    return {
+        "minutes": seconds / 60,
+        "structure_share": structure / max(seconds, 1e-9),
+        "best_epoch": best,
+    }
 
 
 def epochs_done(folder: Path) -> int:
     """How many epochs a run, of one model or two, has finished so far."""
     parts = (folder, folder / "constituency", folder / "dependency")
-    return sum((read_json(part / "last.json") or {"state": {"epoch": 0}})["state"]["epoch"] for part in parts)
+    return sum(
+        (read_json(part / "last.json") or {"state": {"epoch": 0}})["state"]["epoch"]
+        for part in parts
+    )
 
 
 def _size(pairs: list[Pair]) -> dict[str, Any]:

@@ -30,7 +30,9 @@ def options(command: Any) -> Any:
     """What every command takes."""
     for option in (
         click.option(
-            "--treebanks", envvar="ARCSPAN_TREEBANKS", help="Folder of the treebanks (ARCSPAN_TREEBANKS)."
+            "--treebanks",
+            envvar="ARCSPAN_TREEBANKS",
+            help="Folder of the treebanks (ARCSPAN_TREEBANKS).",
         ),
         click.option(
             "--runs",

@@ -12,7 +12,9 @@ from arcspan.evaluation import METRICS
 from studies.paper.plan import SYSTEM_TITLES
 from studies.paper.results import Results, Summary, read_json
 
-PAPER: dict[str, Any] = json.loads((Path(__file__).parent / "paper.json").read_text(encoding="utf-8"))
+PAPER: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "paper.json").read_text(encoding="utf-8")
+)
 SYSTEMS = ("sep", "mtl", "joint1o", "joint2o")
 SPLITS = ("train", "dev", "test")
 PIPELINES = ("pipeline", "converter", "joint2o", "converter-gold-tags", "joint2o-gold-tags")
@@ -41,7 +43,9 @@ def all_tables(results: Results) -> dict[str, str]:
         "table6": with_paper(results, "table6", PIPELINES, ("uas", "las")),
         "table7": table7(results),
         "table8": with_paper(results, "table8", SYSTEMS, ("lcm_con", "lcm_dep", "lcm_both")),
-        "gold_tags": with_paper(results, "table4", ("joint2o", "joint2o-gold-tags"), ("uas", "las", "f1")),
+        "gold_tags": with_paper(
+            results, "table4", ("joint2o", "joint2o-gold-tags"), ("uas", "las", "f1")
+        ),
         "loss": variants(results, "joint2o-crf", "joint2o"),
         "incompatible": variants(results, "joint2o-separate", "joint2o"),
         "hidden": variants(results, "joint2o-hidden", "joint2o"),
@@ -83,7 +87,12 @@ def _complete(results: Results, names: Sequence[str]) -> Iterator[tuple[str, lis
 
 
 def with_paper(
-    results: Results, table: str, names: Sequence[str], metrics: Sequence[str], *, average: bool = False
+    results: Results,
+    table: str,
+    names: Sequence[str],
+    metrics: Sequence[str],
+    *,
+    average: bool = False,
 ) -> str:
     """Rows by treebank: our figures, then the paper's for its treebank of that language; the average of all."""
     titles = [METRICS[metric].title for metric in metrics]
@@ -112,7 +121,9 @@ def with_paper(
                 for metric in metrics
             ]
             title = complete[0][1][place].title
-            rows.append(["average", title, *map(_average, ours), "average of these", *map(_average, theirs)])
+            rows.append(
+                ["average", title, *map(_average, ours), "average of these", *map(_average, theirs)]
+            )
     return markdown(["treebank", "system", *titles, "in the paper", *titles], rows)
 
 
@@ -127,7 +138,8 @@ def by_language(results: Results, metrics: Sequence[str]) -> str:
     if len(order) < 2:
         return ""
     titles = [
-        f"{results.plan.treebanks[name].title}, {results.plan.treebanks[name].resource}" for name in order
+        f"{results.plan.treebanks[name].title}, {results.plan.treebanks[name].resource}"
+        for name in order
     ]
     rows = []
     for metric in metrics:
@@ -153,7 +165,9 @@ def with_previous(results: Results, table: str, metrics: Sequence[str]) -> str:
 
     Our row follows the paper's of the same name. Several languages have their average at the end.
     """
-    treebanks = {one.paper: name for name, one in results.plan.treebanks.items() if results.plan.same}
+    treebanks = {
+        one.paper: name for name, one in results.plan.treebanks.items() if results.plan.same
+    }
     columns = [column for column in PAPER[table] if column in treebanks]
     header = [f"{column} {METRICS[metric].title}" for column in columns for metric in metrics]
     header += [f"average {METRICS[metric].title}" for metric in metrics] if len(columns) > 1 else []
@@ -169,11 +183,15 @@ def with_previous(results: Results, table: str, metrics: Sequence[str]) -> str:
         found = [results.summary(treebanks[column], name) for column in columns]
         title = next((one.title for one in found if one is not None), name)
         theirs = [
-            [PAPER[table][column].get(name, {}).get(metric) for metric in metrics] for column in columns
+            [PAPER[table][column].get(name, {}).get(metric) for metric in metrics]
+            for column in columns
         ]
         add(f"{title}, in the paper" if any(found) else SYSTEM_TITLES.get(name, name), theirs)
         if any(found):
-            add(f"{title}, here", [[one and one.mean(metric) for metric in metrics] for one in found])
+            add(
+                f"{title}, here",
+                [[one and one.mean(metric) for metric in metrics] for one in found],
+            )
             ours = True
     return markdown(["system", *header], rows, left=1) if ours else ""
 
@@ -205,9 +223,15 @@ def treebanks(results: Results) -> str:
         rows.append(
             [
                 treebank.title,
-                *(f"{data[split]['sentences']:,} ({data[split]['compatible']:.1f})" for split in SPLITS),
+                *(
+                    f"{data[split]['sentences']:,} ({data[split]['compatible']:.1f})"
+                    for split in SPLITS
+                ),
                 f"{PAPER['treebanks'][treebank.paper]} {treebank.paper}" if theirs else "–",
-                *(f"{theirs[split][0]} ({theirs[split][1]:.1f})" if theirs else "–" for split in SPLITS),
+                *(
+                    f"{theirs[split][0]} ({theirs[split][1]:.1f})" if theirs else "–"
+                    for split in SPLITS
+                ),
                 f"{train['used']:,}",
                 f"{train['words']:,}",
                 f"{train['labels']} / {train['relations']}",
@@ -225,11 +249,17 @@ def significance(results: Results) -> str:
         for a, b in results.plan.comparisons:
             data = results.significance(treebank, a, b)
             if data is not None:
-                titles = [found.title for name in (a, b) if (found := results.summary(treebank, name))]
+                titles = [
+                    found.title for name in (a, b) if (found := results.summary(treebank, name))
+                ]
                 cells = [difference(data["figures"][metric]) for metric in metrics]
                 seeds = " / ".join(str(len(own)) for own in data["seeds"])
-                rows.append([results.plan.treebanks[treebank].title, " − ".join(titles), seeds, *cells])
-    return markdown(["treebank", "difference", "seeds", *(METRICS[metric].title for metric in metrics)], rows)
+                rows.append(
+                    [results.plan.treebanks[treebank].title, " − ".join(titles), seeds, *cells]
+                )
+    return markdown(
+        ["treebank", "difference", "seeds", *(METRICS[metric].title for metric in metrics)], rows
+    )
 
 
 def difference(one: dict[str, Any]) -> str:
@@ -256,7 +286,9 @@ def table7(results: Results) -> str:
         if any(ours):
             rows.append([title, *map(_rate, ours), _rate(PAPER["table7"].get(name))])
     return markdown(
-        ["search", "search alone", "from words to trees", "paper, from words to trees"], rows, left=1
+        ["search", "search alone", "from words to trees", "paper, from words to trees"],
+        rows,
+        left=1,
     )
 
 
@@ -292,7 +324,9 @@ def signatures(results: Results) -> str:
     lines = []
     for name, treebank in results.plan.treebanks.items():
         for metric in ("las", "f1", "lcm_both"):
-            texts = {file["signatures"][metric] for one in results.summaries(name) for file in one.files}
+            texts = {
+                file["signatures"][metric] for one in results.summaries(name) for file in one.files
+            }
             lines += [f"- {treebank.title}: `{text}`" for text in sorted(texts)]
     return "\n".join(lines)
 

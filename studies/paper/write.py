@@ -33,14 +33,20 @@ def write_report(results: Results) -> list[Path]:
         "figures": {name: f"pictures/{path.name}" for name, path in figures.items()},
         "speed": findings.speed_ratios(results),
         "device": (read_json(results.folder / "speed-parsing.json") or {}).get("device", "CPU"),
-        "treebanks": [_treebank(results, name) for name in results.plan.treebanks if results.summaries(name)],
+        "treebanks": [
+            _treebank(results, name) for name in results.plan.treebanks if results.summaries(name)
+        ],
         "machines": _machines(results),
         "absent": [row.id for row in results.plan.rows if results.row(row) is None],
     }
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     context["reading"] = _reading(results, environment)
     page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(context)
-    texts = {results.folder / "tables" / f"{name}.md": text + "\n" for name, text in made.items() if text}
+    texts = {
+        results.folder / "tables" / f"{name}.md": text + "\n" for name, text in made.items() if text
+    }
     for old in (results.folder / "tables").glob("*.md"):
         if old not in texts:
             old.unlink()
@@ -61,7 +67,9 @@ def draw_figures(results: Results) -> dict[str, Path]:
             path = results.plan.page.parent / "pictures" / f"study-figure4-{name}.svg"
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(path, "wb") as file:
-                file.write(draw_curves({row.title: results.breakdown(row) for row in chosen}, "svg"))
+                file.write(
+                    draw_curves({row.title: results.breakdown(row) for row in chosen}, "svg")
+                )
             out[treebank.title] = path
     return out
 
@@ -83,7 +91,9 @@ def _reading(results: Results, environment: jinja2.Environment) -> str:
         return f"{mean(treebank, row, figure):.1f}"
 
     def gain(treebank: str, a: str, b: str, figure: str) -> str:
-        difference = round(mean(treebank, a, figure) - mean(treebank, b, figure), 1) + 0.0  # and no −0.0
+        difference = (
+            round(mean(treebank, a, figure) - mean(treebank, b, figure), 1) + 0.0
+        )  # and no −0.0
         return f"{difference:+.1f}".replace("-", "−")
 
     try:

@@ -28,7 +28,13 @@ EPOCHS = 15  # over the whole treebank; fewer sentences have as many updates
 GOAL = 0.95
 # A small encoder trained from scratch: what treebanks teach is not hidden by what pretraining knows.
 SETTINGS: dict[str, Any] = {
-    "encoder": {"kind": "lstm", "hidden_size": 128, "depth": 2, "character_filters": 50, "lstm_dropout": 0.2},
+    "encoder": {
+        "kind": "lstm",
+        "hidden_size": 128,
+        "depth": 2,
+        "character_filters": 50,
+        "lstm_dropout": 0.2,
+    },
     "model": {"system": "joint1o", "loss": "crf", "arc_size": 128, "relation_size": 128},
     "training": {"rate": 5e-3, "average": 0.99, "punctuation": "none", "checkpoint_minutes": 2},
 }
@@ -42,10 +48,18 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--treebanks", envvar="ARCSPAN_TREEBANKS", required=True, help="Folder of the treebanks.")
-@click.option("--runs", type=click.Path(path_type=Path), default=HERE.parents[1] / "runs" / "partial")
-@click.option("--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results.")
-@click.option("--tiny", is_flag=True, help="A few sentences, one epoch and seed: only to see that it works.")
+@click.option(
+    "--treebanks", envvar="ARCSPAN_TREEBANKS", required=True, help="Folder of the treebanks."
+)
+@click.option(
+    "--runs", type=click.Path(path_type=Path), default=HERE.parents[1] / "runs" / "partial"
+)
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results."
+)
+@click.option(
+    "--tiny", is_flag=True, help="A few sentences, one epoch and seed: only to see that it works."
+)
 def run(treebanks: str, runs: Path, results: Path, tiny: bool) -> None:
     """Train every round that has no result."""
     from arcspan.files import atomic_write, dump
@@ -87,7 +101,9 @@ def more_words(
     gold: list[Any], known: set[Word], share: int, choice: str, seed: int, before: Path
 ) -> set[Word]:
     """The known words and as many more as make the share, by the model of the round before or at random."""
-    others = [(b, m) for b, tree in enumerate(gold) for m in range(len(tree.heads)) if (b, m) not in known]
+    others = [
+        (b, m) for b, tree in enumerate(gold) for m in range(len(tree.heads)) if (b, m) not in known
+    ]
     wanted = sum(len(tree.heads) for tree in gold) * share // 100 - len(known)
     if wanted >= len(others):
         return known | set(others)
@@ -110,12 +126,16 @@ def _entropies(gold: list[Any], folder: Path) -> list[tuple[float, ...]]:
             export(folder / "run", bundle, replace=True)
         parses = arcspan.load(bundle).pipe((tree.words for tree in gold), confidence=True)
         # A sentence too long for probabilities is not asked about.
-        found = [one.confidence.entropies if one.confidence else (0.0,) * len(one) for one in parses]
+        found = [
+            one.confidence.entropies if one.confidence else (0.0,) * len(one) for one in parses
+        ]
         kept.write_text(json.dumps(found), encoding="utf-8")
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
-def _train(gold: list[Any], known: set[Word], dev: Path, folder: Path, seed: int, tiny: bool) -> float:
+def _train(
+    gold: list[Any], known: set[Word], dev: Path, folder: Path, seed: int, tiny: bool
+) -> float:
     """The LAS on dev of a model that was trained on the known heads."""
     from arcspan.training import train
     from arcspan.training.config import config_from_dict
@@ -129,7 +149,9 @@ def _train(gold: list[Any], known: set[Word], dev: Path, folder: Path, seed: int
         if any(there):
             heads = [h if own else -1 for h, own in zip(tree.heads, there, strict=True)]
             names = [r if own else "_" for r, own in zip(tree.relations, there, strict=True)]
-            partial.append(Pair(None, DependencyTree.loose(heads, names, tree.words, tree.tags, tree.upos)))
+            partial.append(
+                Pair(None, DependencyTree.loose(heads, names, tree.words, tree.tags, tree.upos))
+            )
     write_pairs(partial, None, folder / "train.conllu")
     epochs = 1 if tiny else round(EPOCHS * len(gold) / len(partial))
     config = config_from_dict(
@@ -151,7 +173,9 @@ def _train(gold: list[Any], known: set[Word], dev: Path, folder: Path, seed: int
 
 
 @main.command()
-@click.option("--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results.")
+@click.option(
+    "--results", type=click.Path(path_type=Path), default=RESULTS, help="File of the results."
+)
 def report(results: Path) -> None:
     """The table, from the results."""
     click.echo(report_text(_read(results)))
@@ -170,7 +194,9 @@ def report_text(found: dict[str, Any]) -> str:
     for share in SHARES:
         cells = [mean(_name(choice, share), share) for choice in CHOICES]
         lines.append(
-            f"| {share}% | " + " | ".join("" if las is None else f"{las:.2f}" for las in cells) + " |"
+            f"| {share}% | "
+            + " | ".join("" if las is None else f"{las:.2f}" for las in cells)
+            + " |"
         )
     for name in CHOICES:
         points = [(share, mean(_name(name, share), share)) for share in SHARES]

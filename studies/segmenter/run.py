@@ -72,13 +72,18 @@ def main() -> None:
         if not folder.exists():
             run_segmenter(config, print)
         files = {
-            f"{Path(dev.conll).parent.name} dev": list(documents(dev.conll)) for dev in config.segmenter.dev
+            f"{Path(dev.conll).parent.name} dev": list(documents(dev.conll))
+            for dev in config.segmenter.dev
         }
         if missing := config.segmenter.without:
             paths = [train.conll for train in config.segmenter.train]
-            learnt = {texts(document) for path in paths for document in documents(path, without=missing)}
+            learnt = {
+                texts(document) for path in paths for document in documents(path, without=missing)
+            }
             every = [document for path in paths for document in documents(path)]
-            files["unseen genres"] = [document for document in every if texts(document) not in learnt]
+            files["unseen genres"] = [
+                document for document in every if texts(document) not in learnt
+            ]
         results[name] = {
             "rules": figures(RuleSegmenter(config.language), files),
             "learnt": figures(Segmenter.load(folder), files),

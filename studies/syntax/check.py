@@ -27,7 +27,12 @@ from arcspan.treebanks import read_conllu, read_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 HERE = Path(__file__).parent
-NAMES = {"c": "clauses", "&": "coordinations", "b": "base noun phrases", "m": "maximal noun phrases"}
+NAMES = {
+    "c": "clauses",
+    "&": "coordinations",
+    "b": "base noun phrases",
+    "m": "maximal noun phrases",
+}
 Answers = dict[str, list[str]]
 
 
@@ -115,7 +120,9 @@ def main() -> None:
             if gold != have and not chosen.quiet:
                 print(f"{name}\n  missing {kind}: {list((gold - have).elements())}")
                 print(f"  wrong   {kind}: {list((have - gold).elements())}")
-    print(f"{count} sentences, {'parsed' if parser else 'gold'} trees: right / expected / given, F1")
+    print(
+        f"{count} sentences, {'parsed' if parser else 'gold'} trees: right / expected / given, F1"
+    )
     for kind, title in [*NAMES.items(), ("", "all")]:
         r, e, g = (sum(n[k] for k in (kind or NAMES)) for n in (right, expected, given))
         print(f"{title:22} {r:5} {e:5} {g:5}  {200 * r / (e + g):.1f}")

@@ -8,7 +8,9 @@ import pytest
 from arcspan.cli import run
 
 
-def test_parsing_and_search_are_measured(toy_bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_parsing_and_search_are_measured(
+    toy_bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ["--sentences", "4", "--words", "5", "--seconds", "0.001"]
     assert run(["benchmark", "-m", str(toy_bundle), *options]) == 0
     shown = capsys.readouterr().out.splitlines()

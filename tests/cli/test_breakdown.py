@@ -13,7 +13,9 @@ from tests.evaluation.samples import GOLD, PREDICTED, write
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
     return (
-        write(tmp_path, "gold", GOLD) + write(tmp_path, "SEP", PREDICTED) + write(tmp_path, "Joint2o", GOLD)
+        write(tmp_path, "gold", GOLD)
+        + write(tmp_path, "SEP", PREDICTED)
+        + write(tmp_path, "Joint2o", GOLD)
     )
 
 
@@ -38,7 +40,17 @@ def test_numbers_and_pictures_are_written(
 
 
 def test_numbers_alone_need_no_pictures(files: list[str], tmp_path: Path) -> None:
-    call = ["-q", "breakdown", files[0], files[2], "-o", str(tmp_path / "out"), "--no-plots", "-n", "a/b c"]
+    call = [
+        "-q",
+        "breakdown",
+        files[0],
+        files[2],
+        "-o",
+        str(tmp_path / "out"),
+        "--no-plots",
+        "-n",
+        "a/b c",
+    ]
     assert run(call) == 0
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"curves.csv", "labels.csv"}
 

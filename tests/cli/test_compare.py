@@ -27,7 +27,9 @@ def test_the_better_system_is_found_and_named_by_its_file(
     assert "+33.33" in out and "**" in out
 
 
-def test_json_has_intervals_and_p_values(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_intervals_and_p_values(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     call = ["compare", *files, "--samples", "500", "--seed", "3", "--json", "-n", "A", "-n", "B"]
     assert run(call) == 0
     first = capsys.readouterr().out

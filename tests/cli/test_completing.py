@@ -54,5 +54,8 @@ def test_sentences_that_are_not_projective_or_not_sure_are_counted_and_left_out(
 
 def test_the_input_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write_toy(tmp_path, "gold", toy_pairs(2))
-    assert run(["treebank", "complete", source["conll"], str(tmp_path / "a.ptb"), source["conll"]]) == 2
+    assert (
+        run(["treebank", "complete", source["conll"], str(tmp_path / "a.ptb"), source["conll"]])
+        == 2
+    )
     assert "gold.conllu" in capsys.readouterr().err

@@ -60,7 +60,14 @@ def test_files_folders_and_patterns_name_the_documents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     touch(
-        tmp_path, "b.txt", "a.b.txt.gz", "deep/er/c d.txt", "deep/d.md", "_SUCCESS", ".hidden", "_tmp/e.txt"
+        tmp_path,
+        "b.txt",
+        "a.b.txt.gz",
+        "deep/er/c d.txt",
+        "deep/d.md",
+        "_SUCCESS",
+        ".hidden",
+        "_tmp/e.txt",
     )
     assert names(tmp_path) == ["a.b", "b", "deep/d", "deep/er/c_d"]
     assert names(tmp_path / "b.txt", tmp_path / "deep" / "d.md", tmp_path / "b.txt") == ["b", "d"]
@@ -221,7 +228,9 @@ def test_words_and_constituents_are_tables_whose_offsets_lead_back_to_the_text(
         rows = list(csv.DictReader(io.StringIO(out), delimiter=delimiter))
         own = [row for row in rows if row["document"] == "01_prose"]
         assert code == 0 and len(own) < len(rows)
-        assert [text[int(row["start"]) : int(row["end"])] for row in own] == [row["word"] for row in own]
+        assert [text[int(row["start"]) : int(row["end"])] for row in own] == [
+            row["word"] for row in own
+        ]
         assert [row["sentence"] for row in own if row["head"] == "0"] == ["1", "2", "3"]
     spans = tmp_path / "spans.csv"
     assert parse(source, "--table", "constituents", "-o", spans)[0] == 0
@@ -239,7 +248,9 @@ def test_one_conllu_file_holds_both_trees(parse: Parse, tmp_path: Path, toy_bund
     assert parse("Ada sees Kurt. Every dog plays.", "-o", out, "--constituency")[0] == 0
     pairs = list(read_pairs(str(out)))
     expected = Parser(toy_bundle)("Ada sees Kurt. Every dog plays.")
-    assert [pair.constituency.spans for pair in pairs] == [one.constituency.spans for one in expected]
+    assert [pair.constituency.spans for pair in pairs] == [
+        one.constituency.spans for one in expected
+    ]
     assert [pair.dependencies.heads for pair in pairs] == [one.heads for one in expected]
     again = tmp_path / "again.conllu"
     assert parse(out, "-o", again, "--constituency")[0] == 0
@@ -254,7 +265,11 @@ def test_a_page_and_parquet_of_every_file(parse: Parse, corpus: Path, tmp_path: 
     pq = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (arcspan[ray])")
     tables = tmp_path / "tables"
     assert parse(corpus, "-o", tables, "-f", "parquet")[0] == 0
-    assert pq.read_table(tables / "01_prose.parquet").column("words").to_pylist()[2] == ["Kurt", "plays", "."]
+    assert pq.read_table(tables / "01_prose.parquet").column("words").to_pylist()[2] == [
+        "Kurt",
+        "plays",
+        ".",
+    ]
     assert os.listdir(tables / "deep" / ".arcspan") == ["04.parquet.json"]
     code, _, error = parse(corpus, "-o", out, "-f", "svg")
     assert code == 2 and "not svg" in error
@@ -268,7 +283,9 @@ def test_a_row_that_is_not_words_is_named_and_the_other_files_are_parsed(
     pq = pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"text": [["Ada", None], ["Ada"]]}), tmp_path / "a.parquet")
     (tmp_path / "b.txt").write_text("Ada sees Kurt.")
-    code, _, error = parse(tmp_path / "a.parquet", tmp_path / "b.txt", "-f", "conllu", "-o", tmp_path / "out")
+    code, _, error = parse(
+        tmp_path / "a.parquet", tmp_path / "b.txt", "-f", "conllu", "-o", tmp_path / "out"
+    )
     assert code == 1 and "a: sentence 1: item 1: word 2 is NoneType" in error
     assert len(list(read_conllu(tmp_path / "out" / "b.conllu"))) == 1
 
@@ -292,7 +309,12 @@ def test_a_text_in_another_language_is_noticed() -> None:
     parser = Parser(threads=1)
     german = "Die Logik spielt hier eine sehr große Rolle, und wir messen das mit unseren kleinen Versuchen. "
     english = "Logic plays a very great part here, and we measure it with the help of our small experiments. "
-    for text, expected in ((german * 5, 1), (english * 5, 0), ((english * 3 + german) * 2, 0), (german, 0)):
+    for text, expected in (
+        (german * 5, 1),
+        (english * 5, 0),
+        ((english * 3 + german) * 2, 0),
+        (german, 0),
+    ):
         hints = Hints(parser)
         assert sum(1 for _ in hints.watch(map(Item, parser.split(text)))) > 0
         assert sum("language (en)" in one for one in hints.notes()) == expected

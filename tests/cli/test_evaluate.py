@@ -56,7 +56,9 @@ def test_raw_text_is_scored_by_aligned_words(
     assert "one_word.conllu:1: the text differs from" in capsys.readouterr().err
 
 
-def test_further_predictions_are_further_runs(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_further_predictions_are_further_runs(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["evaluate", *files, *files[:2]]) == 0
     assert "2 runs over 2 sentences" in capsys.readouterr().out
     assert run(["evaluate", *files, *files[:2], "--json"]) == 0
@@ -118,7 +120,11 @@ def test_a_prm_file_changes_the_rules(
     ],
 )
 def test_wrong_calls_are_refused_with_a_reason(
-    files: list[str], chosen: list[int], options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    files: list[str],
+    chosen: list[int],
+    options: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["evaluate", *(files[k] for k in chosen), *options]) == 2
     assert message in capsys.readouterr().err

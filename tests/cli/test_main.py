@@ -50,7 +50,9 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
         ["treebank", "filter", "one.ptb"],
     ],
 )
-def test_a_wrong_call_is_exit_code_2_with_a_hint(call: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_call_is_exit_code_2_with_a_hint(
+    call: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(call) == 2
     error = capsys.readouterr().err
     assert "Error: " in error
@@ -58,7 +60,9 @@ def test_a_wrong_call_is_exit_code_2_with_a_hint(call: list[str], capsys: pytest
 
 
 @pytest.mark.parametrize("path", ["no/such/file.ptb", "."])
-def test_a_wrong_path_is_one_line_without_traceback(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_path_is_one_line_without_traceback(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["treebank", "check", path, "x.conllu"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: {path}: ")
@@ -68,11 +72,23 @@ def test_a_wrong_path_is_one_line_without_traceback(path: str, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("raised", "code", "message"),
     [
-        (FileError("no closing bracket", path="a.ptb", line=7), 2, "error: a.ptb:7: no closing bracket\n"),
-        (PermissionError(13, "Permission denied", "secret"), 2, "error: secret: Permission denied\n"),
+        (
+            FileError("no closing bracket", path="a.ptb", line=7),
+            2,
+            "error: a.ptb:7: no closing bracket\n",
+        ),
+        (
+            PermissionError(13, "Permission denied", "secret"),
+            2,
+            "error: secret: Permission denied\n",
+        ),
         (KeyboardInterrupt(), 1, "error: interrupted\n"),
         (MemoryError(), 1, "error: out of memory\n"),
-        (RuntimeError("odd"), 1, "error: RuntimeError: odd (set ARCSPAN_TRACEBACK=1 to see where)\n"),
+        (
+            RuntimeError("odd"),
+            1,
+            "error: RuntimeError: odd (set ARCSPAN_TRACEBACK=1 to see where)\n",
+        ),
     ],
 )
 def test_what_a_command_raises_becomes_one_line_and_a_code(
@@ -105,7 +121,9 @@ def test_a_traceback_is_there_for_those_who_ask(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_quiet_leaves_results_and_drops_notes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_leaves_results_and_drops_notes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "a.ptb").write_text("(TOP (NP (NN dog)))\n")
     (tmp_path / "a.conllu").write_text("1\tdog\t_\t_\tNN\t_\t0\troot\t_\t_\n")
     call = [
@@ -138,7 +156,9 @@ def test_no_colour_off_a_terminal_and_no_noise_when_the_reader_leaves(tmp_path: 
     brackets.write_text("(TOP (NP (NN dog)))\n" * 20_000)
     conll.write_text("1\tdog\t_\t_\tNNS\t_\t0\troot\t_\t_\n\n" * 20_000)
     call = [sys.executable, "-m", "arcspan", "treebank", "check", str(brackets), str(conll)]
-    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         first = process.stdout.readline()
@@ -176,7 +196,9 @@ def test_a_terminal_is_not_told_what_to_do_by_files(tmp_path: Path, call: list[s
 @pytest.mark.parametrize(
     "call", [["search", "__", "-o"], ["measure", "-o"], ["breakdown", "--no-plots", "{}", "-o"]]
 )
-def test_a_name_that_is_not_utf_8_is_written_as_far_as_it_goes(tmp_path: Path, call: list[str]) -> None:
+def test_a_name_that_is_not_utf_8_is_written_as_far_as_it_goes(
+    tmp_path: Path, call: list[str]
+) -> None:
     """It ended in a UnicodeEncodeError."""
     path = os.fsdecode(bytes(tmp_path) + b"/a\xff.ptb")
     Path(path).write_text("(TOP (NP (NN dog)))\n")

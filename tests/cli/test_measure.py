@@ -30,7 +30,9 @@ def test_a_text_is_measured_as_a_table(files: tuple[str, str], capsys: Captured)
     assert lines[0] == [files[0]] and [line[0] for line in lines[1:]] == [
         *("sentences", "W", "MLS", "C", "dependency_distance")
     ]
-    assert lines[1][1:] == ["21"] and float(lines[3][1]) == pytest.approx(float(lines[2][1]) / 21, abs=1e-4)
+    assert lines[1][1:] == ["21"] and float(lines[3][1]) == pytest.approx(
+        float(lines[2][1]) / 21, abs=1e-4
+    )
 
 
 def test_sentences_are_measured_as_csv(files: tuple[str, str], tmp_path: Path) -> None:
@@ -49,7 +51,9 @@ def test_one_tree_has_its_own_measures(files: tuple[str, str], capsys: Captured)
     assert found["measures"]["clauses_main"] > 20 and " MLS," in notes
 
 
-def test_what_one_tree_alone_cannot_measure_is_named(files: tuple[str, str], capsys: Captured) -> None:
+def test_what_one_tree_alone_cannot_measure_is_named(
+    files: tuple[str, str], capsys: Captured
+) -> None:
     assert run(["measure", files[0], "--only", "W,head_final"]) == 0
     assert capsys.readouterr().err.endswith("only one kind of trees: head_final\n")
 
@@ -61,7 +65,10 @@ def test_several_parses_give_errors(tmp_path: Path, capsys: Captured) -> None:
     one, two = (tmp_path / "k.conllu").read_text(encoding="utf-8").strip().split("\n\n")
     text = f"# rank = 1\n# score = 2\n{one}\n\n# rank = 2\n# score = 2\n{two}\n"
     (tmp_path / "k.conllu").write_text(text, encoding="utf-8")
-    assert run(["measure", str(tmp_path / "k.conllu"), "-f", "json", "--only", "dependency_distance"]) == 0
+    assert (
+        run(["measure", str(tmp_path / "k.conllu"), "-f", "json", "--only", "dependency_distance"])
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)
     assert found["measures"]["dependency_distance"] == pytest.approx((7 + 8) / 2 / 4)
     assert found["errors"]["dependency_distance"] == pytest.approx(0.125)
@@ -70,7 +77,13 @@ def test_several_parses_give_errors(tmp_path: Path, capsys: Captured) -> None:
 def test_texts_are_parsed(toy_bundle: Path, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "t.txt").write_text("Logic plays a role. Ada sees every tree.", encoding="utf-8")
     (tmp_path / "empty.txt").touch()
-    command = ["measure", str(tmp_path / "t.txt"), str(tmp_path / "empty.txt"), "-m", str(toy_bundle)]
+    command = [
+        "measure",
+        str(tmp_path / "t.txt"),
+        str(tmp_path / "empty.txt"),
+        "-m",
+        str(toy_bundle),
+    ]
     assert run([*command, "-f", "csv", "--only", "sentences,words", "-k", "2"]) == 0
     rows = list(csv.reader(capsys.readouterr().out.splitlines()))
     assert rows[0] == ["file", "sentence", "sentences", "words", "sentences_error", "words_error"]

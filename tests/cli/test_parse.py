@@ -59,7 +59,9 @@ def test_workers_are_those_of_ray(parse: Parse) -> None:
     assert code == 2 and "needs --engine ray" in error
 
 
-def test_brackets_in_forms_are_parsed_as_such_and_written_as_they_were(parse: Parse, tmp_path: Path) -> None:
+def test_brackets_in_forms_are_parsed_as_such_and_written_as_they_were(
+    parse: Parse, tmp_path: Path
+) -> None:
     path = tmp_path / "a.conllu"
     path.write_text("1\tAda\t_\t_\t_\t_\t_\t_\t_\t_\n2\t-LRB-\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
     assert "2\t-LRB-\t" in parse(path, "-f", "conllu")[1]
@@ -71,7 +73,9 @@ def test_one_conllu_file_holds_both_trees(parse: Parse, tmp_path: Path) -> None:
     assert parse("Ada sees the dog.", "-o", str(out), "--constituency", "--offsets")[0] == 0
     (pair,) = read_pairs(out)
     assert pair.constituency.brackets() == parse("Ada sees the dog.", "-f", "brackets")[1].strip()
-    assert "TokenRange=0:3" in out.read_text() and "SpaceAfter=No|TokenRange=13:16" in out.read_text()
+    assert (
+        "TokenRange=0:3" in out.read_text() and "SpaceAfter=No|TokenRange=13:16" in out.read_text()
+    )
     assert parse("Ada sees.", "-f", "json", "--constituency")[0] == 2
 
 
@@ -117,7 +121,9 @@ def test_words_are_taken_as_they_are(parse: Parse, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_standard_input_is_read(parse: Parse, standard_input: Callable[[bytes], None], named: bool) -> None:
+def test_standard_input_is_read(
+    parse: Parse, standard_input: Callable[[bytes], None], named: bool
+) -> None:
     standard_input(TEXT.encode())
     code, out, _ = parse(*(["-"] if named else []), "-f", "brackets")
     assert code == 0
@@ -159,7 +165,9 @@ def test_lines_are_parsed_as_they_arrive(toy_bundle: Path) -> None:
         ("a.html", "<!doctype html>"),
     ],
 )
-def test_the_outputs_suffix_chooses_the_format(parse: Parse, tmp_path: Path, name: str, start: str) -> None:
+def test_the_outputs_suffix_chooses_the_format(
+    parse: Parse, tmp_path: Path, name: str, start: str
+) -> None:
     code, out, _ = parse(TEXT, "-o", tmp_path / name)
     assert (code, out) == (0, "")
     assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
@@ -380,7 +388,9 @@ def test_a_file_on_standard_input_is_not_destroyed(toy_bundle: Path, tmp_path: P
     assert source.read_text() == "Ada sees Kurt .\n"
 
 
-def test_a_second_run_to_the_same_output_is_refused(parse: Parse, lines: Path, tmp_path: Path) -> None:
+def test_a_second_run_to_the_same_output_is_refused(
+    parse: Parse, lines: Path, tmp_path: Path
+) -> None:
     """Two runs shared OUT.part, and the wrong one won."""
     from arcspan.cli.resuming import ResumableOutput
 
@@ -422,7 +432,9 @@ def test_what_an_interrupted_run_has_left_is_not_thrown_away_where_resume_is_for
         (gzip.compress(os.urandom(2000).hex().encode())[:-500], "damaged or cut off"),
     ],
 )
-def test_a_file_that_is_not_text_is_named(parse: Parse, tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_file_that_is_not_text_is_named(
+    parse: Parse, tmp_path: Path, content: bytes, reason: str
+) -> None:
     path = tmp_path / "in.txt"
     path.write_bytes(content)
     code, _, error = parse(path, "-f", "brackets")
@@ -473,7 +485,9 @@ def test_nothing_to_parse_is_no_error(parse: Parse, text: str) -> None:
     assert "no sentence" in error
 
 
-def test_a_hundred_thousand_characters_without_a_space_are_one_word(parse: Parse, tmp_path: Path) -> None:
+def test_a_hundred_thousand_characters_without_a_space_are_one_word(
+    parse: Parse, tmp_path: Path
+) -> None:
     path = tmp_path / "in.txt"
     path.write_text("x" * 100_000 + "\n\nAda sees Kurt.")
     code, out, _ = parse(path, "-f", "json")
@@ -617,13 +631,26 @@ def test_what_an_earlier_parse_said_of_itself_is_not_kept(parse: Parse, tmp_path
 
 
 def test_output_is_utf8_whatever_the_terminal_was_taken_for(toy_bundle: Path) -> None:
-    call = [sys.executable, "-m", "arcspan", "parse", "--model", str(toy_bundle), "--text", "Ada sees Kurt."]
-    done = subprocess.run(call, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    call = [
+        sys.executable,
+        "-m",
+        "arcspan",
+        "parse",
+        "--model",
+        str(toy_bundle),
+        "--text",
+        "Ada sees Kurt.",
+    ]
+    done = subprocess.run(
+        call, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert "▲" in done.stdout.decode("utf-8")
 
 
-def test_words_with_white_space_of_any_kind_make_a_pair_that_fits(parse: Parse, tmp_path: Path) -> None:
+def test_words_with_white_space_of_any_kind_make_a_pair_that_fits(
+    parse: Parse, tmp_path: Path
+) -> None:
     text = tmp_path / "words.txt"
     text.write_text("c\u3000d e f\nfoo \x85 z\nx\u2028y z\n", encoding="utf-8")
     pair = tmp_path / "out.ptb", tmp_path / "out.conllu"
@@ -637,7 +664,9 @@ PIPES = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes"
 
 @PIPES
 @pytest.mark.parametrize("options", [(), ("--words",)])
-def test_a_pipe_is_read_as_a_file_is(parse: Parse, tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_a_pipe_is_read_as_a_file_is(
+    parse: Parse, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     """What a first look had read was lost, or opening the pipe again hung."""
     pipe, file = tmp_path / "pipe", tmp_path / "file"
     file.write_text(TEXT)
@@ -707,7 +736,9 @@ main()
 """
 
 
-def test_an_interrupt_does_not_wait_for_a_batch(toy_bundle: Path, lines: Path, tmp_path: Path) -> None:
+def test_an_interrupt_does_not_wait_for_a_batch(
+    toy_bundle: Path, lines: Path, tmp_path: Path
+) -> None:
     """Ctrl-C waited until the batch was done."""
     out = tmp_path / "out.ptb"
     command = [
@@ -722,7 +753,9 @@ def test_an_interrupt_does_not_wait_for_a_batch(toy_bundle: Path, lines: Path, t
         "-o",
         str(out),
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None and process.stdout.readline() == "busy\n"
             process.send_signal(signal.SIGINT)
@@ -775,7 +808,10 @@ def test_a_bracket_file_is_recognised_and_its_words_are_parsed(
     path.write_text(trees)
     code, out, error = parse(path, "-f", "json")
     assert code == 0 and "looks like brackets" in error
-    assert [json.loads(line)["words"] for line in out.splitlines()] == [["Ada", "sees", "(", "Kurt"], ["No"]]
+    assert [json.loads(line)["words"] for line in out.splitlines()] == [
+        ["Ada", "sees", "(", "Kurt"],
+        ["No"],
+    ]
     standard_input(trees.encode())
     assert parse("-", "-f", "json") == (0, out, "<stdin>: looks like brackets: its words are parsed "
                                         "(--input text takes it as prose)\n")  # fmt: skip
@@ -794,7 +830,9 @@ def test_prose_that_begins_with_a_bracket_is_prose(parse: Parse, tmp_path: Path)
 def test_a_line_is_one_sentence_whatever_is_in_it(parse: Parse, tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text("Ada plays. Kurt plays.\n\nEvery dog plays\n")
-    found = [json.loads(line) for line in parse(path, "--input", "lines", "-f", "json")[1].splitlines()]
+    found = [
+        json.loads(line) for line in parse(path, "--input", "lines", "-f", "json")[1].splitlines()
+    ]
     words = [["Ada", "plays", ".", "Kurt", "plays", "."], ["Every", "dog", "plays"]]
     assert [parse["words"] for parse in found] == words
     assert [[path.read_text()[i:j] for i, j in parse["offsets"]] for parse in found] == words
@@ -894,7 +932,9 @@ def test_several_pictures_are_numbered_and_named(parse: Parse, tmp_path: Path) -
     assert error == f"4 pictures, one per parse: {tmp_path}/a-1-1.svg to {tmp_path}/a-2-2.svg\n"
 
 
-def test_pictures_have_layouts_probabilities_and_other_formats(parse: Parse, tmp_path: Path) -> None:
+def test_pictures_have_layouts_probabilities_and_other_formats(
+    parse: Parse, tmp_path: Path
+) -> None:
     text = "Ada sees every tree."
     wide, tall = (parse(text, "-f", "svg", "--layout", layout)[1] for layout in ("wide", "tall"))
     assert wide != tall
@@ -903,9 +943,13 @@ def test_pictures_have_layouts_probabilities_and_other_formats(parse: Parse, tmp
     assert parse(text, "-f", "pretty", "--layout", "indented")[1] != parse(text, "-f", "pretty")[1]
     arcs = parse(text, "-f", "svg", "--layers", "dependency", "--colours", "black")[1]
     assert 'class="arc"' in arcs and 'class="constituent"' not in arcs and "#b3392b" not in arcs
-    assert 'class="spine"' in wide and 'class="spine"' not in parse(text, "-f", "svg", "--no-heads")[1]
+    assert (
+        'class="spine"' in wide and 'class="spine"' not in parse(text, "-f", "svg", "--no-heads")[1]
+    )
     assert "▲" not in parse(text, "-f", "pretty", "--layers", "constituency")[1]
-    assert "forest" not in parse(text, "-f", "tikz", "--layers", "dependency")[1].split("document}")[1]
+    assert (
+        "forest" not in parse(text, "-f", "tikz", "--layers", "dependency")[1].split("document}")[1]
+    )
     page = parse(text, "-k", 2, "--confidence", "-f", "html")[1]
     assert text in page and "1. score" in page and "probability" in page
 
@@ -923,12 +967,21 @@ def test_clauses_are_written_as_json_and_as_a_table(parse: Parse) -> None:
         0 <= phrase["probability"] <= 1 for phrase in found["noun_phrases"]
     )
     head, *_ = parse(text, "--format", "csv", "--table", "clauses")[1].splitlines()
-    assert head.split(",")[-6:] == ["subject", "objects", "parent", "text", "start_char", "end_char"]
+    assert head.split(",")[-6:] == [
+        "subject",
+        "objects",
+        "parent",
+        "text",
+        "start_char",
+        "end_char",
+    ]
     assert "--syntax needs --format json" in parse(text, "--format", "conllu", "--syntax")[2]
 
 
 @PIPES
-def test_a_picture_goes_through_a_pipe_and_does_not_replace_it(parse: Parse, tmp_path: Path) -> None:
+def test_a_picture_goes_through_a_pipe_and_does_not_replace_it(
+    parse: Parse, tmp_path: Path
+) -> None:
     """PNG and PDF were put in the place of a pipe, or of a device such as /dev/null."""
     pytest.importorskip("vl_convert", reason="needs the extra pictures")
     os.mkfifo(tmp_path / "a.png")

@@ -34,7 +34,9 @@ def test_matches_are_shown_in_their_sentences(files: tuple[str, str], capsys: Ca
     assert capsys.readouterr().out.splitlines()[0] == f"{brackets}:1: saw [a man with (] .  (NP)"
 
 
-def test_two_files_of_one_name_are_searched_together(files: tuple[str, str], capsys: Captured) -> None:
+def test_two_files_of_one_name_are_searched_together(
+    files: tuple[str, str], capsys: Captured
+) -> None:
     assert run(["search", "NP <# ({}=noun <obj {lemma:see}) < PP", *files]) == 0
     assert capsys.readouterr().out.splitlines()[0].endswith("saw [a man with (] .  (NP)  noun=man")
 
@@ -81,12 +83,16 @@ def test_counts_over_several_parses_are_expected_ones(tmp_path: Path, capsys: Ca
 
 
 @pytest.mark.parametrize("score", ["nan", "inf", "-inf", "1e999"])
-def test_scores_that_are_not_numbers_weigh_nothing(tmp_path: Path, capsys: Captured, score: str) -> None:
+def test_scores_that_are_not_numbers_weigh_nothing(
+    tmp_path: Path, capsys: Captured, score: str
+) -> None:
     """Two parses with the score nan had nan matches."""
     path = tmp_path / "k.conllu"
     write_conllu([ARCS], path)
     one = path.read_text(encoding="utf-8")
-    path.write_text("".join(f"# rank = {k}\n# score = {score}\n{one}" for k in (1, 2)), encoding="utf-8")
+    path.write_text(
+        "".join(f"# rank = {k}\n# score = {score}\n{one}" for k in (1, 2)), encoding="utf-8"
+    )
     assert run(["search", "{tag:VBD}", str(path), "--count"]) == 0
     assert capsys.readouterr().out.splitlines()[1].split("\t")[:3] == ["2", "2", "16"]
 
@@ -95,13 +101,29 @@ def test_a_concordance_is_a_table(files: tuple[str, str], tmp_path: Path) -> Non
     _, conllu = files
     out = tmp_path / "found"
     for option, delimiter in (("--tsv", "\t"), ("--csv", ",")):
-        assert run(["search", "{}=det <det {}=noun", conllu, option, "--context", "2", "-o", str(out)]) == 0
+        assert (
+            run(["search", "{}=det <det {}=noun", conllu, option, "--context", "2", "-o", str(out)])
+            == 0
+        )
         head, first, *rest = csv.reader(out.open(encoding="utf-8"), delimiter=delimiter)
-        assert head == ["file", "sentence", "left", "match", "right", "label", "probability", "det", "noun"]
+        assert head == [
+            "file",
+            "sentence",
+            "left",
+            "match",
+            "right",
+            "label",
+            "probability",
+            "det",
+            "noun",
+        ]
         assert first == [conllu, "1", "", "The", "dog saw", "det", "1", "The", "dog"]
         assert len(rest) == 3
     assert run(["search", "{word:cat}", conllu, "--tsv", "-o", str(out)]) == 0
-    assert out.read_text(encoding="utf-8") == "file\tsentence\tleft\tmatch\tright\tlabel\tprobability\n"
+    assert (
+        out.read_text(encoding="utf-8")
+        == "file\tsentence\tleft\tmatch\tright\tlabel\tprobability\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +149,10 @@ def test_what_is_wrong_is_said(files: tuple[str, str], capsys: Captured) -> None
             ["{} > {}", brackets],
             f"{brackets}: sentence 1: the query asks for dependencies, which are not there",
         ),
-        (["NP", conllu], f"{conllu}: sentence 1: the query asks for constituents, which are not there"),
+        (
+            ["NP", conllu],
+            f"{conllu}: sentence 1: the query asks for constituents, which are not there",
+        ),
         (["{", conllu], "the pattern cannot be read"),
         (["{}", conllu, "-o", conllu], "is also the input"),
         (["{}", "nothing.conllu"], "nothing.conllu"),
@@ -136,7 +161,9 @@ def test_what_is_wrong_is_said(files: tuple[str, str], capsys: Captured) -> None
         assert reason in capsys.readouterr().err
 
 
-def test_a_node_that_is_not_in_every_match_has_its_column(files: tuple[str, str], capsys: Captured) -> None:
+def test_a_node_that_is_not_in_every_match_has_its_column(
+    files: tuple[str, str], capsys: Captured
+) -> None:
     assert run(["search", "{upos:NOUN} <obj {} | >case {}=c", files[1], "--csv"]) == 0
     rows = list(csv.reader(capsys.readouterr().out.splitlines()))
     assert rows[0][-1] == "c" and [row[-1] for row in rows[1:3]] == ["", "with"]

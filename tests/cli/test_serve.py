@@ -16,7 +16,9 @@ from arcspan.cli import run
 from arcspan.serving import bind
 
 
-def test_it_says_where_it_listens_answers_there_and_ends_well(toy_bundle: Path, tmp_path: Path) -> None:
+def test_it_says_where_it_listens_answers_there_and_ends_well(
+    toy_bundle: Path, tmp_path: Path
+) -> None:
     token = tmp_path / "token"
     token.write_text("s3cret\n")
     command = [sys.executable, "-m", "arcspan", "serve", "--port", "0", "--model", str(toy_bundle)]
@@ -51,7 +53,8 @@ def test_a_port_that_is_taken_is_one_line_and_code_2(
         port = str(other.getsockname()[1])
         assert run(["serve", "--port", port, "--model", str(toy_bundle)]) == 2
     assert (
-        capsys.readouterr().err == f"error: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
+        capsys.readouterr().err
+        == f"error: cannot listen on 127.0.0.1 port {port}: Address already in use\n"
     )
 
 
@@ -72,7 +75,9 @@ def test_a_wrong_call_is_code_2_and_names_what_is_wrong(
     assert message in capsys.readouterr().err
 
 
-def test_an_empty_token_file_is_no_open_door(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_token_file_is_no_open_door(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "token").write_text("\n")
     assert run(["serve", "--token-file", str(tmp_path / "token")]) == 2
     assert "no token in this file" in capsys.readouterr().err

@@ -28,11 +28,15 @@ def call(*arguments: object) -> int:
     return run(["treebank", *map(str, arguments)])
 
 
-def test_stats_prints_a_line_a_pair_then_causes_and_inventories(tmp_path: Path, capsys: Captured) -> None:
+def test_stats_prints_a_line_a_pair_then_causes_and_inventories(
+    tmp_path: Path, capsys: Captured
+) -> None:
     files = write(tmp_path, TREES + MISFIT_TREE, WORDS + MISFIT_WORDS)
     assert call("stats", *files) == 0
     lines = capsys.readouterr().out.splitlines()
-    columns = "treebank sentences words mean longest projective % compatible % labels relations tags"
+    columns = (
+        "treebank sentences words mean longest projective % compatible % labels relations tags"
+    )
     assert " ".join(lines[0].split()) == columns
     assert lines[1].split()[1:7] == ["4", "13", "3.2", "6", "100.0", "75.0"]
     assert "  incompatible: 1 of 4 sentences" in lines
@@ -51,7 +55,9 @@ def test_stats_as_json_holds_the_same(tmp_path: Path, capsys: Captured) -> None:
     assert found["labels"] == {"NP": 4, "S": 3, "VP": 3, "ADVP": 1, "FRAG": 1}
 
 
-def test_stats_as_json_says_nothing_of_a_layer_that_is_not_there(tmp_path: Path, capsys: Captured) -> None:
+def test_stats_as_json_says_nothing_of_a_layer_that_is_not_there(
+    tmp_path: Path, capsys: Captured
+) -> None:
     """A file of dependencies had 0 compatible sentences, and one of constituents 0 projective ones."""
     brackets, conll = write(tmp_path)
     found = []
@@ -60,7 +66,11 @@ def test_stats_as_json_says_nothing_of_a_layer_that_is_not_there(tmp_path: Path,
         found += json.loads(capsys.readouterr().out).values()
     rows, trees = found
     assert (rows["projective"], rows["compatible"], rows["compatible_percent"]) == (3, None, None)
-    assert (trees["projective"], trees["projective_percent"], trees["compatible"]) == (None, None, None)
+    assert (trees["projective"], trees["projective_percent"], trees["compatible"]) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_standard_input_may_hold_columns(
@@ -88,14 +98,21 @@ def test_files_in_the_wrong_order_are_named(tmp_path: Path, capsys: Captured) ->
     [
         (["filter", "a.ptb", "a.conllu"], "a.conllu: the name says columns"),
         (["filter", "a.conllu", "a.ptb"], "a.ptb: the name says brackets"),
-        (["filter", "a.ptb", "a.conllu", "b.conllu.gz", "b.ptb"], "b.conllu.gz: the name says columns"),
+        (
+            ["filter", "a.ptb", "a.conllu", "b.conllu.gz", "b.ptb"],
+            "b.conllu.gz: the name says columns",
+        ),
         (["rewrite", "rules.toml", "a.ptb", "a.conllu"], "a.conllu: the name says columns"),
         (["complete", "a.conllu", "b.conllu", "b.mrg"], "b.conllu: the name says columns"),
         (["convert", "a.ptb", "b.ptb.xz", "--rules", "ptb"], "b.ptb.xz: the name says brackets"),
     ],
 )
 def test_an_output_with_the_name_of_the_other_kind_is_not_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str, capsys: Captured
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+    capsys: Captured,
 ) -> None:
     """`filter a.ptb a.conllu`, a pair without outputs, wrote brackets over the CoNLL file."""
     monkeypatch.chdir(tmp_path)
@@ -155,7 +172,9 @@ def test_stats_names_a_folder_without_treebanks(tmp_path: Path, capsys: Captured
         ("icepahc", "96.7"),
     ],
 )
-def test_stats_of_the_shared_treebanks(treebanks: Path, name: str, percent: str, capsys: Captured) -> None:
+def test_stats_of_the_shared_treebanks(
+    treebanks: Path, name: str, percent: str, capsys: Captured
+) -> None:
     folder = treebanks / name
     assert call("stats", folder / "train.ptb.xz", folder / "train.conllu.xz") == 0
     assert capsys.readouterr().out.splitlines()[1].split()[6] == percent
@@ -167,7 +186,9 @@ def test_check_is_silent_about_a_good_pair(tmp_path: Path, capsys: Captured) -> 
 
 
 def test_check_prints_every_problem_with_its_place(tmp_path: Path, capsys: Captured) -> None:
-    words = (WORDS + MISFIT_WORDS).replace("\tNNP\t", "\tNN\t").replace("# text = Go", "# text = Gone")
+    words = (
+        (WORDS + MISFIT_WORDS).replace("\tNNP\t", "\tNN\t").replace("# text = Go", "# text = Gone")
+    )
     words = words.replace("sent_id = misfit", "sent_id = two").replace("\tadvmod\t", "\t_\t")
     brackets, conll = write(tmp_path, TREES + MISFIT_TREE, words)
     assert call("check", brackets, conll) == 2
@@ -179,7 +200,10 @@ def test_check_prints_every_problem_with_its_place(tmp_path: Path, capsys: Captu
         "'the' (1), 'dog' (2)",
         f"{conll}:20: sent_id two is also that of the sentence at line 10",
     ]
-    assert call("check", brackets, conll, *(f"--ignore={kind}" for kind in ("tags", "text", "ids"))) == 2
+    assert (
+        call("check", brackets, conll, *(f"--ignore={kind}" for kind in ("tags", "text", "ids")))
+        == 2
+    )
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert call("check", brackets, conll, "--ignore", "nonsense") == 2
 
@@ -217,7 +241,11 @@ CYCLE = MISFIT_WORDS.replace("VBZ\t_\t0", "VBZ\t_\t2").replace("NN\t_\t3", "NN\t
 @pytest.mark.parametrize(
     ("brackets", "conll", "message"),
     [
-        (TREES.replace("(NN role))", "(NN role)"), WORDS, "a.ptb:1: the tree that starts here is not closed"),
+        (
+            TREES.replace("(NN role))", "(NN role)"),
+            WORDS,
+            "a.ptb:1: the tree that starts here is not closed",
+        ),
         (TREES.replace("(VB Go))))", "(VB Go)))))"), WORDS, "a.ptb:3: a closing bracket too many"),
         (MISFIT_TREE, CYCLE, "a.conllu:2: the heads form a cycle"),
         (TREES, WORDS.replace("\tNumber=Sing", ""), "a.conllu:3: 9 columns where CoNLL has 10"),
@@ -258,7 +286,9 @@ def test_a_bad_file_is_one_clear_message_and_exit_code_2(
     assert not any((tmp_path / name).exists() for name in outputs)
 
 
-def test_filter_writes_the_compatible_sentences_as_they_were(tmp_path: Path, capsys: Captured) -> None:
+def test_filter_writes_the_compatible_sentences_as_they_were(
+    tmp_path: Path, capsys: Captured
+) -> None:
     files = write(tmp_path, MISFIT_TREE + TREES, MISFIT_WORDS + WORDS)
     target = tmp_path / "b.ptb", tmp_path / "b.conllu"
     assert call("filter", *files, *target) == 0
@@ -272,9 +302,14 @@ def test_filter_writes_the_compatible_sentences_as_they_were(tmp_path: Path, cap
 def test_filter_takes_a_single_file(tmp_path: Path, capsys: Captured) -> None:
     brackets, conll = write(tmp_path, MISFIT_TREE + TREES, MISFIT_WORDS + WORDS)
     assert call("filter", brackets, tmp_path / "b.ptb", "--max-length", 3) == 0
-    assert (tmp_path / "b.ptb").read_text() == MISFIT_TREE + "".join(TREES.splitlines(keepends=True)[1:])
+    assert (tmp_path / "b.ptb").read_text() == MISFIT_TREE + "".join(
+        TREES.splitlines(keepends=True)[1:]
+    )
     assert call("filter", conll, tmp_path / "b.conllu", "--min-length", 3, "--max-length", 3) == 0
-    assert [sentence.sent_id for sentence in read_conllu(tmp_path / "b.conllu")] == ["misfit", "two"]
+    assert [sentence.sent_id for sentence in read_conllu(tmp_path / "b.conllu")] == [
+        "misfit",
+        "two",
+    ]
     assert call("filter", brackets, conll, tmp_path / "b.ptb") == 2
     assert "Two files are needed" in capsys.readouterr().err
 
@@ -344,10 +379,14 @@ def test_convert_names_rules_that_are_none(tmp_path: Path, capsys: Captured) -> 
 
 def test_rewrite_changes_both_files_and_copies_the_rest(tmp_path: Path, capsys: Captured) -> None:
     rules = tmp_path / "rules.toml"
-    rules.write_text("[[tags]]\ntag = 'NNP'\nto = 'NN'\n[[constituents]]\nlabel = 'ADVP'\nremove = true\n")
+    rules.write_text(
+        "[[tags]]\ntag = 'NNP'\nto = 'NN'\n[[constituents]]\nlabel = 'ADVP'\nremove = true\n"
+    )
     files, target = write(tmp_path), (tmp_path / "b.ptb", tmp_path / "b.conllu")
     assert call("rewrite", rules, *files, *target) == 0
-    assert target[0].read_text() == TREES.replace("(NNP", "(NN").replace("(ADVP (RB here))", "(RB here)")
+    assert target[0].read_text() == TREES.replace("(NNP", "(NN").replace(
+        "(ADVP (RB here))", "(RB here)"
+    )
     assert target[1].read_text() == WORDS.replace("\tNNP\t", "\tNN\t")
     assert "1  ADVP -> (removed)" in capsys.readouterr().err
     assert call("rewrite", rules, files[1], target[1]) == 0

@@ -43,7 +43,9 @@ def lexicalized_trees(n: int) -> tuple[Tree, ...]:
     return tuple(trees)
 
 
-def _lexicalize(spans: tuple[tuple[int, int], ...], choice: dict[tuple[int, int], int], n: int) -> Tree:
+def _lexicalize(
+    spans: tuple[tuple[int, int], ...], choice: dict[tuple[int, int], int], n: int
+) -> Tree:
     chosen, split = set(spans), {}
     for i, j in spans:
         for k in range(i + 1, j):

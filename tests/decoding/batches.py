@@ -16,7 +16,12 @@ class Batch(NamedTuple):
 
 
 def random_batch(
-    lengths: list[int], seed: int = 0, *, kind: str = "normal", masked: float = 0.0, rubbish: float = np.nan
+    lengths: list[int],
+    seed: int = 0,
+    *,
+    kind: str = "normal",
+    masked: float = 0.0,
+    rubbish: float = np.nan,
 ) -> Batch:
     """Scores for sentences of these lengths; `masked` is the share of parts that are forbidden."""
     rng = np.random.default_rng(seed)
@@ -24,7 +29,11 @@ def random_batch(
     shape = (len(lengths), n + 1, n + 1)
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
-        values = rng.normal(size=shape) if kind == "normal" else rng.integers(-1, 2, size=shape).astype(float)
+        values = (
+            rng.normal(size=shape)
+            if kind == "normal"
+            else rng.integers(-1, 2, size=shape).astype(float)
+        )
         values[rng.random(shape) < masked] = -np.inf
         return values.astype(np.float32)
 

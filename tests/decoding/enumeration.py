@@ -14,7 +14,9 @@ class Tree(NamedTuple):
 
     spans: tuple[tuple[int, int, int], ...]  # (i, j, head), pre-order
     heads: tuple[int, ...]  # of words 1..n
-    hooked: tuple[tuple[int, int, int], ...]  # (i, j, h): the largest span of a modifier, and its head
+    hooked: tuple[
+        tuple[int, int, int], ...
+    ]  # (i, j, h): the largest span of a modifier, and its head
 
 
 @functools.cache
@@ -76,7 +78,9 @@ def _tables(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def all_scores(n: int, span: np.ndarray, arc: np.ndarray, headed: np.ndarray | None = None) -> np.ndarray:
+def all_scores(
+    n: int, span: np.ndarray, arc: np.ndarray, headed: np.ndarray | None = None
+) -> np.ndarray:
     """The score of each of `lexicalized(0, n)`, in float64."""
     spans, heads, hooked = _tables(n)
     span, arc = span.astype(np.float64), arc.astype(np.float64)
@@ -89,7 +93,11 @@ def all_scores(n: int, span: np.ndarray, arc: np.ndarray, headed: np.ndarray | N
 
 
 def score_of(
-    spans: np.ndarray, heads: np.ndarray, span: np.ndarray, arc: np.ndarray, headed: np.ndarray | None = None
+    spans: np.ndarray,
+    heads: np.ndarray,
+    span: np.ndarray,
+    arc: np.ndarray,
+    headed: np.ndarray | None = None,
 ) -> float:
     """The score of one tree, found among all of them: a tree that is not one of them is an error."""
     n = len(heads)

@@ -20,7 +20,9 @@ SEARCHES = {
     "eisner": lambda b, **more: decoding.eisner(b.arc, b.lengths, **more),
     "first": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, **more),
     "second": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, b.headed, **more),
-    "packed": lambda b, **more: decoding.eisner_satta(b.span, b.arc, b.lengths, packed(b.headed), **more),
+    "packed": lambda b, **more: decoding.eisner_satta(
+        b.span, b.arc, b.lengths, packed(b.headed), **more
+    ),
     "naive": lambda b, **more: decoding.naive(b.span, b.arc, b.lengths, b.headed, **more),
 }
 each_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
@@ -117,9 +119,11 @@ CELLS = {
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("name", SEARCHES)
 def test_nan_is_refused_and_the_sentence_named(name: str, cell: str) -> None:
-    read = {"cky": {"span"}, "eisner": {"arc", "root arc"}, "first": {"span", "arc", "root arc"}}.get(
-        name, set(CELLS)
-    )
+    read = {
+        "cky": {"span"},
+        "eisner": {"arc", "root arc"},
+        "first": {"span", "arc", "root arc"},
+    }.get(name, set(CELLS))
     batch = random_batch([9, 9, 9], 6)
     part = {"span": batch.span, "arc": batch.arc, "root arc": batch.arc}.get(cell, batch.headed)
     part[CELLS[cell]] = np.nan
@@ -185,7 +189,10 @@ def test_large_negative_masks_do_not_read_as_forbidden(search) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: decoding.cky(np.zeros((2, 4, 5)), [3, 3]), r"span must have the shape \[B, n\+1, n\+1\]"),
+        (
+            lambda: decoding.cky(np.zeros((2, 4, 5)), [3, 3]),
+            r"span must have the shape \[B, n\+1, n\+1\]",
+        ),
         (lambda: decoding.cky(np.zeros((2, 4, 4)), [3]), "with B = 1"),
         (lambda: decoding.cky(np.zeros((1, 4, 4)), [4]), "between 0 and 3"),
         (lambda: decoding.cky(np.zeros((1, 4, 4)), [-1]), "between 0 and 3"),
@@ -196,12 +203,23 @@ def test_large_negative_masks_do_not_read_as_forbidden(search) -> None:
             "arc must have the shape",
         ),
         (
-            lambda: decoding.eisner_satta(np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [3], np.zeros((1, 4, 4))),
+            lambda: decoding.eisner_satta(
+                np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [3], np.zeros((1, 4, 4))
+            ),
             "headed must have the shape",
         ),
-        (lambda: decoding.cky(np.zeros((1, 4, 4)), [3], threads=0), "threads must be a whole number"),
-        (lambda: decoding.kbest(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3], 2), "arc must have the shape"),
-        (lambda: decoding.naive(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3]), "arc must have the shape"),
+        (
+            lambda: decoding.cky(np.zeros((1, 4, 4)), [3], threads=0),
+            "threads must be a whole number",
+        ),
+        (
+            lambda: decoding.kbest(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3], 2),
+            "arc must have the shape",
+        ),
+        (
+            lambda: decoding.naive(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3]),
+            "arc must have the shape",
+        ),
         (
             lambda: decoding.marginals(np.zeros((1, 4, 4)), np.zeros((1, 5, 5)), [3]),
             "arc must have the shape",
@@ -228,7 +246,10 @@ def test_headed_scores_may_be_packed_everywhere(kind: type) -> None:
     np.testing.assert_array_equal(packed(found[0].headed), found[1].headed)
     best = [decoding.kbest(span, arc, LENGTHS, 3, second) for second in (headed, rows)]
     for one, other in zip(*best, strict=True):
-        assert one.heads.tolist() == other.heads.tolist() and one.scores.tolist() == other.scores.tolist()
+        assert (
+            one.heads.tolist() == other.heads.tolist()
+            and one.scores.tolist() == other.scores.tolist()
+        )
     risk = [decoding.minimum_bayes_risk(span, arc, LENGTHS, second) for second in (headed, rows)]
     assert risk[0].heads.tolist() == risk[1].heads.tolist()
 
@@ -252,7 +273,13 @@ CALLS = {
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize(
     "scores",
-    [ZEROS + 1j, np.full((1, 4, 4), "0.5"), [[[0.0] * 4] * 3 + [[0.0]]], np.full((1, 4, 4), None), "many"],
+    [
+        ZEROS + 1j,
+        np.full((1, 4, 4), "0.5"),
+        [[[0.0] * 4] * 3 + [[0.0]]],
+        np.full((1, 4, 4), None),
+        "many",
+    ],
     ids=["complex", "strings", "ragged", "objects", "a word"],
 )
 def test_what_is_not_an_array_of_real_numbers_is_refused(call, scores) -> None:
@@ -284,7 +311,9 @@ def test_many_python_threads_may_search_at_once(monkeypatch) -> None:
     parts = [random_batch([20 + s, 12, 5, 18], s) for s in range(12)]
     expected = [SEARCHES["second"](part, threads=1).scores.tolist() for part in parts]
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda part: SEARCHES["second"](part, threads=3).scores.tolist(), parts * 3))
+        found = list(
+            pool.map(lambda part: SEARCHES["second"](part, threads=3).scores.tolist(), parts * 3)
+        )
     assert found == expected * 3
 
 

@@ -44,7 +44,9 @@ def test_torch_finds_the_same_trees_ties_and_masks_included(batch: Batch) -> Non
         ),
         (
             lambda: decoding.eisner_satta(span, arc, batch.lengths, packed(headed)),
-            lambda: decoding.batched.eisner_satta(t[0], t[1], t[3], torch.from_numpy(packed(headed))),
+            lambda: decoding.batched.eisner_satta(
+                t[0], t[1], t[3], torch.from_numpy(packed(headed))
+            ),
         ),
     ]
     for kernel, torch_version in calls:
@@ -94,8 +96,14 @@ def test_scores_too_large_to_be_added_up_give_the_tree_of_small_ones() -> None:
     ("change", "message"),
     [
         ({"arc": (1, 5, 5)}, r"arc must have the shape \[1, 4, 4\], not \[1, 5, 5\]"),
-        ({"span": (1, 4, 3)}, r"span must have the shape \[B, n\+1, n\+1\] with B = 1, not \[1, 4, 3\]"),
-        ({"headed": (1, 4, 4)}, r"headed must have the shape \[1, 4, 4, 4\], or packed \[1, 6, 4\]"),
+        (
+            {"span": (1, 4, 3)},
+            r"span must have the shape \[B, n\+1, n\+1\] with B = 1, not \[1, 4, 3\]",
+        ),
+        (
+            {"headed": (1, 4, 4)},
+            r"headed must have the shape \[1, 4, 4, 4\], or packed \[1, 6, 4\]",
+        ),
     ],
 )
 def test_tensors_that_do_not_fit_each_other_are_named(change: dict, message: str) -> None:
@@ -140,7 +148,9 @@ def test_second_derivatives_of_the_kernel_are_those_of_the_graph(kind: str, scal
     total = decoding.batched.log_partition(tensors[0], tensors[1], batch.lengths, tensors[2]).sum()
     first = torch.autograd.grad(total, given, create_graph=True)
     ways = [torch.from_numpy(part) for part in along if part is not None]
-    expected = torch.autograd.grad(sum((a * b).sum() for a, b in zip(first, ways, strict=True)), given)
+    expected = torch.autograd.grad(
+        sum((a * b).sum() for a, b in zip(first, ways, strict=True)), given
+    )
     for mine, wanted in zip((part for part in found if part is not None), expected, strict=True):
         np.testing.assert_allclose(mine, wanted.numpy(), atol=1e-9)
     alone = decoding.hessian_product(

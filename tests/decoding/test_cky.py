@@ -15,7 +15,9 @@ from tests.decoding.enumeration import lexicalized
 def test_finds_the_best_of_all_binary_trees(batch: Batch) -> None:
     for b, n in enumerate(batch.lengths.tolist()):
         span = batch.span[b : b + 1]
-        trees = {tuple((i, j) for i, j, _ in tree.spans) for tree in lexicalized(0, n)} if n else {()}
+        trees = (
+            {tuple((i, j) for i, j, _ in tree.spans) for tree in lexicalized(0, n)} if n else {()}
+        )
         scores = {tree: sum(float(span[0, i, j]) for i, j in tree) for tree in trees}
         best = max(scores.values())
         if best == -np.inf:

@@ -44,7 +44,8 @@ def test_the_masks_leave_exactly_the_trees_that_meet_the_constraints(require, fo
     good = {
         tree
         for tree in lexicalized_trees(N)
-        if all(meets(tree, part) for part in require) and not any(meets(tree, part) for part in forbid)
+        if all(meets(tree, part) for part in require)
+        and not any(meets(tree, part) for part in forbid)
     }
     if good:
         masks = constrain(N, require, forbid)
@@ -57,8 +58,16 @@ def test_the_masks_leave_exactly_the_trees_that_meet_the_constraints(require, fo
 @pytest.mark.parametrize(
     ("require", "forbid", "message"),
     [
-        ([Span(1, 3), Span(2, 4)], [], "required span (1, 3) and required span (2, 4) cross each other"),
-        ([Arc(2, 1), Arc(3, 1)], [], "required arc (2, 1) and required arc (3, 1) give word 1 two heads"),
+        (
+            [Span(1, 3), Span(2, 4)],
+            [],
+            "required span (1, 3) and required span (2, 4) cross each other",
+        ),
+        (
+            [Arc(2, 1), Arc(3, 1)],
+            [],
+            "required arc (2, 1) and required arc (3, 1) give word 1 two heads",
+        ),
         ([Root(1), Root(3)], [], "required root 1 and required root 3 make two roots"),
         ([Arc(1, 2), Arc(2, 1)], [], "required arc (1, 2) and required arc (2, 1) make a circle"),
         (
@@ -67,7 +76,11 @@ def test_the_masks_leave_exactly_the_trees_that_meet_the_constraints(require, fo
             "required arc (2, 3) and required arc (3, 1) cannot both hold: "
             "arc (3, 1) would pass over word 2, which is above it",
         ),
-        ([Arc(1, 3), Arc(2, 4)], [], "required arc (1, 3) and required arc (2, 4) cross each other"),
+        (
+            [Arc(1, 3), Arc(2, 4)],
+            [],
+            "required arc (1, 3) and required arc (2, 4) cross each other",
+        ),
         ([Arc(1, 3), Root(2)], [], "required arc (1, 3) and required root 2 cross each other"),
         (
             [Span(1, 3), Arc(1, 2), Arc(4, 3)],
@@ -82,7 +95,11 @@ def test_the_masks_leave_exactly_the_trees_that_meet_the_constraints(require, fo
             "span (1, 3) would have two heads, words 2 and 3",
         ),
         ([Head(0, 2, 1), Head(0, 2, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
-        ([Head(0, 3, 2), Head(0, 2, 1)], [], "word 2 heads the larger span, so the smaller one too"),
+        (
+            [Head(0, 3, 2), Head(0, 2, 1)],
+            [],
+            "word 2 heads the larger span, so the smaller one too",
+        ),
         ([Head(0, 3, 2), Arc(1, 3)], [], "the arc would pass over the head of span (0, 3)"),
         ([Head(0, 2, 1), Arc(2, 1)], [], "the head of span (0, 2) has its own head outside"),
         ([Head(0, 2, 1), Arc(3, 2)], [], "span (0, 2) would have two heads, words 1 and 2"),
@@ -113,7 +130,12 @@ def test_hundreds_that_contradict_each_other_take_few_searches(monkeypatch) -> N
     monkeypatch.setattr(constraints, "log_partition", counted)
     for n, most in ((10, 65), (60, 20)):
         cycle = {(m % n + 1, m) for m in range(1, n + 1)}
-        forbid = [Arc(h, m) for m in range(1, n + 1) for h in range(n + 1) if h != m and (h, m) not in cycle]
+        forbid = [
+            Arc(h, m)
+            for m in range(1, n + 1)
+            for h in range(n + 1)
+            if h != m and (h, m) not in cycle
+        ]
         searches.clear()
         with pytest.raises(ScoreError, match="cannot all hold"):
             constrain(n, forbid=forbid)
@@ -123,7 +145,9 @@ def test_hundreds_that_contradict_each_other_take_few_searches(monkeypatch) -> N
 def test_only_what_contradicts_is_named_among_many_constraints() -> None:
     harmless = [Span(0, 10), Span(10, 20), Root(11), Arc(11, 10), Span(0, 3)]
     with pytest.raises(ScoreError) as error:
-        constrain(20, [*harmless[:3], Span(4, 7), *harmless[3:], Span(5, 9)], [Span(1, 3), Arc(1, 2)])
+        constrain(
+            20, [*harmless[:3], Span(4, 7), *harmless[3:], Span(5, 9)], [Span(1, 3), Arc(1, 2)]
+        )
     assert str(error.value) == "required span (4, 7) and required span (5, 9) cross each other"
 
 

@@ -35,7 +35,11 @@ def test_finds_the_best_of_all_trees(search, order: int, batch: Batch) -> None:
 
 
 def uniform(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return np.zeros((1, n + 1, n + 1)), np.zeros((1, n + 1, n + 1)), np.zeros((1, n + 1, n + 1, n + 1))
+    return (
+        np.zeros((1, n + 1, n + 1)),
+        np.zeros((1, n + 1, n + 1)),
+        np.zeros((1, n + 1, n + 1, n + 1)),
+    )
 
 
 def test_the_sentence_of_the_paper() -> None:
@@ -110,7 +114,12 @@ def test_the_root_attachment_has_no_hooked_score() -> None:
 def test_singletons_and_the_whole_sentence_are_scored_once() -> None:
     span, arc, headed = uniform(3)
     span[0, 0, 1], span[0, 1, 2], span[0, 2, 3], span[0, 0, 3] = 1, 2, 4, 8
-    headed[0, 0, 1, 1], headed[0, 1, 2, 2], headed[0, 2, 3, 3], headed[0, 0, 3, 1:] = 16, 32, 64, 128
+    headed[0, 0, 1, 1], headed[0, 1, 2, 2], headed[0, 2, 3, 3], headed[0, 0, 3, 1:] = (
+        16,
+        32,
+        64,
+        128,
+    )
     assert decoding.eisner_satta(span, arc, [3]).scores.tolist() == [15.0]
     assert decoding.eisner_satta(span, arc, [3], headed).scores.tolist() == [255.0]
 
@@ -120,7 +129,15 @@ def test_of_equal_trees_the_first_split_and_the_first_head_win() -> None:
     for second in (None, headed):
         best = decoding.eisner_satta(span, arc, [4], second)
         assert best.heads.tolist() == [[0, 0, 1, 2, 3]]
-        assert best.spans[0][:, :2].tolist() == [[0, 4], [0, 1], [1, 4], [1, 2], [2, 4], [2, 3], [3, 4]]
+        assert best.spans[0][:, :2].tolist() == [
+            [0, 4],
+            [0, 1],
+            [1, 4],
+            [1, 2],
+            [2, 4],
+            [2, 3],
+            [3, 4],
+        ]
 
 
 def test_a_forbidden_arc_and_a_forbidden_span_are_avoided_at_any_price() -> None:

@@ -68,7 +68,11 @@ def by_enumeration(n: int, span, arc, headed):
     if best == -np.inf:
         return None
     partition = best + np.log(np.sum(np.exp(np.array(scores) - best)))
-    spans, arcs, parts = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1, n + 1))
+    spans, arcs, parts = (
+        np.zeros((n + 1, n + 1)),
+        np.zeros((n + 1, n + 1)),
+        np.zeros((n + 1, n + 1, n + 1)),
+    )
     for tree, probability in zip(trees, np.exp(np.array(scores) - partition), strict=True):
         for part in tree.spans:
             spans[part] += probability
@@ -139,7 +143,8 @@ def test_marginals_sum_to_one_as_they_must(n, kind, scale) -> None:
 
 @pytest.mark.parametrize("kind", ["first", "second"])
 @pytest.mark.parametrize(
-    ("scale", "masked"), [(0.5, 0.0), (5.0, 0.0), (50.0, 0.0), (1.0, 0.1), (20.0, 0.1), (300.0, 0.1)]
+    ("scale", "masked"),
+    [(0.5, 0.0), (5.0, 0.0), (50.0, 0.0), (1.0, 0.1), (20.0, 0.1), (300.0, 0.1)],
 )
 @pytest.mark.parametrize("n", [5, 24, 45])
 def test_the_fast_kernel_agrees_with_the_one_in_logarithms(kind, scale, masked, n) -> None:
@@ -160,8 +165,15 @@ def test_adding_a_constant_to_scores_shifts_the_log_partition_and_nothing_else(k
     before = infer(n, *scores)
     for constant in (-3000.0, 200.0, 1e5):
         after = infer(n, *(None if values is None else values + constant for values in scores))
-        count = {"spans": 2 * n - 1, "arcs": n, "first": 3 * n - 1, "second": 3 * n - 1 + 3 * n - 2}[kind]
-        assert after.log_partition[0] == pytest.approx(before.log_partition[0] + count * constant, rel=1e-12)
+        count = {
+            "spans": 2 * n - 1,
+            "arcs": n,
+            "first": 3 * n - 1,
+            "second": 3 * n - 1 + 3 * n - 2,
+        }[kind]
+        assert after.log_partition[0] == pytest.approx(
+            before.log_partition[0] + count * constant, rel=1e-12
+        )
         for a, b in zip(before[1:], after[1:], strict=True):
             if a is not None:
                 np.testing.assert_allclose(a, b, atol=1e-7)
@@ -180,7 +192,9 @@ def test_one_tree_that_towers_over_all_others_has_probability_one(kind) -> None:
         best = decoding.eisner_satta(span, arc, [n], headed)
     assert found.log_partition[0] == pytest.approx(best.scores[0], rel=1e-5)
     if best.spans is not None:
-        assert all(found.spans[0, i, j] == pytest.approx(1) for i, j in best.spans[0][:, :2].tolist())
+        assert all(
+            found.spans[0, i, j] == pytest.approx(1) for i, j in best.spans[0][:, :2].tolist()
+        )
     if best.heads is not None:
         assert all(found.arcs[0, m, best.heads[0, m]] == pytest.approx(1) for m in range(1, n + 1))
 
@@ -247,7 +261,9 @@ def test_minimum_bayes_risk_finds_the_tree_with_most_expected_parts(seed, n, kin
     _, spans, arcs, *_ = by_enumeration(n, *scores)
     expected = max(
         score
-        for _, score in scores_of(n, None if kind == "arcs" else spans, None if kind == "spans" else arcs)
+        for _, score in scores_of(
+            n, None if kind == "arcs" else spans, None if kind == "spans" else arcs
+        )
     )
     span, arc, _ = batch_of_one(*scores)
     found = decoding.minimum_bayes_risk(span, arc, [n])
@@ -331,7 +347,13 @@ def test_probabilities_of_very_large_scores_add_up(kind: str, scale: float) -> N
     for seed in range(5):
         span, arc, headed = batch_of_one(*draw(seed, n, kind, scale))
         found = decoding.marginals(span, arc, [n], headed)
-        best = decoding.cky(span, [n]) if arc is None else decoding.eisner(arc, [n]) if span is None else None
+        best = (
+            decoding.cky(span, [n])
+            if arc is None
+            else decoding.eisner(arc, [n])
+            if span is None
+            else None
+        )
         best = best or decoding.eisner_satta(span, arc, [n], headed)
         assert found.log_partition[0] == pytest.approx(best.scores[0], rel=1e-6)
         if span is not None:
@@ -344,7 +366,9 @@ def test_probabilities_of_very_large_scores_add_up(kind: str, scale: float) -> N
 def test_scores_too_large_to_add_up_are_named_and_masks_of_any_depth_are_not(kind: str) -> None:
     n = 5
     span, arc, headed = batch_of_one(*draw(1, n, kind, 1e200))
-    with pytest.raises(ScoreError, match=r"sentence 0 of the batch has a score of .* too large to add up"):
+    with pytest.raises(
+        ScoreError, match=r"sentence 0 of the batch has a score of .* too large to add up"
+    ):
         decoding.marginals(span, arc, [n], headed)
     span, arc, headed = batch_of_one(*draw(1, n, kind))
     for part in (span, arc):
@@ -381,20 +405,29 @@ def test_samples_come_as_often_as_their_probability_says(kind: str, scale: float
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from(KINDS), st.sampled_from([1.0, 900.0]))
-def test_samples_are_trees_with_their_scores_and_entropy_is_that_of_all_trees(seed, n, kind, scale) -> None:
+@given(
+    st.integers(0, 10**6), st.integers(1, 5), st.sampled_from(KINDS), st.sampled_from([1.0, 900.0])
+)
+def test_samples_are_trees_with_their_scores_and_entropy_is_that_of_all_trees(
+    seed, n, kind, scale
+) -> None:
     scores = draw(seed, n, kind, scale)
     trees = {}
     for tree, score in scores_of(n, *scores):
         trees[
-            tuple(tree.heads) if kind != "spans" else None, frozenset(tree.spans) if kind != "arcs" else None
+            tuple(tree.heads) if kind != "spans" else None,
+            frozenset(tree.spans) if kind != "arcs" else None,
         ] = score
     span, arc, headed = batch_of_one(*scores)
     (found,) = decoding.sample(span, arc, [n], headed, k=3, random=seed)
     again = decoding.sample(span, arc, [n], headed, k=3, random=seed, threads=2)[0]
     for t in range(3):
         heads = None if found.heads is None else tuple(found.heads[t].tolist())
-        spans = None if found.spans is None else frozenset((i, j) for i, j, *_ in found.spans[t].tolist())
+        spans = (
+            None
+            if found.spans is None
+            else frozenset((i, j) for i, j, *_ in found.spans[t].tolist())
+        )
         assert trees[heads, spans] == pytest.approx(found.scores[t])
         assert found.heads is None or found.heads[t].tolist() == again.heads[t].tolist()
     chances = np.array([score for _, score in scores_of(n, *scores)])

@@ -22,13 +22,20 @@ def random_scores(seed: int, n: int, second: bool, ties: bool, masked: float = 0
         values = random.integers(-2, 3, shape).astype(float) if ties else random.normal(size=shape)
         return np.where(random.random(shape) < masked, -np.inf, values)
 
-    return draw(n + 1, n + 1), draw(n + 1, n + 1), draw(n + 1, n + 1, n + 1) if second else None, random
+    return (
+        draw(n + 1, n + 1),
+        draw(n + 1, n + 1),
+        draw(n + 1, n + 1, n + 1) if second else None,
+        random,
+    )
 
 
 def score_of(tree: decoding.ScoredTree, span, arc, headed) -> float:
     """The score of a tree by its definition."""
     heads, spans = tree.heads.tolist(), tree.spans.tolist()
-    total = sum(span[i, j] for i, j, _ in spans) + sum(arc[m, heads[m]] for m in range(1, len(heads)))
+    total = sum(span[i, j] for i, j, _ in spans) + sum(
+        arc[m, heads[m]] for m in range(1, len(heads))
+    )
     if headed is not None:
         total += sum(headed[i, j, h] for i, j, h in spans)
         tops = {
@@ -39,7 +46,13 @@ def score_of(tree: decoding.ScoredTree, span, arc, headed) -> float:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.booleans(), st.sampled_from([0.0, 0.15]))
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0.0, 0.15]),
+)
 def test_the_k_best_are_the_first_k_of_all_trees(seed, n, second, ties, masked) -> None:
     span, arc, headed, _ = random_scores(seed, n, second, ties, masked)
     expected = sorted(
@@ -59,18 +72,27 @@ def test_the_k_best_are_the_first_k_of_all_trees(seed, n, second, ties, masked) 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.integers(0, 10**6), st.integers(1, 6), st.booleans(), st.booleans(), st.sampled_from([0.0, 0.3, 0.7])
+    st.integers(0, 10**6),
+    st.integers(1, 6),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0.0, 0.3, 0.7]),
 )
 def test_trees_that_differ_only_in_unseen_spans_count_once(seed, n, second, ties, share) -> None:
     span, arc, headed, random = random_scores(seed, n, second, ties)
     visible = random.random((n + 1, n + 1)) < share
     best: dict[object, float] = {}
     for tree, score in sorted(scores_of(n, span, arc, headed), key=lambda pair: -pair[1]):
-        best.setdefault((tree.heads, frozenset(part for part in tree.spans if visible[part])), score)
+        best.setdefault(
+            (tree.heads, frozenset(part for part in tree.spans if visible[part])), score
+        )
     found = list(decoding.kbest_iter(span, arc, headed, visible=visible))
-    np.testing.assert_allclose([tree.score for tree in found], sorted(best.values(), reverse=True), atol=1e-9)
+    np.testing.assert_allclose(
+        [tree.score for tree in found], sorted(best.values(), reverse=True), atol=1e-9
+    )
     seen = {
-        (tuple(t.heads), frozenset((i, j) for i, j, _ in t.spans.tolist() if visible[i, j])) for t in found
+        (tuple(t.heads), frozenset((i, j) for i, j, _ in t.spans.tolist() if visible[i, j]))
+        for t in found
     }
     assert seen == set(best)
 
@@ -100,7 +122,10 @@ def test_many_unseen_variants_of_each_tree_do_not_hide_the_next_one() -> None:
 def test_equal_scores_come_in_the_same_order_each_time() -> None:
     zeros = np.zeros((8, 8))
     first, second = (
-        [(t.heads.tolist(), t.spans.tolist()) for t in islice(decoding.kbest_iter(zeros, zeros), 200)]
+        [
+            (t.heads.tolist(), t.spans.tolist())
+            for t in islice(decoding.kbest_iter(zeros, zeros), 200)
+        ]
         for _ in range(2)
     )
     assert first == second
@@ -123,7 +148,9 @@ def test_a_batch_gives_every_sentence_its_own_list_whatever_stands_in_the_paddin
     for b, n in enumerate(lengths):
         alone = islice(
             decoding.kbest_iter(
-                span[b, : n + 1, : n + 1], arc[b, : n + 1, : n + 1], headed[b, : n + 1, : n + 1, : n + 1]
+                span[b, : n + 1, : n + 1],
+                arc[b, : n + 1, : n + 1],
+                headed[b, : n + 1, : n + 1, : n + 1],
             ),
             10,
         )

@@ -45,7 +45,11 @@ print(peak() - before)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     needed = decoding.memory_needed(200, **which)
-    assert 0.7 * needed < int(done.stdout) < 1.05 * needed + (4 << 20), (done.stdout, needed, done.stderr)
+    assert 0.7 * needed < int(done.stdout) < 1.05 * needed + (4 << 20), (
+        done.stdout,
+        needed,
+        done.stderr,
+    )
 
 
 def test_one_kind_of_scores_needs_next_to_nothing() -> None:

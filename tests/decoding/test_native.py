@@ -62,11 +62,15 @@ def test_every_variant_that_this_processor_runs_finds_the_same() -> None:
 
 def test_a_variant_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARCSPAN_KERNELS", "altivec")
-    with pytest.raises(ImportError, match=r"ARCSPAN_KERNELS=altivec: this processor runs .*baseline"):
+    with pytest.raises(
+        ImportError, match=r"ARCSPAN_KERNELS=altivec: this processor runs .*baseline"
+    ):
         native.variant.__wrapped__()
 
 
-def test_a_missing_library_says_how_to_build_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_library_says_how_to_build_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(native, "LIBRARY", tmp_path / "kernels.so")
     with pytest.raises(ImportError, match="build_ext --inplace"):
         native._library.__wrapped__()
@@ -83,7 +87,11 @@ def test_without_a_compiler_the_build_says_so(tmp_path: Path) -> None:
         "PATH": str(tmp_path)
     }
     done = subprocess.run(
-        [sys.executable, "setup.py", "build_ext"], capture_output=True, text=True, env=environment, cwd=copy
+        [sys.executable, "setup.py", "build_ext"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=copy,
     )
     assert done.returncode != 0
     assert "arcspan's search is written in C, and no compiler is found" in done.stderr

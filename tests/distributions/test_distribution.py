@@ -33,7 +33,11 @@ def draw(kind: str, n: int = 5, batch: int = 6, seed: int = 0, dtype=torch.float
     random = torch.Generator().manual_seed(seed)
 
     def some(*shape: int) -> torch.Tensor:
-        return torch.randn(batch, *shape, generator=random, dtype=torch.float64).to(dtype).requires_grad_()
+        return (
+            torch.randn(batch, *shape, generator=random, dtype=torch.float64)
+            .to(dtype)
+            .requires_grad_()
+        )
 
     size = n + 1
     second = {"second": (size, size, size), "packed": (size * n // 2, size)}.get(kind)
@@ -48,7 +52,11 @@ def make(scores: list, lengths=LENGTHS):
     span, arc, headed = scores
     if arc is None:
         return ConstituencyTrees(span, lengths)
-    return DependencyTrees(arc, lengths) if span is None else LexicalizedTrees(span, arc, headed, lengths)
+    return (
+        DependencyTrees(arc, lengths)
+        if span is None
+        else LexicalizedTrees(span, arc, headed, lengths)
+    )
 
 
 def every_tree(scores: list, b: int, n: int) -> tuple[list[Tree], torch.Tensor]:
@@ -56,7 +64,10 @@ def every_tree(scores: list, b: int, n: int) -> tuple[list[Tree], torch.Tensor]:
     span, arc, headed = scores
     nothing = np.zeros((n + 1, n + 1))
     trees = [
-        tree for tree, _ in scores_of(n, None if span is None else nothing, None if arc is None else nothing)
+        tree
+        for tree, _ in scores_of(
+            n, None if span is None else nothing, None if arc is None else nothing
+        )
     ]
     totals = torch.zeros(len(trees), dtype=torch.float64)
     if span is not None:
@@ -69,7 +80,9 @@ def every_tree(scores: list, b: int, n: int) -> tuple[list[Tree], torch.Tensor]:
         i, j, h = np.array([tree.headed + tree.hooks for tree in trees]).transpose(2, 0, 1)
         pair = np.zeros(span.shape[1:], int)
         pair[np.triu_indices(len(pair), 1)] = range(len(pair) * (len(pair) - 1) // 2)
-        totals = totals + (headed[b, i, j, h] if headed.dim() == 4 else headed[b, pair[i, j], h]).sum(1)
+        totals = totals + (
+            headed[b, i, j, h] if headed.dim() == 4 else headed[b, pair[i, j], h]
+        ).sum(1)
     return trees, totals
 
 
@@ -85,7 +98,11 @@ def log_probabilities(scores: list, lengths=LENGTHS) -> list[torch.Tensor]:
 def names(trees, b: int, n: int, *draw: int) -> tuple:
     """A tree of the result in the form of the oracle's: spans and heads."""
     place = (*draw, b)
-    spans = () if trees.spans is None else tuple((i, j) for i, j, *_ in trees.spans[place].tolist() if j)
+    spans = (
+        ()
+        if trees.spans is None
+        else tuple((i, j) for i, j, *_ in trees.spans[place].tolist() if j)
+    )
     heads = () if trees.heads is None else tuple(trees.heads[place].tolist()[: n + 1])
     return spans, heads
 
@@ -101,7 +118,9 @@ def assert_same_derivatives(got: torch.Tensor, expected: torch.Tensor, scores: l
     ]
     results = []
     for values in (got, expected):
-        first = torch.autograd.grad(values @ weights, given, create_graph=True, materialize_grads=True)
+        first = torch.autograd.grad(
+            values @ weights, given, create_graph=True, materialize_grads=True
+        )
         slope = sum((one * two).sum() for one, two in zip(first, directions, strict=True))
         slope = slope + sum(0 * part.sum() for part in given)
         results.append((first, torch.autograd.grad(slope, given)))
@@ -111,16 +130,22 @@ def assert_same_derivatives(got: torch.Tensor, expected: torch.Tensor, scores: l
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_log_partition_and_entropy_have_the_values_and_two_derivatives_of_enumeration(kind: str) -> None:
+def test_log_partition_and_entropy_have_the_values_and_two_derivatives_of_enumeration(
+    kind: str,
+) -> None:
     scores = draw(kind)
     totals = torch.stack(
         [
-            every_tree(scores, b, n)[1].logsumexp(0) if n else scores[0 if kind != "arcs" else 1].sum() * 0
+            every_tree(scores, b, n)[1].logsumexp(0)
+            if n
+            else scores[0 if kind != "arcs" else 1].sum() * 0
             for b, n in enumerate(LENGTHS)
         ]
     )
     assert_same_derivatives(make(scores).log_partition, totals, scores)
-    entropies = torch.stack([-(values.exp() * values).sum() for values in log_probabilities(scores)])
+    entropies = torch.stack(
+        [-(values.exp() * values).sum() for values in log_probabilities(scores)]
+    )
     assert_same_derivatives(make(scores).entropy, entropies, scores)
 
 
@@ -137,7 +162,9 @@ def test_third_derivatives_are_right_too(kind: str) -> None:
         return torch.autograd.grad(value, given)
 
     expected = every_tree(scores, 0, 5)[1].logsumexp(0)
-    for mine, wanted in zip(third(make(scores, [5]).log_partition.sum()), third(expected), strict=True):
+    for mine, wanted in zip(
+        third(make(scores, [5]).log_partition.sum()), third(expected), strict=True
+    ):
         torch.testing.assert_close(mine, wanted)
 
 
@@ -153,7 +180,9 @@ def test_marginals_are_the_gradient_of_the_log_partition_and_differentiable(kind
     theirs = sum((part * part.detach().sin()).sum() for part in wanted)
     for one, two in zip(found, wanted, strict=True):
         torch.testing.assert_close(one, two)
-    for one, two in zip(torch.autograd.grad(mine, given), torch.autograd.grad(theirs, given), strict=True):
+    for one, two in zip(
+        torch.autograd.grad(mine, given), torch.autograd.grad(theirs, given), strict=True
+    ):
         torch.testing.assert_close(one, two)
 
 
@@ -275,7 +304,9 @@ def test_a_condition_leaves_the_trees_that_meet_it(kind: str, case: int) -> None
 
 def test_conditions_that_contradict_each_other_are_named() -> None:
     trees = make(draw("first", 4, 2), [4, 4])
-    with pytest.raises(ScoreError, match=r"required span \(1, 3\) and required span \(0, 2\) cross"):
+    with pytest.raises(
+        ScoreError, match=r"required span \(1, 3\) and required span \(0, 2\) cross"
+    ):
         trees.condition([Span(1, 3), Span(0, 2)])
     with pytest.raises(ScoreError, match="3 lists of constraints for 2 sentences"):
         trees.condition([[], [], []])
@@ -323,8 +354,13 @@ def test_what_is_not_a_tree_has_no_probability() -> None:
         spans.log_prob([np.array([[0, 3], [0, 1], [1, 2], [2, 3]])])
     joint = make(draw("first", 3, 1), [3])
     fits = np.array([[0, 3, 3], [0, 2, 1], [0, 1, 1], [1, 2, 2], [2, 3, 3]])
-    assert joint.log_prob(decoding.Decoded(np.array([[0, 3, 1, 0]]), [fits], np.zeros(1))).shape == (1,)
-    for heads in ([0, 3, 3, 0], [0, 2, 3, 0]):  # two words leave (0, 2); word 2 does, and not word 1
+    assert joint.log_prob(
+        decoding.Decoded(np.array([[0, 3, 1, 0]]), [fits], np.zeros(1))
+    ).shape == (1,)
+    for heads in (
+        [0, 3, 3, 0],
+        [0, 2, 3, 0],
+    ):  # two words leave (0, 2); word 2 does, and not word 1
         with pytest.raises(ScoreError, match="not a lexicalized tree"):
             joint.log_prob(decoding.Decoded(np.array([heads]), [fits], np.zeros(1)))
     outside = np.array([[0, 3, 1], [0, 1, 1], [1, 3, 3], [1, 2, 2], [2, 3, 3]])
@@ -342,7 +378,10 @@ def test_every_tree_of_a_sentence_is_accepted_and_probabilities_add_up_to_one(ki
     heads = np.array([tree.heads for tree in known])
     spans = [np.array(tree.headed or tree.spans) for tree in known]
     trees = make(
-        [None if part is None else part.repeat(len(known), *[1] * (part.dim() - 1)) for part in scores],
+        [
+            None if part is None else part.repeat(len(known), *[1] * (part.dim() - 1))
+            for part in scores
+        ],
         [n] * len(known),
     )
     total = trees.log_prob(decoding.Decoded(heads, spans, np.zeros(len(known)))).exp().sum()
@@ -350,7 +389,9 @@ def test_every_tree_of_a_sentence_is_accepted_and_probabilities_add_up_to_one(ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_accelerator_that_pays_gives_the_same_numbers(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accelerator_that_pays_gives_the_same_numbers(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """There is no accelerator here: its path runs on the processor."""
     scores, others = draw(kind), draw(kind, seed=1)
     host = make(scores)
@@ -372,7 +413,9 @@ def test_half_precision_is_computed_in_single_and_padding_is_not_read(kind: str)
     exact = make([None if part is None else part.detach().float() for part in scores])
     trees = make(scores)
     assert trees.log_partition.dtype == torch.bfloat16
-    torch.testing.assert_close(trees.log_partition.float(), exact.log_partition, rtol=1e-2, atol=1e-2)
+    torch.testing.assert_close(
+        trees.log_partition.float(), exact.log_partition, rtol=1e-2, atol=1e-2
+    )
     with torch.no_grad():
         for part in scores:
             if part is not None and kind != "packed":
@@ -387,7 +430,9 @@ def test_half_precision_is_computed_in_single_and_padding_is_not_read(kind: str)
             assert not part.grad[3].any()
 
 
-def test_without_gradients_no_marginals_are_computed_and_only_what_needs_a_gradient_gets_one() -> None:
+def test_without_gradients_no_marginals_are_computed_and_only_what_needs_a_gradient_gets_one() -> (
+    None
+):
     span, arc, headed = draw("second")
     with torch.no_grad():
         plain = make([span, arc, headed]).log_partition

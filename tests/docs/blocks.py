@@ -63,13 +63,17 @@ class Block:
                 command, output = found.pop()
                 found.append((command, f"{output}{line}\n"))
             else:
-                raise AssertionError(f"{self.place}: a console block begins with a line '$ command'")
+                raise AssertionError(
+                    f"{self.place}: a console block begins with a line '$ command'"
+                )
         return found
 
     @property
     def needs_model(self) -> bool:
         if self.language == "python":
-            return re.search(r"\bload\(\)|\bParser\(\)|add_pipe\(\"arcspan\"\)", self.code) is not None
+            return (
+                re.search(r"\bload\(\)|\bParser\(\)|add_pipe\(\"arcspan\"\)", self.code) is not None
+            )
         return any(
             re.search(rf"\barcspan (-q )?({'|'.join(_MODEL_COMMANDS)})\b", command)
             and not re.search(r" (-m|--model) ", command)
@@ -172,7 +176,9 @@ def _run_command(command: str, expected: str, place: str) -> None:
         shown = output.getvalue()
     else:
         shell = f'python() {{ "{sys.executable}" "$@"; }}\narcspan() {{ python -m arcspan "$@"; }}\nset -eo pipefail\n'
-        done = subprocess.run(["bash", "-c", shell + command], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["bash", "-c", shell + command], capture_output=True, text=True, check=False
+        )
         code, shown = done.returncode, done.stdout
         sys.stderr.write(done.stderr)
     assert code == 0, f"{place}: exit code {code}: {command}"

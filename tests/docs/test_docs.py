@@ -68,19 +68,25 @@ def test_every_block_of_a_page_runs(path: Path, folder: Path) -> None:
     for block in blocks(path):
         page.run(block)
     if page.left_out:
-        pytest.skip(f"the package has no English model inside, which these need: {', '.join(page.left_out)}")
+        pytest.skip(
+            f"the package has no English model inside, which these need: {', '.join(page.left_out)}"
+        )
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_file_that_a_page_names_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    named = re.findall(r"(?<![\w/.-])((?:benchmarks|docs|scripts|src|studies|tests)/[\w./-]*\w)", text)
+    named = re.findall(
+        r"(?<![\w/.-])((?:benchmarks|docs|scripts|src|studies|tests)/[\w./-]*\w)", text
+    )
     named += [
         str((path.parent / target).relative_to(ROOT))
         for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]*)?\)", text)
     ]
     # The model is the one thing that a checkout may be without.
-    missing = sorted({name for name in named if not (ROOT / name).exists() and "models/en" not in name})
+    missing = sorted(
+        {name for name in named if not (ROOT / name).exists() and "models/en" not in name}
+    )
     assert not missing
 
 
@@ -116,18 +122,31 @@ def test_what_hangs_on_the_model_is_left_out_with_it(tmp_path: Path) -> None:
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--quiet",
+        "--site-dir",
+        str(tmp_path),
+    ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "index.html").is_file()
     page = (tmp_path / "index.html").read_text(encoding="utf-8")
     loaded = re.findall(r"""(?:src|href)=["'](https?://[^"']+\.(?:js|css|woff2?))""", page)
     assert not loaded, "the site loads nothing from elsewhere"
-    assert 'class="mermaid"' not in (tmp_path / "architecture" / "index.html").read_text(encoding="utf-8")
+    assert 'class="mermaid"' not in (tmp_path / "architecture" / "index.html").read_text(
+        encoding="utf-8"
+    )
     for room in ("trees", "treebanks", "decoding", "evaluation", "rendering", "training"):
         reference = (tmp_path / "reference" / room / "index.html").read_text(encoding="utf-8")
         package = importlib.import_module(f"arcspan.{room}")
         public = {name for name in package.__all__ if callable(getattr(package, name))}
         assert public <= set(re.findall(rf'id="arcspan\.{room}\.(?:\w+\.)?(\w+)"', reference))
     reference = (tmp_path / "reference" / "parser" / "index.html").read_text(encoding="utf-8")
-    assert {*arcspan.__all__} - {"__version__"} <= set(re.findall(r'id="arcspan\.(\w+)"', reference))
+    assert {*arcspan.__all__} - {"__version__"} <= set(
+        re.findall(r'id="arcspan\.(\w+)"', reference)
+    )

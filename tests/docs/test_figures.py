@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ENTRY = {"sentences": 1575, "las": 86.123, "uas": 88.0, "f1": 85.5, "tag_accuracy": 95.5, "lcm_both": 40.0}
+ENTRY = {
+    "sentences": 1575,
+    "las": 86.123,
+    "uas": 88.0,
+    "f1": 85.5,
+    "tag_accuracy": 95.5,
+    "lcm_both": 40.0,
+}
 OTHERS = ("docs/study.md", "docs/train.md")  # made from results as a whole; examples of training
 # Figures that others have published.
 FOREIGN = ("spaCy's small English model", "constituency parsers that were trained")
@@ -32,7 +39,9 @@ RESULTS: dict[str, Any] = {
 
 @pytest.fixture
 def figures() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("readme_figures", ROOT / "studies" / "readme_figures.py")
+    spec = importlib.util.spec_from_file_location(
+        "readme_figures", ROOT / "studies" / "readme_figures.py"
+    )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -73,8 +82,14 @@ def test_scores_in_sentences_are_listed_with_their_results(figures: ModuleType) 
             assert is_listed or any(words in sentence for words in FOREIGN), f"{name}: {sentence}"
 
 
-def test_a_figure_that_differs_is_mended_and_a_sentence_that_is_gone_is_named(figures: ModuleType) -> None:
-    one = next(one for one in figures.quotations() if one["page"] == "docs/parse.md" and "LAS" in one["text"])
+def test_a_figure_that_differs_is_mended_and_a_sentence_that_is_gone_is_named(
+    figures: ModuleType,
+) -> None:
+    one = next(
+        one
+        for one in figures.quotations()
+        if one["page"] == "docs/parse.md" and "LAS" in one["text"]
+    )
     right = (ROOT / one["page"]).read_text(encoding="utf-8")
     begin = one["text"].split("{}")[0]
     wrong = re.sub(rf"({begin})\d+\.\d+", r"\g<1>12.34", right)
@@ -95,9 +110,9 @@ def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
     assert "| treebank | Words | LAS |\n|---|---:|---:|\n| gum dev | 99.5 | 84.3 |" in card
     assert "| news | 64 | 86.1 | 88.0 |" in card
     without = figures.pages(none, none, none)[ROOT / "README.md"]
-    assert figures.filled(figures.filled(readme, "figures", ""), "comparison", "") == figures.filled(
-        without, "comparison", ""
-    )
+    assert figures.filled(
+        figures.filled(readme, "figures", ""), "comparison", ""
+    ) == figures.filled(without, "comparison", "")
 
 
 def test_the_other_models_stand_beside_it(figures: ModuleType, tmp_path: Path) -> None:
@@ -112,7 +127,8 @@ def test_the_other_models_stand_beside_it(figures: ModuleType, tmp_path: Path) -
 def test_the_comparison_has_our_figures_where_they_were_measured(figures: ModuleType) -> None:
     alone, beside = figures.comparison({}), figures.comparison({"en": RESULTS})
     assert (
-        "arcspan" not in alone and "| UDPipe 2, mBERT, test | 92.1 | 91.5 | 92.4 | 89.9 | [UD 2.17]" in alone
+        "arcspan" not in alone
+        and "| UDPipe 2, mBERT, test | 92.1 | 91.5 | 92.4 | 89.9 | [UD 2.17]" in alone
     )
     assert "| arcspan `en`, dev | 86.1 | 84.3 | - | - | measured" in beside
 
@@ -124,7 +140,11 @@ def test_the_model_card_is_about_the_model_inside() -> None:
     config = json.loads(path.read_text(encoding="utf-8"))
     card = (ROOT / "docs" / "model-card.md").read_text(encoding="utf-8")
     systems = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
-    weights = {"fp16": "half precision", "fp32": "single precision", "int8": "whole numbers of 8 bits"}
+    weights = {
+        "fp16": "half precision",
+        "fp32": "single precision",
+        "int8": "whole numbers of 8 bits",
+    }
     assert f"| system | {systems[config['system']]}:" in card
     assert f"| licence | {config['licence']} " in card
     assert f"**{config['licence']}**" in (ROOT / "README.md").read_text(encoding="utf-8")

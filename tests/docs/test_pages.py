@@ -32,7 +32,9 @@ def test_the_glossary_explains_every_name_that_the_english_model_uses() -> None:
     if not MODEL.is_file():
         pytest.skip("the package has no English model inside")
     inventories = json.loads(MODEL.read_text(encoding="utf-8"))["inventories"]
-    rows = re.findall(r"^\| (.*?) \|", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (.*?) \|", (DOCS / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     explained = {name for row in rows for name in re.findall(r"`([^` ]+)`", row)} | {"``"}
     used = {label for chain in inventories["labels"] for label in chain}
     used |= {*inventories["relations"], *inventories["tags"], *inventories["upos"]}

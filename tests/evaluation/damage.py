@@ -91,7 +91,9 @@ def _retokenized(tokens: list[Surface], rate: float, draw: random.Random) -> lis
             found += [Surface(letters[:cut], token.words[:1]), Surface(letters[cut:], [new])]
         elif fate < 0.6 and cut:  # made a multiword token, with its letters or others
             forms = [letters[:cut], letters[cut:]] if draw.random() < 0.7 else [letters, "zu", "a"]
-            words = [Word(form, list(token.words[0].columns), draw.choice(RELATIONS)) for form in forms]
+            words = [
+                Word(form, list(token.words[0].columns), draw.choice(RELATIONS)) for form in forms
+            ]
             words[0] = token.words[0]
             found.append(Surface(token.form, words, multiword=True))
         elif fate < 0.8 and token.multiword:  # no longer one
@@ -107,14 +109,18 @@ def _retokenized(tokens: list[Surface], rate: float, draw: random.Random) -> lis
 def _mislead(word: Word, others: list[Word], rate: float, draw: random.Random) -> None:
     for column in range(4):
         if draw.random() < rate / 3:
-            word.columns[column] = draw.choice(["_", "Number=Sing", "NOUN", "Foo=Bar|Case=Nom", "the"])
+            word.columns[column] = draw.choice(
+                ["_", "Number=Sing", "NOUN", "Foo=Bar|Case=Nom", "the"]
+            )
     if draw.random() < rate:
         word.head = draw.choice([None, *others])
     if draw.random() < rate / 2:
         word.relation = draw.choice(RELATIONS)
 
 
-def _resplit(sentences: list[list[Surface]], rate: float, draw: random.Random) -> Iterator[list[Surface]]:
+def _resplit(
+    sentences: list[list[Surface]], rate: float, draw: random.Random
+) -> Iterator[list[Surface]]:
     waiting: list[Surface] = []
     for one in sentences:
         waiting = waiting + one

@@ -16,7 +16,10 @@ def pair(brackets: str, heads: list[int], relations: str, upos: str = "") -> Pai
 
 # Two sentences, six words that count under the rule ptb, one comma and two full stops.
 DOGS = pair(
-    "(TOP (S (NP (NNS Dogs)) (VP (VBP bark)) (. .)))", [2, 0, 2], "nsubj root punct", "NOUN VERB PUNCT"
+    "(TOP (S (NP (NNS Dogs)) (VP (VBP bark)) (. .)))",
+    [2, 0, 2],
+    "nsubj root punct",
+    "NOUN VERB PUNCT",
 )
 CATS = pair(
     "(TOP (S (ADVP (RB Often)) (, ,) (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .)))",

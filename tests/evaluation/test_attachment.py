@@ -41,7 +41,9 @@ def test_the_rule_of_the_chinese_treebank_goes_by_its_tag() -> None:
     """The recipe for CTB left out by the Penn Treebank's tags, so that nothing was left out."""
     counts, _ = words_that_count("ctb", ["他", "，", "来"], ["PN", "PU", "VV"], ["", "", ""])
     assert counts == [True, False, True]
-    recipe = files("arcspan.training").joinpath("recipes/paper-ctb.toml").read_text(encoding="utf-8")
+    recipe = (
+        files("arcspan.training").joinpath("recipes/paper-ctb.toml").read_text(encoding="utf-8")
+    )
     assert 'punctuation = "ctb"' in recipe.splitlines()
 
 
@@ -51,7 +53,9 @@ def test_a_rule_without_its_tags_lets_every_word_count_and_says_so() -> None:
 
 
 def test_an_unknown_rule_is_refused() -> None:
-    with pytest.raises(ArcspanError, match="one of auto, ptb, ctb, unicode, upos, none, not 'penn'"):
+    with pytest.raises(
+        ArcspanError, match="one of auto, ptb, ctb, unicode, upos, none, not 'penn'"
+    ):
         words_that_count("penn", ["a"], ["NN"], [""])  # type: ignore[arg-type]
 
 

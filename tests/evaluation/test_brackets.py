@@ -44,14 +44,20 @@ class TestWhatCounts:
         assert brackets(score("(S (NN a))", "(S (VB a))")) == (1, 1, 1)
 
     def test_function_tags_do_not_count(self) -> None:
-        assert brackets(score("(S (NP-SBJ-1 (NN a)) (VP=2 (VB b)))", "(S (NP (NN a)) (VP (VB b)))")) == (
+        assert brackets(
+            score("(S (NP-SBJ-1 (NN a)) (VP=2 (VB b)))", "(S (NP (NN a)) (VP (VB b)))")
+        ) == (
             3,
             3,
             3,
         )
 
     def test_advp_and_prt_are_the_same(self) -> None:
-        assert brackets(score("(S (ADVP (RB up)) (VB go))", "(S (PRT (RB up)) (VB go))")) == (2, 2, 2)
+        assert brackets(score("(S (ADVP (RB up)) (VB go))", "(S (PRT (RB up)) (VB go))")) == (
+            2,
+            2,
+            2,
+        )
 
     def test_a_wrapper_without_label_counts_as_in_evalb(self) -> None:
         assert brackets(score("( (S (NN a)))", "(TOP (S (NN a)))")) == (1, 2, 1)
@@ -65,7 +71,11 @@ class TestWhatCounts:
         one = score("(S (NP (NN a)) (VB b))", "(X (Y (NN a)) (VB b))")
         assert (one.matched, one.matched_spans) == (0, 2)
         unlabelled = dataclasses.replace(COLLINS, labelled=False)
-        assert brackets(score("(S (NP (NN a)) (VB b))", "(X (Y (NN a)) (VB b))", unlabelled)) == (2, 2, 2)
+        assert brackets(score("(S (NP (NN a)) (VB b))", "(X (Y (NN a)) (VB b))", unlabelled)) == (
+            2,
+            2,
+            2,
+        )
 
 
 class TestDeletedWords:
@@ -80,14 +90,20 @@ class TestDeletedWords:
         assert [one for one, _, _ in found.pairs] == [(0, 2, "S"), (0, 1, "NP"), (1, 2, "VP")]
 
     def test_a_constituent_of_punctuation_only_vanishes(self) -> None:
-        assert brackets(score("(S (NN a) (PRN (: --) (, ,)))", "(S (NN a) (: --) (, ,))")) == (1, 1, 1)
+        assert brackets(score("(S (NN a) (PRN (: --) (, ,)))", "(S (NN a) (: --) (, ,))")) == (
+            1,
+            1,
+            1,
+        )
 
     def test_empty_elements_vanish_with_what_holds_nothing_else(self) -> None:
         gold = "(S (NP-SBJ (-NONE- *)) (VP (VB go) (SBAR (-NONE- 0) (S (-NONE- *T*-1)))))"
         assert brackets(score(gold, "(S (VP (VB go)))")) == (2, 2, 2)
 
     def test_brackets_in_parentheses_are_words_that_count(self) -> None:
-        one = score("(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))", "(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))")
+        one = score(
+            "(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))", "(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))"
+        )
         assert (one.words, one.length) == (3, 3)
 
     def test_length_leaves_out_empty_elements_but_not_punctuation(self) -> None:
@@ -110,7 +126,9 @@ class TestMatching:
         assert brackets(score("(S (NP (NP (NN a))))", "(S (NP (NN a)))")) == (2, 3, 2)
         assert brackets(score("(S (NP (NN a)))", "(S (NP (NP (NN a))))")) == (2, 2, 3)
 
-    def test_gold_brackets_take_the_first_free_equal_one_even_where_another_would_do_better(self) -> None:
+    def test_gold_brackets_take_the_first_free_equal_one_even_where_another_would_do_better(
+        self,
+    ) -> None:
         rules = BracketRules(equal_labels=frozenset({("A", "B"), ("B", "C")}))
         # B comes first and takes A, so that A finds C only, which is not its equal.
         gold, predicted = [(0, 1, "B"), (0, 1, "A")], [(0, 1, "A"), (0, 1, "C")]
@@ -124,7 +142,10 @@ class TestMatching:
         assert count_crossing(gold, [(0, 4, "S"), (1, 3, "X"), (1, 4, "X"), (0, 1, "Y")]) == 2
 
     def test_brackets_that_touch_or_nest_do_not_cross(self) -> None:
-        assert count_crossing([(0, 2, "NP"), (2, 4, "VP")], [(0, 4, "S"), (2, 3, "X"), (0, 2, "Z")]) == 0
+        assert (
+            count_crossing([(0, 2, "NP"), (2, 4, "VP")], [(0, 4, "S"), (2, 3, "X"), (0, 2, "Z")])
+            == 0
+        )
 
     @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), max_size=8), st.data())
     def test_crossing_is_what_its_definition_says(
@@ -295,7 +316,9 @@ Tagging accuracy          = 100.00"""
     ) -> None:
         files = [[SHORT], [SHORT]]
         files[surplus] += ["", SHORT]
-        with pytest.raises(FileError, match=r"a tree without a partner: .* ends after 1 lines") as caught:
+        with pytest.raises(
+            FileError, match=r"a tree without a partner: .* ends after 1 lines"
+        ) as caught:
             evaluate_brackets(*write(tmp_path, *files))
         assert str(caught.value.path).endswith(side)
         assert caught.value.line == 3
@@ -304,9 +327,13 @@ Tagging accuracy          = 100.00"""
         assert evaluate_brackets(*write(tmp_path, [SHORT, ""], [SHORT])).totals["sentences"] == 1
 
     def test_errors_are_counted_where_evalb_gives_up_and_beyond(self, tmp_path: Path) -> None:
-        few = evaluate_brackets(*write(tmp_path, [SHORT] + ["(NN a)"] * 11, [SHORT] + ["(NN b)"] * 11))
+        few = evaluate_brackets(
+            *write(tmp_path, [SHORT] + ["(NN a)"] * 11, [SHORT] + ["(NN b)"] * 11)
+        )
         assert (few.totals["error"], few.gives_up_at, few.f1) == (11, None, 100.0)
-        many = evaluate_brackets(*write(tmp_path, [SHORT] + ["(NN a)"] * 20, [SHORT] + ["(NN b)"] * 20))
+        many = evaluate_brackets(
+            *write(tmp_path, [SHORT] + ["(NN a)"] * 20, [SHORT] + ["(NN b)"] * 20)
+        )
         assert (many.totals["error"], many.gives_up_at, many.f1) == (20, 13, 100.0)
         assert many.sentences[1].problem == "the gold word 'a' is 'b' in the prediction"
 

@@ -80,11 +80,22 @@ def test_relations_are_confused_word_by_word() -> None:
 
 def test_the_numbers_come_as_csv() -> None:
     systems = {"gold": breakdown(GOLD, GOLD), "wrong": breakdown(GOLD, PREDICTED)}
-    tables = {name: list(csv.DictReader(io.StringIO(text))) for name, text in csv_tables(systems).items()}
+    tables = {
+        name: list(csv.DictReader(io.StringIO(text))) for name, text in csv_tables(systems).items()
+    }
     rows = tables["curves.csv"]
-    row = next(r for r in rows if (r["system"], r["curve"], r["bin"]) == ("wrong", "f1_by_width", "2"))
-    assert (row["gold"], row["predicted"], row["recall"], row["f1"]) == ("2", "1", "50.0", "66.6667")
-    assert {"system": "wrong", "gold": "NP", "predicted": "(none)", "count": "1"} in tables["labels.csv"]
+    row = next(
+        r for r in rows if (r["system"], r["curve"], r["bin"]) == ("wrong", "f1_by_width", "2")
+    )
+    assert (row["gold"], row["predicted"], row["recall"], row["f1"]) == (
+        "2",
+        "1",
+        "50.0",
+        "66.6667",
+    )
+    assert {"system": "wrong", "gold": "NP", "predicted": "(none)", "count": "1"} in tables[
+        "labels.csv"
+    ]
     assert {
         "system": "wrong",
         "gold": "det",

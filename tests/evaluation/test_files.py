@@ -55,7 +55,11 @@ def test_no_line_of_a_pipe_is_lost_to_tell_its_kind(tmp_path: Path) -> None:
 
 
 def test_files_are_grouped_by_kind() -> None:
-    assert group_files(["g.ptb", "a.ptb", "b.ptb"]) == [("g.ptb", None), ("a.ptb", None), ("b.ptb", None)]
+    assert group_files(["g.ptb", "a.ptb", "b.ptb"]) == [
+        ("g.ptb", None),
+        ("a.ptb", None),
+        ("b.ptb", None),
+    ]
     assert group_files(["g.conllu", "a.conllu"]) == [(None, "g.conllu"), (None, "a.conllu")]
     assert group_files(["g.conllu", "g.ptb", "a.ptb", "a.conllu"]) == [
         ("g.ptb", "g.conllu"),
@@ -84,7 +88,9 @@ def test_heads_that_are_no_tree_are_scored_all_the_same(tmp_path: Path) -> None:
 
 def test_gold_sentences_with_several_roots_count(tmp_path: Path) -> None:
     gold, trees = tmp_path / "g.conllu", tmp_path / "g.ptb"
-    gold.write_text(conll([("a", 0, "root"), ("b", 0, "root")]) + conll([("c", 0, "root"), ("d", 1, "x")]))
+    gold.write_text(
+        conll([("a", 0, "root"), ("b", 0, "root")]) + conll([("c", 0, "root"), ("d", 1, "x")])
+    )
     trees.write_text("(S (NN a) (NN b))\n(S (NN c) (NN d))\n")
     for files in (TreeFiles(None, gold), TreeFiles(trees, gold)):
         report = evaluate_files(files, files)
@@ -133,7 +139,8 @@ def test_a_difference_names_the_prediction_and_the_place(tmp_path: Path) -> None
     gold = TreeFiles(*write(tmp_path, "g", GOLD))
     swapped = TreeFiles(*write(tmp_path, "p", GOLD[::-1]))
     with pytest.raises(
-        FileError, match=r"p.ptb \+ .*p.conllu: sentence 1: word|p.conllu: sentence 1, word 1: 'Dogs'"
+        FileError,
+        match=r"p.ptb \+ .*p.conllu: sentence 1: word|p.conllu: sentence 1, word 1: 'Dogs'",
     ):
         evaluate_files(gold, swapped)
     fewer = TreeFiles(*write(tmp_path, "f", [DOGS]))
@@ -144,7 +151,9 @@ def test_a_difference_names_the_prediction_and_the_place(tmp_path: Path) -> None
 def test_predicted_layers_must_have_the_same_words(tmp_path: Path) -> None:
     trees, _ = write(tmp_path, "a", GOLD)
     _, columns = write(tmp_path, "b", GOLD[::-1])
-    with pytest.raises(FileError, match=r"a.ptb:1: .*word 1 is 'Dogs' here and 'Often' at .*b.conllu:1"):
+    with pytest.raises(
+        FileError, match=r"a.ptb:1: .*word 1 is 'Dogs' here and 'Often' at .*b.conllu:1"
+    ):
         list(read_files(TreeFiles(trees, columns)))
     _, short = write(tmp_path, "c", GOLD[:1])
     with pytest.raises(

@@ -17,7 +17,9 @@ def test_every_figure_is_made_of_counts_or_of_other_figures() -> None:
     for name, metric in METRICS.items():
         assert metric.kind in KINDS
         for source in (metric.part, metric.whole):
-            assert source in counted or source in METRICS, f"{name} is made of {source}, which nobody counts"
+            assert source in counted or source in METRICS, (
+                f"{name} is made of {source}, which nobody counts"
+            )
 
 
 def test_figures_of_arrays_are_those_of_their_entries() -> None:

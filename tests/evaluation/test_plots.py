@@ -26,7 +26,9 @@ def test_pictures_come_in_each_format_and_are_the_same_each_time(kind: str) -> N
 
 
 def test_curves_name_every_system_and_every_axis() -> None:
-    svg = draw_curves({"SEP": breakdown(GOLD, PREDICTED), "Joint2o": breakdown(GOLD, GOLD)}, "svg").decode()
+    svg = draw_curves(
+        {"SEP": breakdown(GOLD, PREDICTED), "Joint2o": breakdown(GOLD, GOLD)}, "svg"
+    ).decode()
     for text in (
         "SEP",
         "Joint2o",
@@ -44,7 +46,9 @@ def test_a_panel_shows_every_bin_above_the_bars_and_names_both_axes() -> None:
     panel = Figure().subplots()
     _draw_curve(panel, "las_by_distance", {"a": breakdown(GOLD, PREDICTED)})
     bins = [label.get_text() for label in panel.get_xticklabels()]
-    assert bins[0] == "root" and len(bins) > 1 and list(panel.get_xticks()) == list(range(len(bins)))
+    assert (
+        bins[0] == "root" and len(bins) > 1 and list(panel.get_xticks()) == list(range(len(bins)))
+    )
     assert (panel.get_xlabel(), panel.get_ylabel()) == ("dependency length (words)", "LAS (%)")
     assert panel.get_xlim() == pytest.approx((-0.6, len(bins) - 0.4))
     heights: Any = panel.get_lines()[0].get_ydata()
@@ -66,7 +70,9 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         draw_curves({"a": breakdown(GOLD, GOLD)}, "gif")
 
 
-def test_without_matplotlib_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     real = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:

@@ -16,7 +16,18 @@ from arcspan.evaluation import evaluate_raw
 from arcspan.treebanks import ConlluSentence, read_conllu
 from tests.evaluation.damage import damaged
 
-NAMES = ["Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS"]
+NAMES = [
+    "Tokens",
+    "Sentences",
+    "Words",
+    "UPOS",
+    "XPOS",
+    "UFeats",
+    "AllTags",
+    "Lemmas",
+    "UAS",
+    "LAS",
+]
 NAMES += ["CLAS", "MLAS", "BLEX"]
 
 
@@ -37,7 +48,9 @@ def text(given: list[ConlluSentence]) -> str:
     return "".join(map(str, given))
 
 
-DU = sentences("1 vient VERB 0 root", "2-3 du", "2 de ADP 4 case", "3 le DET 4 det", "4 sud NOUN 1 obl")
+DU = sentences(
+    "1 vient VERB 0 root", "2-3 du", "2 de ADP 4 case", "3 le DET 4 det", "4 sud NOUN 1 obl"
+)
 
 
 class TestByHand:
@@ -52,7 +65,11 @@ class TestByHand:
         report = evaluate_raw(DU, whole)
         assert (report["Tokens"].f1, report["Sentences"].f1) == (100.0, 100.0)
         assert (report["Words"].recall, report["Words"].precision) == (50.0, pytest.approx(200 / 3))
-        assert (report["LAS"].right, report["LAS"].aligned, report["LAS"].aligned_accuracy) == (2, 2, 100.0)
+        assert (report["LAS"].right, report["LAS"].aligned, report["LAS"].aligned_accuracy) == (
+            2,
+            2,
+            100.0,
+        )
         # "sud" has lost its two function words and has an unknown one instead.
         assert (report["CLAS"].f1, report["MLAS"].recall) == (100.0, 50.0)
 
@@ -67,7 +84,11 @@ class TestByHand:
         one = sentences("1 a X 0 root", "2 b X 1 dep", "3 c X 1 dep")
         two = sentences("1 a X 0 root", "2 b X 1 dep", "", "1 c X 0 root")
         report = evaluate_raw(one, two)
-        assert (report["Sentences"].gold, report["Sentences"].predicted, report["Sentences"].right) == (
+        assert (
+            report["Sentences"].gold,
+            report["Sentences"].predicted,
+            report["Sentences"].right,
+        ) == (
             1,
             2,
             0,
@@ -80,7 +101,9 @@ class TestByHand:
         report = evaluate_raw(gold, other)
         assert (report["LAS"].right, report["LAS"].gold, report["CLAS"].f1) == (2, 3, 100.0)
 
-    def test_only_universal_features_count_in_any_order_and_only_gold_lemmas_that_there_are(self) -> None:
+    def test_only_universal_features_count_in_any_order_and_only_gold_lemmas_that_there_are(
+        self,
+    ) -> None:
         row = "1\tdogs\t{}\tNOUN\tNNS\t{}\t0\troot\t_\t_"
         gold = [ConlluSentence([row.format("_", "Number=Plur|Case=Nom|Foo=1")])]
         same = [ConlluSentence([row.format("dog", "Case=Nom|Number=Plur|Foo=2")])]
@@ -137,7 +160,9 @@ class TestRefusals:
         message = r"other.conllu:5: the text differs from .*gold.conllu:6: after 'vientdu' comes 'sud' there and 'nord'"
         with pytest.raises(FileError, match=message):
             evaluate_raw(gold, other)
-        with pytest.raises(FileError, match="after 'vientdusud' comes 'vientdusud' there and the end here"):
+        with pytest.raises(
+            FileError, match="after 'vientdusud' comes 'vientdusud' there and the end here"
+        ):
             evaluate_raw(DU * 2, DU)
         with pytest.raises(FileError, match="at the start comes 'a' there and 'b' here"):
             evaluate_raw(sentences("1 a X 0 root"), sentences("1 b X 0 root"))
@@ -148,13 +173,29 @@ class TestRefusals:
             (["2 a X 0 root"], 1, "the ID is '2' where 1 should follow"),
             (["1-x ab", "1 a X 0 root"], 1, "the ID is '1-x'"),
             (["2-1 ab", "1 a X 0 root"], 1, "the ID is '2-1'"),
-            (["1-3 ab", "1 a X 0 root"], 1, "a multiword token ends with word 3, but the last word is 1"),
+            (
+                ["1-3 ab", "1 a X 0 root"],
+                1,
+                "a multiword token ends with word 3, but the last word is 1",
+            ),
             (["1 a X 2 root"], 2, "HEAD '2' points outside of the sentence"),
-            (["1 a X 0 root", f"2 b X {'9' * 5000} dep"], 2, r"the HEAD \(column 7\) is '9+, not a number"),
-            (["1-2 ab", "1 a X 0 root", "2 b X x dep"], 3, r"the HEAD \(column 7\) is 'x', not a number"),
+            (
+                ["1 a X 0 root", f"2 b X {'9' * 5000} dep"],
+                2,
+                r"the HEAD \(column 7\) is '9+, not a number",
+            ),
+            (
+                ["1-2 ab", "1 a X 0 root", "2 b X x dep"],
+                3,
+                r"the HEAD \(column 7\) is 'x', not a number",
+            ),
             (["1 \N{NO-BREAK SPACE} X 0 root"], 1, "There is an empty FORM"),
             (["0.1 a X 0 root"], 1, "a sentence without words"),
-            ([f"{m} a X {m % 3000 + 1} dep" for m in range(1, 3001)], None, "too many words in a row depend"),
+            (
+                [f"{m} a X {m % 3000 + 1} dep" for m in range(1, 3001)],
+                None,
+                "too many words in a row depend",
+            ),
         ],
     )
     def test_damaged_sentences_are_refused_with_their_line(

@@ -13,7 +13,16 @@ from arcspan.evaluation import COLLINS, METRICS, Tally, evaluate, evaluate_brack
 from arcspan.evaluation.tables import tally_table
 from arcspan.treebanks import Pair, read_pairs
 from arcspan.trees import ConstituencyTree, DependencyTree
-from tests.evaluation.samples import CATS, DOGS, GOLD, PREDICTED, WRONG_CATS, pair, with_errors, write
+from tests.evaluation.samples import (
+    CATS,
+    DOGS,
+    GOLD,
+    PREDICTED,
+    WRONG_CATS,
+    pair,
+    with_errors,
+    write,
+)
 
 
 def test_every_figure_of_a_prediction_worked_out_by_hand() -> None:
@@ -119,7 +128,8 @@ def test_relations_are_scored_with_and_without_subtypes_side_by_side() -> None:
     assert report.main_relations["nsubj"] == Tally(gold=2, predicted=2, found=2, right=2)
     assert report.signature("las_main").startswith("las_main|punctuation:upos|subtypes:ignored|")
     lines = [
-        line.split() for line in tally_table("relation", report.relations, report.main_relations).splitlines()
+        line.split()
+        for line in tally_table("relation", report.relations, report.main_relations).splitlines()
     ]
     assert [
         "nsubj",
@@ -141,17 +151,32 @@ def test_relations_are_scored_with_and_without_subtypes_side_by_side() -> None:
     assert ignored.relations == ignored.main_relations == report.main_relations
 
 
-def annotated(lemmas: str, features: str, upos: str = "NOUN VERB") -> list[tuple[None, DependencyTree]]:
-    empty = [["" if cell == "_" else cell for cell in column.split()] for column in (lemmas, features)]
-    return [(None, DependencyTree([2, 0], ["nsubj", "root"], ["dogs", "bark"], None, upos.split(), *empty))]
+def annotated(
+    lemmas: str, features: str, upos: str = "NOUN VERB"
+) -> list[tuple[None, DependencyTree]]:
+    empty = [
+        ["" if cell == "_" else cell for cell in column.split()] for column in (lemmas, features)
+    ]
+    return [
+        (
+            None,
+            DependencyTree([2, 0], ["nsubj", "root"], ["dogs", "bark"], None, upos.split(), *empty),
+        )
+    ]
 
 
 class TestLemmasAndFeatures:
     GOLD = annotated("dog bark", "Number=Plur|Case=Nom _")
 
     def test_they_are_scored_where_the_trees_carry_them(self) -> None:
-        report = evaluate(self.GOLD, annotated("dog barking", "Case=Nom|Number=Plur Tense=Pres", "NOUN NOUN"))
-        assert (report.lemma_accuracy, report.feature_accuracy, report.upos_accuracy) == (50.0, 50.0, 50.0)
+        report = evaluate(
+            self.GOLD, annotated("dog barking", "Case=Nom|Number=Plur Tense=Pres", "NOUN NOUN")
+        )
+        assert (report.lemma_accuracy, report.feature_accuracy, report.upos_accuracy) == (
+            50.0,
+            50.0,
+            50.0,
+        )
         assert report.tag_accuracy is None
         assert report.signature("lemma_accuracy").startswith("lemma_accuracy|words:all|")
 
@@ -165,12 +190,17 @@ class TestLemmasAndFeatures:
         assert evaluate(self.GOLD, nothing).feature_accuracy is None
         assert evaluate(nothing, self.GOLD).feature_accuracy is None
 
-    def test_a_sentence_for_which_nothing_was_predicted_counts_where_others_have_something(self) -> None:
+    def test_a_sentence_for_which_nothing_was_predicted_counts_where_others_have_something(
+        self,
+    ) -> None:
         report = evaluate(self.GOLD * 2, self.GOLD + annotated("_ _", "_ _"))
         assert (report.lemma_accuracy, report.feature_accuracy) == (50.0, 75.0)
 
     def test_words_without_a_gold_lemma_do_not_count(self) -> None:
-        assert evaluate(annotated("dog _", "_ _"), annotated("dog bark", "_ _")).lemma_accuracy == 100.0
+        assert (
+            evaluate(annotated("dog _", "_ _"), annotated("dog bark", "_ _")).lemma_accuracy
+            == 100.0
+        )
 
 
 def test_every_figure_has_a_signature_that_says_how_it_was_made() -> None:
@@ -218,7 +248,9 @@ class TestTags:
         report = evaluate(self.pairs(self.TREE), self.pairs(self.MISTAGGED))
         assert report.totals["error"] == 1
         assert (report.f1, report.lcm_con) == (0.0, 0.0)
-        assert report.problems == ("sentence 1: 2 words that count in the gold tree, 3 in the predicted one",)
+        assert report.problems == (
+            "sentence 1: 2 words that count in the gold tree, 3 in the predicted one",
+        )
         assert "EVALB leaves out 1 " in str(report)
 
     def test_with_gold_tags_it_is_scored(self) -> None:
@@ -266,13 +298,17 @@ class TestRulesThatFitNothing:
 
 class TestRefusals:
     def test_another_word_is_refused_with_its_place(self) -> None:
-        other = pair("(TOP (S (NP (NNS Hogs)) (VP (VBP bark)) (. .)))", [2, 0, 2], "nsubj root punct")
+        other = pair(
+            "(TOP (S (NP (NNS Hogs)) (VP (VBP bark)) (. .)))", [2, 0, 2], "nsubj root punct"
+        )
         message = "sentence 2, word 1: 'Dogs' in the gold tree, 'Hogs' in the predicted tree"
         with pytest.raises(ArcspanError, match=message):
             evaluate([CATS, DOGS], [CATS, other])
 
     def test_another_number_of_words_is_refused_with_the_first_that_differs(self) -> None:
-        longer = pair("(TOP (S (NP (NNS Dogs)) (VP (VBP bark)) (. .) (. .)))", [2, 0, 2, 2], "a root b c")
+        longer = pair(
+            "(TOP (S (NP (NNS Dogs)) (VP (VBP bark)) (. .) (. .)))", [2, 0, 2, 2], "a root b c"
+        )
         message = r"sentence 1: 3 words in the gold tree, 4 in the predicted tree: word 4, '\.', is in the predicted"
         with pytest.raises(ArcspanError, match=message):
             evaluate([DOGS], [longer])
@@ -281,7 +317,8 @@ class TestRefusals:
     def test_another_number_of_sentences_is_refused(self, gold: int, predicted: int) -> None:
         short = "predicted" if gold > predicted else "gold"
         with pytest.raises(
-            ArcspanError, match=f"the {short} trees end after sentence 1, .* sentence 2 has no partner"
+            ArcspanError,
+            match=f"the {short} trees end after sentence 1, .* sentence 2 has no partner",
         ):
             evaluate([DOGS] * gold, [DOGS] * predicted)
 
@@ -312,7 +349,9 @@ def test_empty_elements_of_the_gold_tree_do_not_count_as_words() -> None:
     assert evaluate([(gold, None)], [(predicted, None)]).f1 == 100.0
 
 
-def test_scoring_trees_and_scoring_their_files_as_evalb_is_the_same(treebanks: Path, tmp_path: Path) -> None:
+def test_scoring_trees_and_scoring_their_files_as_evalb_is_the_same(
+    treebanks: Path, tmp_path: Path
+) -> None:
     folder = treebanks / "sequoia"
     gold = list(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"))
     predicted = with_errors(gold, 0.3, seed=7)
@@ -321,7 +360,14 @@ def test_scoring_trees_and_scoring_their_files_as_evalb_is_the_same(treebanks: P
     )
     report, files = evaluate(gold, predicted), evaluate_brackets(gold_file, predicted_file)
     assert 50 < report.f1 < 99
-    for name in ("precision", "recall", "f1", "unlabelled_f1", "complete_match", "average_crossing"):
+    for name in (
+        "precision",
+        "recall",
+        "f1",
+        "unlabelled_f1",
+        "complete_match",
+        "average_crossing",
+    ):
         assert round(getattr(report, name), 2) == getattr(files, name)
     assert report.rules is COLLINS
 

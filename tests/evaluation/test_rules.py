@@ -56,7 +56,12 @@ RULES = (
 
 def test_a_file_that_says_nothing_deletes_nothing(tmp_path: Path) -> None:
     rules = read_prm(prm(tmp_path, "# nothing\nA\n"))
-    assert (rules.deleted, rules.cutoff, rules.labelled, rules.max_errors) == (frozenset(), 40, True, 10)
+    assert (rules.deleted, rules.cutoff, rules.labelled, rules.max_errors) == (
+        frozenset(),
+        40,
+        True,
+        10,
+    )
 
 
 def test_every_keyword_is_read_with_tabs_and_trailing_space(tmp_path: Path) -> None:
@@ -76,9 +81,18 @@ def test_equality_of_labels_goes_both_ways_and_no_further() -> None:
 
 @pytest.mark.parametrize(
     ("label", "counted"),
-    [("NP-SBJ-1", "NP"), ("NP=2", "NP"), ("PRT|ADVP", "PRT|ADVP"), ("TOP-X", None), ("-LRB-", ""), ("", "")],
+    [
+        ("NP-SBJ-1", "NP"),
+        ("NP=2", "NP"),
+        ("PRT|ADVP", "PRT|ADVP"),
+        ("TOP-X", None),
+        ("-LRB-", ""),
+        ("", ""),
+    ],
 )
-def test_function_tags_are_cut_off_before_labels_are_compared(label: str, counted: str | None) -> None:
+def test_function_tags_are_cut_off_before_labels_are_compared(
+    label: str, counted: str | None
+) -> None:
     assert COLLINS.counted_label(label) == counted
 
 
@@ -95,7 +109,9 @@ def test_a_label_equal_to_a_deleted_one_is_deleted_too() -> None:
         ("\nDELETE_LABEL \n", "DELETE_LABEL has no value"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_line(tmp_path: Path, text: str, reason: str) -> None:
+def test_what_cannot_be_read_is_refused_with_its_line(
+    tmp_path: Path, text: str, reason: str
+) -> None:
     with pytest.raises(FileError, match=reason) as caught:
         read_prm(prm(tmp_path, text))
     assert caught.value.line == 2

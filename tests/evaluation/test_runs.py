@@ -16,7 +16,9 @@ def test_mean_and_deviation_are_those_of_a_sample() -> None:
     values = [100, 100 * 4 / 6, 100]
     mean = sum(values) / 3
     assert runs.mean()["las"] == pytest.approx(mean)
-    assert runs.deviation()["las"] == pytest.approx((sum((v - mean) ** 2 for v in values) / 2) ** 0.5)
+    assert runs.deviation()["las"] == pytest.approx(
+        (sum((v - mean) ** 2 for v in values) / 2) ** 0.5
+    )
 
 
 def test_one_run_has_no_deviation() -> None:
@@ -25,7 +27,9 @@ def test_one_run_has_no_deviation() -> None:
 
 def test_the_table_and_json_show_each_run() -> None:
     runs = Runs.of([evaluate(GOLD, GOLD), evaluate(GOLD, PREDICTED)])
-    assert ["LAS", "83.33", "23.57", "100.00", "66.67"] in [line.split() for line in str(runs).splitlines()]
+    assert ["LAS", "83.33", "23.57", "100.00", "66.67"] in [
+        line.split() for line in str(runs).splitlines()
+    ]
     assert "[rules:COLLINS|" in str(runs)
     read = json.loads(runs.to_json())
     assert (read["las"], len(read["runs"])) == (pytest.approx(250 / 3), 2)

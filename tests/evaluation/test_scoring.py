@@ -22,7 +22,11 @@ def test_both_trees_must_be_right_for_both() -> None:
     assert complete(c, CATS.dependencies) == (1, 1, 1)
     assert complete(c, WRONG_CATS.dependencies) == (1, 0, 0)
     assert complete(invented, CATS.dependencies) == (0, 1, 0)
-    assert complete(WRONG_CATS.constituency, CATS.dependencies) == (0, 1, 0)  # the noun phrase is missing
+    assert complete(WRONG_CATS.constituency, CATS.dependencies) == (
+        0,
+        1,
+        0,
+    )  # the noun phrase is missing
 
 
 def test_a_sentence_that_evalb_leaves_out_is_not_a_match() -> None:
@@ -38,7 +42,9 @@ def test_one_kind_of_trees_is_judged_alone() -> None:
 
 def trees_fit(constituency: ConstituencyTree, dependencies: DependencyTree) -> bool:
     predicted = constituency, dependencies
-    return count(Scoring().score((CATS.constituency, CATS.dependencies), predicted, 1))["fitting"] == 1
+    return (
+        count(Scoring().score((CATS.constituency, CATS.dependencies), predicted, 1))["fitting"] == 1
+    )
 
 
 def test_predicted_trees_fit_or_do_not() -> None:

@@ -30,7 +30,8 @@ B = [4, 8, 2, 11, 5, 6, 2, 7]
 def test_randomization_agrees_with_the_enumeration_of_all_exchanges() -> None:
     observed = abs(sum(A) - sum(B)) / sum(WORDS)
     outcomes = [
-        abs(sum((a - b) if keep else (b - a) for a, b, keep in zip(A, B, signs, strict=True))) / sum(WORDS)
+        abs(sum((a - b) if keep else (b - a) for a, b, keep in zip(A, B, signs, strict=True)))
+        / sum(WORDS)
         for signs in itertools.product([True, False], repeat=len(A))
     ]
     exact = sum(outcome >= observed - 1e-12 for outcome in outcomes) / len(outcomes)
@@ -65,10 +66,14 @@ def test_a_clear_difference_is_significant_and_a_chance_one_is_not() -> None:
     rng = np.random.default_rng(0)
     words = rng.integers(5, 30, 400)
     better, worse, other = (rng.binomial(words, p) for p in (0.95, 0.90, 0.90))
-    clear = compare(report(list(better), list(words)), report(list(worse), list(words)), samples=999)["uas"]
+    clear = compare(
+        report(list(better), list(words)), report(list(worse), list(words)), samples=999
+    )["uas"]
     assert clear.p_bootstrap == clear.p_randomization == 0.001
     assert clear.interval[0] > 0
-    chance = compare(report(list(other), list(words)), report(list(worse), list(words)), samples=999)["uas"]
+    chance = compare(
+        report(list(other), list(words)), report(list(worse), list(words)), samples=999
+    )["uas"]
     assert chance.p_bootstrap > 0.05 and chance.p_randomization > 0.05
     assert chance.interval[0] < 0 < chance.interval[1]
 
@@ -84,7 +89,9 @@ def test_under_equality_p_values_are_spread_evenly() -> None:
     assert 0.4 < np.mean(values) < 0.6
 
 
-def test_the_same_seed_gives_the_same_answer_whatever_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_seed_gives_the_same_answer_whatever_the_blocks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = compare(report(A, WORDS), report(B, WORDS), samples=50, seed=4)
     assert first == compare(report(A, WORDS), report(B, WORDS), samples=50, seed=4)
     assert first["uas"] != compare(report(A, WORDS), report(B, WORDS), samples=50, seed=5)["uas"]
@@ -94,7 +101,9 @@ def test_the_same_seed_gives_the_same_answer_whatever_the_blocks(monkeypatch: py
 
 
 def test_every_shared_figure_is_tested() -> None:
-    result = compare(evaluate(GOLD, GOLD), evaluate(GOLD, PREDICTED), samples=200, names=("good", "bad"))
+    result = compare(
+        evaluate(GOLD, GOLD), evaluate(GOLD, PREDICTED), samples=200, names=("good", "bad")
+    )
     assert set(result.differences) == set(evaluate(GOLD, GOLD).figures())
     assert result["f1"].difference == pytest.approx(100 - 100 * 12 / 13)
     text = str(result)

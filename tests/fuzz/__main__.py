@@ -20,11 +20,19 @@ def until(end: float) -> Iterator[None]:
 
 
 def main() -> int:
-    known = sorted(path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py"))
+    known = sorted(
+        path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")
+    )
     options = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
-    options.add_argument("names", nargs="*", metavar="NAME", help=f"what to run, of: {', '.join(known)}")
-    options.add_argument("--minutes", type=float, default=10.0, help="for all together (default: 10)")
-    options.add_argument("--seed", type=int, help="to repeat a run (default: another one each time)")
+    options.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"what to run, of: {', '.join(known)}"
+    )
+    options.add_argument(
+        "--minutes", type=float, default=10.0, help="for all together (default: 10)"
+    )
+    options.add_argument(
+        "--seed", type=int, help="to repeat a run (default: another one each time)"
+    )
     given = options.parse_args()
     if unknown := set(given.names) - set(known):
         options.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(known)}")

@@ -20,7 +20,9 @@ from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.fuzz.test_text import TOY, draw
 from tests.serving.conftest import Running
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 DRIVER = shutil.which("chromedriver")
 SIGN = "document.documentElement.dataset.evil=1"  # what a script of ours would leave behind
 HOSTILE = [
@@ -85,7 +87,10 @@ def _files(rng: random.Random) -> dict[str, str]:
     d = DependencyTree([0, *[1] * (n - 1)], names, words, names)
     layout: Any = rng.choice(("wide", "tall", "indented"))
     page = to_html(
-        [(c, d)], title=rng.choice(HOSTILE), texts=[rng.choice(HOSTILE)], notes=[rng.choice(HOSTILE)]
+        [(c, d)],
+        title=rng.choice(HOSTILE),
+        texts=[rng.choice(HOSTILE)],
+        notes=[rng.choice(HOSTILE)],
     )
     return {"picture.svg": to_svg(c, d, layout=layout), "page.html": page}
 
@@ -106,13 +111,17 @@ def _check(driver: Any, url: str) -> None:
     driver.get(url)
     if url.startswith("http"):
         shown = "return document.querySelector('svg.arcspan, #status.problem') !== null"
-        WebDriverWait(driver, 300, poll_frequency=0.05).until(lambda _: driver.execute_script(shown))
+        WebDriverWait(driver, 300, poll_frequency=0.05).until(
+            lambda _: driver.execute_script(shown)
+        )
     # Point at everything, and give handlers that were smuggled in their events.
     driver.execute_script(
         "for (const one of document.querySelectorAll('*')) for (const name of ['mouseover', 'focus', 'load', 'error'])"
         " one.dispatchEvent(new Event(name))"
     )
-    assert driver.execute_script("return document.documentElement.dataset.evil ?? null") is None, url
+    assert driver.execute_script("return document.documentElement.dataset.evil ?? null") is None, (
+        url
+    )
     scripts = "return [...document.scripts].map(one => one.textContent)"
     assert not any(SIGN in script for script in driver.execute_script(scripts)), url
 

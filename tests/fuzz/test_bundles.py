@@ -100,7 +100,9 @@ def forge(folder: Path, rng: random.Random) -> str:
             holder[key] = copy.deepcopy(
                 rng.choice(VALUES)
             )  # a value that is shared would be changed, and hold itself
-        done.append(f"{kind} {key!r} {holder[key]!r}"[:80] if kind == "replace" else f"{kind} {key!r}")
+        done.append(
+            f"{kind} {key!r} {holder[key]!r}"[:80] if kind == "replace" else f"{kind} {key!r}"
+        )
         if not list(_places(content)):
             break
     path.write_text(json.dumps(content), encoding="utf-8")
@@ -134,7 +136,9 @@ def attempt(folder: Path) -> str:
     assert parse.words == tuple(WORDS) and len(parse.dependencies.heads) == len(WORDS)
     assert math.isfinite(parse.score)
     assert parse.brackets() and parse.conllu()
-    in_words = {place for one in texts for start, end in one.offsets or () for place in range(start, end)}
+    in_words = {
+        place for one in texts for start, end in one.offsets or () for place in range(start, end)
+    }
     assert all(place in in_words or TEXT[place] == " " for place in range(len(TEXT)))
     return "harmless"
 

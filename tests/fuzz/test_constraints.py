@@ -30,7 +30,9 @@ def draw(rng: random.Random, parse: Parse) -> Any:
     n = len(parse.words)
     i, j = sorted(rng.sample(range(n + 1), 2))
     word = rng.randrange(1, n + 1)
-    label = rng.choice([None, None, NOBODYS, *(label for _, _, label in parse.constituency.spans[1:])])
+    label = rng.choice(
+        [None, None, NOBODYS, *(label for _, _, label in parse.constituency.spans[1:])]
+    )
     relation = rng.choice([None, None, NOBODYS, *parse.relations])
     head = rng.choice([m for m in range(n + 1) if m != word])
     return rng.choice(
@@ -48,7 +50,11 @@ def holds(constraint: Any, parse: Parse) -> bool:
     """Whether a parse meets a constraint."""
     heads, relations = parse.dependencies.heads, parse.relations
     if isinstance(constraint, Span):
-        found = [label for i, j, label in parse.constituency.spans if (i, j) == (constraint.i, constraint.j)]
+        found = [
+            label
+            for i, j, label in parse.constituency.spans
+            if (i, j) == (constraint.i, constraint.j)
+        ]
         return bool(found) if constraint.label is None else constraint.label in found
     if isinstance(constraint, Arc):
         m = constraint.modifier - 1
@@ -96,7 +102,10 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
         assert ask(words, require=require, forbid=forbid) is not None, (words, require, forbid)
         counts["questions that a tree answers"] += 1
         twice = rng.choice(drawn)
-        assert ask(words, require=[*require, twice], forbid=[*forbid, twice]) is None, (words, twice)
+        assert ask(words, require=[*require, twice], forbid=[*forbid, twice]) is None, (
+            words,
+            twice,
+        )
         counts["contradictions that were named"] += 1
     return counts
 

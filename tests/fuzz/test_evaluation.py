@@ -51,7 +51,9 @@ def damage(content: bytes, rng: random.Random) -> bytes:
         if kind == 0:
             content = content[:at] + content[end:]
         elif kind <= 2:
-            content = content[:at] + rng.choice(PIECES).encode() + content[at if kind == 1 else end :]
+            content = (
+                content[:at] + rng.choice(PIECES).encode() + content[at if kind == 1 else end :]
+            )
         elif kind == 3:
             content = content[:at] + rng.choice(BYTES) + content[at:]
         elif kind == 4:
@@ -79,7 +81,8 @@ def originals() -> dict[str, bytes]:
 def ways(folder: Path) -> list[tuple[list[str], Callable[[], object]]]:
     """The files that each way to score reads, and the call."""
     gold, predicted = (
-        [str(folder / f"{name}.{end}") for end in ("ptb", "conllu")] for name in ("gold", "predicted")
+        [str(folder / f"{name}.{end}") for end in ("ptb", "conllu")]
+        for name in ("gold", "predicted")
     )
     raw = [str(folder / "raw.conllu"), str(folder / "other.conllu")]
     both = TreeFiles(*gold), TreeFiles(*predicted)
@@ -103,7 +106,10 @@ def ways(folder: Path) -> list[tuple[list[str], Callable[[], object]]]:
 
 
 def _command(args: list[str]) -> None:
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()) as said,
+    ):
         code = command_line(args)
     assert code in (0, 2), said.getvalue()
     if code:

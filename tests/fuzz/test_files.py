@@ -71,7 +71,9 @@ def patiently(brackets: Path | None, conll: Path | None) -> str:
         return "refused as a whole"
     assert len(pairs) == report.read and report.skipped <= len(report.problems)
     copies = _copy_of(brackets), _copy_of(conll)
-    kept = filter_pairs((brackets, conll), copies, mismatch="skip", incompatible=True, lengths=(0, None))
+    kept = filter_pairs(
+        (brackets, conll), copies, mismatch="skip", incompatible=True, lengths=(0, None)
+    )
     assert kept.written == len(pairs)
     if pairs:
         assert list(read_pairs(*copies)) == pairs
@@ -121,10 +123,13 @@ def attempt_words(rng: random.Random, folder: Path) -> str:
     """Any words at all, written as a pair: the two files agree, and are one sentence."""
     pieces = [piece for piece in PIECES if len(piece) < 10 and "\x00" not in piece]
     words = [
-        "".join(rng.choices([*pieces, "\\", "a"], k=rng.randrange(1, 4))) for _ in range(rng.randrange(1, 6))
+        "".join(rng.choices([*pieces, "\\", "a"], k=rng.randrange(1, 4)))
+        for _ in range(rng.randrange(1, 6))
     ]
     n = len(words)
-    c = ConstituencyTree(words, rng.choices(["X", "-LRB-", "A B", "\\"], k=n), [(0, n, "S"), (0, 1, "N\tP")])
+    c = ConstituencyTree(
+        words, rng.choices(["X", "-LRB-", "A B", "\\"], k=n), [(0, n, "S"), (0, 1, "N\tP")]
+    )
     d = DependencyTree(range(n), ["x\ty"] * n, words, c.tags, lemmas=words)
     paths = folder / "w.ptb", folder / "w.conllu"
     write_pairs([Pair(c, d)], *paths)
@@ -134,7 +139,9 @@ def attempt_words(rng: random.Random, folder: Path) -> str:
 
 
 def attempt(rng: random.Random, folder: Path) -> str:
-    return rng.choice((attempt_treebank, attempt_treebank, attempt_rules, attempt_words))(rng, folder)
+    return rng.choice((attempt_treebank, attempt_treebank, attempt_rules, attempt_words))(
+        rng, folder
+    )
 
 
 def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
@@ -159,7 +166,8 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
 def test_damaged_files_are_read_or_refused_by_name(tmp_path: Path) -> None:
     rng = random.Random(1)
     counts = Counter(attempt(rng, tmp_path) for _ in range(400))
-    assert min(counts[what] for what in ("treebank read", "treebank refused", "hostile words agree")) > 10, (
-        counts
-    )
+    assert (
+        min(counts[what] for what in ("treebank read", "treebank refused", "hostile words agree"))
+        > 10
+    ), counts
     assert min(counts["rules read"], counts["rules refused"]) > 10, counts

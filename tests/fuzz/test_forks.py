@@ -17,7 +17,12 @@ from typing import Any
 
 TOY = Path(__file__).parents[1] / "bundles" / "toy"
 TEXT = "Ada sees every tree. Kurt plays here. The dog sees Ada.\n\nEvery dog plays."
-QUESTIONS: list[dict[str, Any]] = [{}, {"k": 3}, {"confidence": True}, {"require": [("span", 0, 2)]}]
+QUESTIONS: list[dict[str, Any]] = [
+    {},
+    {"k": 3},
+    {"confidence": True},
+    {"require": [("span", 0, 2)]},
+]
 SECONDS = 60.0  # that a child may take on a machine that is busy
 
 
@@ -26,7 +31,9 @@ def run(seed: int, rounds: Iterable[object], forks: int = 20) -> Counter[str]:
     for number, _ in enumerate(rounds):
         # In a process of its own: the forks of one that has other threads would test those.
         command = [sys.executable, "-m", __name__, str(seed + number), str(forks)]
-        counts.update(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+        counts.update(
+            json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        )
     return counts
 
 
@@ -68,7 +75,9 @@ def main(seed: int, forks: int) -> Counter[str]:
         )  # a new one has not parsed yet, so much is still to be made
         stopped.clear()
         threads = [
-            threading.Thread(target=load, args=(parser, rng.choice(QUESTIONS), stopped), daemon=True)
+            threading.Thread(
+                target=load, args=(parser, rng.choice(QUESTIONS), stopped), daemon=True
+            )
             for _ in range(rng.randrange(1, 4))
         ]
         for thread in threads:

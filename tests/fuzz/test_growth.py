@@ -12,7 +12,9 @@ from tests.test_growth import ENDS, READERS, UNITS, seconds
 def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
     rng, counts = random.Random(seed), Counter[str]()
     for _ in rounds:
-        unit = "".join(rng.choice(UNITS) * rng.choice((1, 1, 1, 2, 7)) for _ in range(rng.randrange(2, 5)))
+        unit = "".join(
+            rng.choice(UNITS) * rng.choice((1, 1, 1, 2, 7)) for _ in range(rng.randrange(2, 5))
+        )
         before, after = rng.choice(ENDS)
         name = rng.choice(sorted(READERS))
         short, long = (before + unit * (size // len(unit)) + after for size in (10_000, 40_000))

@@ -131,14 +131,18 @@ def _limits(parser: Parser) -> Settings:
 def _check_texts(rng: random.Random, server: Running, parser: Parser, counts: Counter[str]) -> None:
     """What the parser says of a hostile text is what the server says."""
     text = draw(rng)[: LIMITS.max_text]
-    answer = server.parse(text=text, k=rng.choice((1, 1, 3)), confidence=rng.random() < 0.3, svg=["tall"])
+    answer = server.parse(
+        text=text, k=rng.choice((1, 1, 3)), confidence=rng.random() < 0.3, svg=["tall"]
+    )
     longest = max((len(sentence.words) for sentence in parser.split(text)), default=0)
     if longest > LIMITS.max_words:
         assert answer.status_code == 413, (text, answer.text)
     else:
         assert answer.status_code == 200, (text, answer.text)
         found = [(one["brackets"], one["offsets"]) for one in answer.json()["sentences"]]
-        assert found == [(p.brackets(), [list(o) for o in p.offsets or ()]) for p in parser(text)], text
+        assert found == [
+            (p.brackets(), [list(o) for o in p.offsets or ()]) for p in parser(text)
+        ], text
     counts["texts"] += 1
 
 
@@ -150,7 +154,9 @@ def _check_bodies(rng: random.Random, server: Running, counts: Counter[str]) -> 
         body = json.dumps(request).encode()
         if rng.random() < 0.3:
             body = _damaged(rng, body)
-        answer = server.client.post("/parse", content=body, headers={"Content-Type": "application/json"})
+        answer = server.client.post(
+            "/parse", content=body, headers={"Content-Type": "application/json"}
+        )
         assert answer.status_code in (200, 400, 413), (body, answer.status_code, answer.text)
         assert (answer.status_code == 200) != ("error" in answer.json()), body
         counts[f"bodies answered {answer.status_code}"] += 1
@@ -168,7 +174,9 @@ def _damaged(rng: random.Random, data: bytes) -> bytes:
     found = bytearray(data)
     for _ in range(rng.randrange(1, 4)):
         place = rng.randrange(len(found) + 1)
-        found[place : place + rng.randrange(3)] = bytes(rng.randrange(256) for _ in range(rng.randrange(3)))
+        found[place : place + rng.randrange(3)] = bytes(
+            rng.randrange(256) for _ in range(rng.randrange(3))
+        )
     return bytes(found)
 
 
@@ -176,17 +184,26 @@ def _check_bytes(rng: random.Random, server: Running, counts: Counter[str]) -> N
     """What is not HTTP, or only half of it: an answer that is no failure, or a closed connection."""
     sent = []
     for _ in range(20):
-        body = rng.choice((b"", b'{"text": "Ada sees."}', b'{"words": ["Ada"', b"5\r\nhello\r\n0\r\n\r\n"))
-        head = [b"%s %s HTTP/1.%d" % (rng.choice(METHODS), rng.choice(PATHS), rng.choice((0, 1, 1, 1, 7)))]
-        head += [b"Host: x", b"Content-Type: application/json", *rng.sample(HEADERS, rng.randrange(3))]
+        body = rng.choice(
+            (b"", b'{"text": "Ada sees."}', b'{"words": ["Ada"', b"5\r\nhello\r\n0\r\n\r\n")
+        )
+        head = [
+            b"%s %s HTTP/1.%d"
+            % (rng.choice(METHODS), rng.choice(PATHS), rng.choice((0, 1, 1, 1, 7)))
+        ]
+        head += [
+            b"Host: x",
+            b"Content-Type: application/json",
+            *rng.sample(HEADERS, rng.randrange(3)),
+        ]
         if rng.random() < 0.7:
             head.append(b"Content-Length: %d" % len(body))
         data = b"\r\n".join(head) + b"\r\n\r\n" + body
         if rng.random() < 0.4:
             data = _damaged(rng, data)
-        data = data[: rng.choice((len(data), len(data), rng.randrange(len(data) + 1)))] * rng.choice(
-            (1, 1, 1, 3)
-        )
+        data = data[
+            : rng.choice((len(data), len(data), rng.randrange(len(data) + 1)))
+        ] * rng.choice((1, 1, 1, 3))
         client = socket.create_connection(("127.0.0.1", server.port), timeout=600)
         sent.append((client, data))
         try:
@@ -212,9 +229,7 @@ class _Slow:
 
     def __init__(self, rng: random.Random, server: Running) -> None:
         body = json.dumps({"text": HONEST, "svg": ["wide", "tall", "indented"]}).encode()
-        head = (
-            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        )
+        head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
         whole = head % len(body) + body
         self.left: dict[socket.socket, bytes] = {}
         for _ in range(6):

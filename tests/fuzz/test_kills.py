@@ -44,7 +44,9 @@ def run(seed: int, rounds: Iterable[object], sentences: int = 8_000) -> Counter[
         source = work / "in.txt"
         lines = [" ".join(c.words) for c, _ in toy_pairs(500, seed=seed)]
         with source.open("w", encoding="utf-8") as file:
-            file.writelines(f"{rng.choice(lines)}\n{rng.choice(('', '', chr(10)))}" for _ in range(sentences))
+            file.writelines(
+                f"{rng.choice(lines)}\n{rng.choice(('', '', chr(10)))}" for _ in range(sentences)
+            )
         wanted: dict[str, tuple[bytes, float]] = {}
         for _ in rounds:
             kind, form = rng.choice(SETTINGS)

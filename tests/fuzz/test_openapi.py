@@ -30,8 +30,23 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
     if program is None:
         return Counter({"rounds left out: schemathesis is not installed": 1})
     server = Running(create_app(Parser(TOY, threads=1), LIMITS))
-    command = [program, "run", f"{server.url}/openapi.json", "--checks", CHECKS, "--no-color", "--no-shrink"]
-    command += ["--max-examples", str(EXAMPLES), "--phases", "examples,coverage,fuzzing", "--warnings", "off"]
+    command = [
+        program,
+        "run",
+        f"{server.url}/openapi.json",
+        "--checks",
+        CHECKS,
+        "--no-color",
+        "--no-shrink",
+    ]
+    command += [
+        "--max-examples",
+        str(EXAMPLES),
+        "--phases",
+        "examples,coverage,fuzzing",
+        "--warnings",
+        "off",
+    ]
     try:
         for number, _ in enumerate(rounds):
             own = [*command, "--seed", str(seed + number)]

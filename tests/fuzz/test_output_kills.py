@@ -87,8 +87,21 @@ def main(seed: int, kills: int) -> Counter[str]:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         pairs = toy_pairs(60, seed=seed)
-        source, outputs = write_toy(work, "toy", pairs)["conll"], (work / "new.ptb", work / "new.conllu")
-        call = ["-q", "treebank", "complete", "-m", str(TOY), source, *map(str, outputs), "--threads", "1"]
+        source, outputs = (
+            write_toy(work, "toy", pairs)["conll"],
+            (work / "new.ptb", work / "new.conllu"),
+        )
+        call = [
+            "-q",
+            "treebank",
+            "complete",
+            "-m",
+            str(TOY),
+            source,
+            *map(str, outputs),
+            "--threads",
+            "1",
+        ]
         wanted: list[str] = []
 
         def complete() -> None:
@@ -110,7 +123,11 @@ def main(seed: int, kills: int) -> Counter[str]:
         shutil.copytree(TOY, bundle)
 
         def check_bundle() -> str:
-            aside = [folder / "bundle" for folder in work.glob(".bundle.*") if (folder / "bundle").is_dir()]
+            aside = [
+                folder / "bundle"
+                for folder in work.glob(".bundle.*")
+                if (folder / "bundle").is_dir()
+            ]
             found, state = contents(bundle if bundle.is_dir() else aside[0]), "old"
             if found != contents(TOY):
                 new.update(new or found)

@@ -51,7 +51,10 @@ def check(lengths: list[int], scores: list[np.ndarray]) -> str:
         for b, n in enumerate(lengths):
             part = None if headed is None else headed[b].astype(np.float64)
             found = (
-                [score for _, score in scores_of(n, span[b].astype("f8"), arc[b].astype("f8"), part)]
+                [
+                    score
+                    for _, score in scores_of(n, span[b].astype("f8"), arc[b].astype("f8"), part)
+                ]
                 if n
                 else [0.0]
             )
@@ -87,7 +90,11 @@ def longer(rng: np.random.Generator) -> None:
     size = n + 1
     scale = float(rng.choice([1.0, 1.0, 20.0, 1e4]))
     span, arc = (scale * rng.normal(size=(2, 2, size, size))).astype("f4")
-    headed = (scale * rng.normal(size=(2, n * size // 2, size))).astype("f4") if rng.random() < 0.5 else None
+    headed = (
+        (scale * rng.normal(size=(2, n * size // 2, size))).astype("f4")
+        if rng.random() < 0.5
+        else None
+    )
     lengths = [n, int(rng.integers(0, n + 1))]
     best = decoding.eisner_satta(span, arc, lengths, headed, threads=2)
     for b, trees in enumerate(decoding.kbest(span, arc, lengths, 3, headed)):
@@ -97,10 +104,12 @@ def longer(rng: np.random.Generator) -> None:
     for trees in decoding.sample(span, arc, lengths, headed, k=2, random=rng):
         assert (trees.scores <= best.scores.max() + 1e-3 * scale * n).all(), (n, scale)
     assert (
-        decoding.cky(span, lengths).scores <= decoding.log_partition(span, None, lengths) + 1e-3 * scale * n
+        decoding.cky(span, lengths).scores
+        <= decoding.log_partition(span, None, lengths) + 1e-3 * scale * n
     ).all()
     assert (
-        decoding.eisner(arc, lengths).scores <= decoding.log_partition(None, arc, lengths) + 1e-3 * scale * n
+        decoding.eisner(arc, lengths).scores
+        <= decoding.log_partition(None, arc, lengths) + 1e-3 * scale * n
     ).all()
 
 

@@ -96,12 +96,16 @@ def check(text: str, parses: list[Parse]) -> None:
         assert parse.score == parse.score, text
         again = ConstituencyTree.from_brackets(parse.brackets())
         assert again.spans == parse.constituency.spans, text
-        assert again.words == parse.words or "-LRB-" in text, text  # which brackets cannot tell from "("
+        assert again.words == parse.words or "-LRB-" in text, (
+            text
+        )  # which brackets cannot tell from "("
         sentence = ConlluSentence(parse.conllu().rstrip("\n").split("\n"))
         assert sentence.tree.heads == parse.dependencies.heads, text
         assert sentence.tree.words == parse.words, text
         drawn = parse.draw(width=100) + parse.to_svg()
-        assert not any(unicodedata.category(character) == "Cc" for character in drawn.replace("\n", "")), text
+        assert not any(
+            unicodedata.category(character) == "Cc" for character in drawn.replace("\n", "")
+        ), text
     assert not text[end:].strip(), (text, text[end:])
 
 
@@ -114,7 +118,10 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
         beside = list(parser.stream(texts, batch_size=rng.choice((1, 3, 256))))
         for text, parses, again in zip(texts, alone, beside, strict=True):
             check(text, parses)
-            assert parses == again and [p.score for p in parses] == [p.score for p in again], (text, texts)
+            assert parses == again and [p.score for p in parses] == [p.score for p in again], (
+                text,
+                texts,
+            )
             counts.update(texts=1, sentences=len(parses), words=sum(map(len, parses)))
     return counts
 

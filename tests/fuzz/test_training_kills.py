@@ -74,7 +74,9 @@ def main(seed: int, kills: int) -> Counter[str]:
             again = config(folder)
             for _ in range(rng.randrange(2, 6)):
                 status = train_in_a_fork(again, rng.uniform(0.05, 1) * took)
-                assert status in (0, signal.SIGALRM), f"a resumed run failed: {status} (seed {seed})"
+                assert status in (0, signal.SIGALRM), (
+                    f"a resumed run failed: {status} (seed {seed})"
+                )
                 counts["kills" if status else "runs that were done before"] += 1
             assert train_in_a_fork(again, 0) == 0
             assert result(folder / "run") == expected, f"another result after kills (seed {seed})"

@@ -30,5 +30,7 @@ def whole_rows(parser: Parser) -> Parse:
     said = parser.parse(words)._said
     return Parse(
         Sentence(words),
-        said._replace(lemmas=("Ada", "see", "tree"), features=("Number=Sing", "", "Case=Acc|Number=Plur")),
+        said._replace(
+            lemmas=("Ada", "see", "tree"), features=("Number=Sing", "", "Case=Acc|Number=Plur")
+        ),
     )

@@ -23,4 +23,6 @@ def test_a_dataset_is_mapped_by_the_parser(parser: Parser, processes: int | None
     dataset = Dataset.from_dict({"text": TEXTS}).map(
         add_trees, batched=True, batch_size=5, num_proc=processes
     )
-    assert list(dataset["brackets"]) == [[parse.brackets() for parse in parser(text)] for text in TEXTS]
+    assert list(dataset["brackets"]) == [
+        [parse.brackets() for parse in parser(text)] for text in TEXTS
+    ]

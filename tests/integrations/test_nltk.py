@@ -50,9 +50,13 @@ def test_a_tree_without_words_is_refused() -> None:
 
 
 def test_a_dependency_graph_has_every_arc() -> None:
-    tree = DependencyTree([2, 0, 4, 2], ["nsubj", "root", "det", "obj"], ["Ada", "sees", "a", "tree"])
+    tree = DependencyTree(
+        [2, 0, 4, 2], ["nsubj", "root", "det", "obj"], ["Ada", "sees", "a", "tree"]
+    )
     graph = to_dependency_graph(tree)
-    assert {(head, relation, modifier) for (head, _), relation, (modifier, _) in graph.triples()} == {
+    assert {
+        (head, relation, modifier) for (head, _), relation, (modifier, _) in graph.triples()
+    } == {
         ("sees", "nsubj", "Ada"),
         ("sees", "obj", "tree"),
         ("tree", "det", "a"),
@@ -71,4 +75,8 @@ def test_the_parser_speaks_nltks_interface(parser: Parser) -> None:
 def test_a_dependency_graph_has_lemmas_and_features(whole_rows: Parse) -> None:
     graph = to_dependency_graph(whole_rows)
     assert [graph.nodes[m]["lemma"] for m in (1, 2, 3)] == ["Ada", "see", "tree"]
-    assert [graph.nodes[m]["feats"] for m in (1, 2, 3)] == ["Number=Sing", "_", "Case=Acc|Number=Plur"]
+    assert [graph.nodes[m]["feats"] for m in (1, 2, 3)] == [
+        "Number=Sing",
+        "_",
+        "Case=Acc|Number=Plur",
+    ]

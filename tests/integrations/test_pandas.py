@@ -21,7 +21,9 @@ def test_one_row_per_word(parser: Parser) -> None:
     frame = to_dataframe(parses)
     assert list(frame["word"]) == [word for parse in parses for word in parse.words]
     assert list(frame["head"]) == [head for parse in parses for head in parse.dependencies.heads]
-    assert list(frame["relation"]) == [name for parse in parses for name in parse.dependencies.relations]
+    assert list(frame["relation"]) == [
+        name for parse in parses for name in parse.dependencies.relations
+    ]
     assert [TEXT[row.start : row.end] for row in frame.itertuples()] == list(frame["word"])
     assert list(frame[frame["sentence"] == 1]["position"]) == [1, 2, 3, 4]
     root = frame[frame["head"] == 0].iloc[0]
@@ -40,7 +42,9 @@ def test_one_row_per_constituent_from_which_the_tree_can_be_made_again(parser: P
             assert parse.words[row.head - 1] == row.head_word
             # Only the head word's own head is outside.
             inside = range(row.start + 1, row.end + 1)
-            assert [m for m in inside if parse.dependencies.heads[m - 1] not in inside] == [row.head]
+            assert [m for m in inside if parse.dependencies.heads[m - 1] not in inside] == [
+                row.head
+            ]
 
 
 def test_parent_and_depth_say_what_is_around(parser: Parser) -> None:
@@ -61,8 +65,13 @@ def test_clauses_have_a_table() -> None:
     c, d = PAIRS["I know that you lied ."]
     frame = to_dataframe([Parse.from_trees(c, d)] * 2, "clauses")
     assert frame["text"].tolist() == ["I know that you lied", "that you lied"] * 2
-    assert frame["parent"].tolist() == [-1, 0, -1, 0] and frame["verb"].tolist()[:2] == ["know", "lied"]
-    assert frame["kind"].tolist()[:2] == ["main", "complement"] and frame["subject"].tolist()[:2] == [
+    assert frame["parent"].tolist() == [-1, 0, -1, 0] and frame["verb"].tolist()[:2] == [
+        "know",
+        "lied",
+    ]
+    assert frame["kind"].tolist()[:2] == ["main", "complement"] and frame["subject"].tolist()[
+        :2
+    ] == [
         "I",
         "you",
     ]
@@ -89,10 +98,16 @@ def test_the_parses_of_several_texts_are_told_apart(parser: Parser) -> None:
     texts = [TEXT, "", "Kurt sees Ada."]
     frame = to_dataframe(parser.stream(texts))
     assert set(frame["document"]) == {0, 2} and list(frame.columns[:2]) == ["document", "sentence"]
-    assert [texts[row.document][row.start : row.end] for row in frame.itertuples()] == list(frame["word"])
+    assert [texts[row.document][row.start : row.end] for row in frame.itertuples()] == list(
+        frame["word"]
+    )
     spans = to_dataframe(parser.stream(texts), "constituents")
     for row in spans.itertuples():
-        assert texts[row.document][row.start_char : row.end_char].split()[0].startswith(row.text.split()[0])
+        assert (
+            texts[row.document][row.start_char : row.end_char]
+            .split()[0]
+            .startswith(row.text.split()[0])
+        )
 
 
 def test_a_parse_of_one_layer_has_rows_of_that_layer() -> None:

@@ -28,7 +28,11 @@ def parsed(parser: Parser, folder: Path, table: Any, column: str = "text") -> An
 
 def test_a_row_a_sentence_with_the_other_columns_beside_it(parser: Parser, tmp_path: Path) -> None:
     rows = parsed(parser, tmp_path, pa.table({"id": [10, 11, 12, 13], "text": TEXTS})).to_pylist()
-    assert [(row["id"], row["row"], row["sentence"]) for row in rows] == [(10, 0, 0), (10, 0, 1), (13, 3, 0)]
+    assert [(row["id"], row["row"], row["sentence"]) for row in rows] == [
+        (10, 0, 0),
+        (10, 0, 1),
+        (13, 3, 0),
+    ]
     expected = [*parser(TEXTS[0] or ""), *parser(TEXTS[3] or "")]
     for row, parse in zip(rows, expected, strict=True):
         assert row["brackets"] == parse.brackets()
@@ -50,7 +54,9 @@ def test_lists_of_words_are_not_split(parser: Parser, tmp_path: Path) -> None:
 
 def test_rows_are_counted_through_many_batches(parser: Parser, tmp_path: Path) -> None:
     count = ROWS + 5
-    table = parsed(parser, tmp_path, pa.table({"text": ["Ada plays."] * count, "id": list(range(count))}))
+    table = parsed(
+        parser, tmp_path, pa.table({"text": ["Ada plays."] * count, "id": list(range(count))})
+    )
     assert table.column("row").to_pylist() == table.column("id").to_pylist() == list(range(count))
 
 
@@ -87,7 +93,9 @@ def test_a_row_that_is_not_words_has_an_error_and_its_neighbours_have_none(
     parser: Parser, tmp_path: Path
 ) -> None:
     """A null among the words of one row ended the file."""
-    found = parsed(parser, tmp_path, pa.table({"text": [["Ada", "plays"], ["Ada", None], ["Kurt"]]}))
+    found = parsed(
+        parser, tmp_path, pa.table({"text": [["Ada", "plays"], ["Ada", None], ["Kurt"]]})
+    )
     assert [row["error"] for row in found.to_pylist()] == [
         None,
         "item 2: word 2 is NoneType, not a string: None",

@@ -48,7 +48,19 @@ def test_two_workers_write_what_one_process_writes_and_go_on_where_a_run_stopped
     corpus: Path, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    call = ["parse", "--engine", "ray", "--workers", "2", "-m", str(bundle), "-f", "json", "-o", str(out)]
+    call = [
+        "parse",
+        "--engine",
+        "ray",
+        "--workers",
+        "2",
+        "-m",
+        str(bundle),
+        "-f",
+        "json",
+        "-o",
+        str(out),
+    ]
     (corpus / "part-9.txt").write_bytes(b"Ada plays.\n\xff\n")
     assert run([*call, str(corpus)]) == 2
     assert "part-9.txt:2: byte 0xff (byte 1 of the line) is not UTF-8" in capsys.readouterr().err
@@ -111,9 +123,13 @@ class DiesOnce:
 def test_a_worker_killed_in_the_middle_loses_nothing(
     corpus: Path, bundle: Path, parser: Parser, tmp_path: Path
 ) -> None:
-    (corpus / "part-1.txt").write_text("\n\n".join(SENTENCES[k % 60] for k in range(720)), encoding="utf-8")
+    (corpus / "part-1.txt").write_text(
+        "\n\n".join(SENTENCES[k % 60] for k in range(720)), encoding="utf-8"
+    )
     documents = find_documents([str(corpus)])
-    ours, theirs = (Call("conllu", output=str(tmp_path / name), engine="ray") for name in ("one", "out"))
+    ours, theirs = (
+        Call("conllu", output=str(tmp_path / name), engine="ray") for name in ("one", "out")
+    )
     work = DiesOnce(theirs, "part-1", tmp_path / "killed")
     tasks = [document._asdict() for document in documents]
     done = list(run_tasks(work, tasks, workers=2, path=str(bundle)))
@@ -124,10 +140,14 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
     assert not list((tmp_path / "out").rglob("*.part"))
 
 
-def test_parquet_goes_in_and_out_byte_for_byte(bundle: Path, parser: Parser, tmp_path: Path) -> None:
+def test_parquet_goes_in_and_out_byte_for_byte(
+    bundle: Path, parser: Parser, tmp_path: Path
+) -> None:
     (tmp_path / "in").mkdir()
     for k in range(2):
-        table = pa.table({"id": [f"{k}-{m}" for m in range(10)], "body": SENTENCES[10 * k : 10 * k + 10]})
+        table = pa.table(
+            {"id": [f"{k}-{m}" for m in range(10)], "body": SENTENCES[10 * k : 10 * k + 10]}
+        )
         pq.write_table(table, tmp_path / "in" / f"part-{k}.parquet")
     source, out = str(tmp_path / "in"), tmp_path / "out"
     call = ["parse", "--engine", "ray", "--workers", "2", "--column", "body", "-m", str(bundle)]

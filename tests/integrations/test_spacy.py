@@ -40,11 +40,16 @@ def nlp(bundle: Path) -> Language:
 def everything(doc: Doc) -> tuple[Any, ...]:
     """All that the component writes."""
     tokens = [
-        (token.text, token.head.i, token.dep_, token.tag_, token.pos_, token.is_sent_start) for token in doc
+        (token.text, token.head.i, token.dep_, token.tag_, token.pos_, token.is_sent_start)
+        for token in doc
     ]
-    inner = [token._.constituent and (token._.constituent.start, token._.constituent.label_) for token in doc]
+    inner = [
+        token._.constituent and (token._.constituent.start, token._.constituent.label_)
+        for token in doc
+    ]
     sents = [
-        (sent._.parse_string, [(c.start, c.end, c.label_) for c in sent._.constituents]) for sent in doc.sents
+        (sent._.parse_string, [(c.start, c.end, c.label_) for c in sent._.constituents])
+        for sent in doc.sents
     ]
     return tokens, inner, sents
 
@@ -89,7 +94,9 @@ def test_the_tokens_of_the_doc_stay_as_they_are(nlp: Language) -> None:
     doc = nlp(Doc(nlp.vocab, words=words))
     assert [token.text for token in doc] == words
     brackets = next(doc.sents)._.parse_string
-    assert ConstituencyTree.from_brackets(brackets).words == tuple(word.replace(" ", "_") for word in words)
+    assert ConstituencyTree.from_brackets(brackets).words == tuple(
+        word.replace(" ", "_") for word in words
+    )
 
 
 def test_white_space_is_attached_to_a_word_and_is_no_constituent(nlp: Language) -> None:
@@ -99,7 +106,9 @@ def test_white_space_is_attached_to_a_word_and_is_no_constituent(nlp: Language) 
     for token in spaces:
         assert (token.dep_, token.tag_, token.pos_) == ("dep", "_SP", "SPACE")
         assert token.head.i == (1 if token.i == 0 else token.i - 1)
-    assert all(not c[0].is_space and not c[-1].is_space for sent in doc.sents for c in sent._.constituents)
+    assert all(
+        not c[0].is_space and not c[-1].is_space for sent in doc.sents for c in sent._.constituents
+    )
 
 
 def test_sentences_of_the_doc_are_kept(nlp: Language) -> None:
@@ -109,7 +118,9 @@ def test_sentences_of_the_doc_are_kept(nlp: Language) -> None:
     assert [sent.start for sent in doc.sents] == [0, 6]
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "Ada", "Ada sees it.Kurt plays.", " . ", "\t\tKurt\n"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "\n\n", "Ada", "Ada sees it.Kurt plays.", " . ", "\t\tKurt\n"]
+)
 def test_odd_texts_pass(nlp: Language, text: str) -> None:
     doc = nlp(text)
     assert doc.text == text
@@ -146,7 +157,9 @@ def test_a_constituent_has_brackets_and_constituents_of_its_own(nlp: Language) -
         inside = [(one.start, one.end) for one in c._.constituents]
         assert (c.start, c.end) in inside
         assert all(c.start <= start and end <= c.end for start, end in inside)
-    assert sent[1:3]._.parse_string == "" or (1, 3) in [(c.start, c.end) for c in sent._.constituents]
+    assert sent[1:3]._.parse_string == "" or (1, 3) in [
+        (c.start, c.end) for c in sent._.constituents
+    ]
 
 
 def test_a_token_knows_the_smallest_constituent_around_it(nlp: Language) -> None:
@@ -170,13 +183,18 @@ def test_constituents_have_labels_parents_and_children_as_in_benepar(nlp: Langua
         )
         for child in below:
             assert (child._.parent.start, child._.parent.end) == (span.start, span.end)
-            assert child._.labels == (child.label_,) * bool(child.label_) or child._.labels[0] == child.label_
+            assert (
+                child._.labels == (child.label_,) * bool(child.label_)
+                or child._.labels[0] == child.label_
+            )
             walk(child)
 
     words = sent[1:]
     assert words._.parent is None and words._.labels == (words._.constituents[0].label_,)
     walk(words)
-    assert {(c.start, c.end) for c in sent._.constituents} | {(t.i, t.i + 1) for t in words} == set(seen)
+    assert {(c.start, c.end) for c in sent._.constituents} | {(t.i, t.i + 1) for t in words} == set(
+        seen
+    )
     token = sent[5]
     assert token._.parent.end == token.i + 1 and token._.labels == () and token._.children == []
     chain = Parse.from_brackets("(TOP (S (VP (VB Go))))")
@@ -190,19 +208,29 @@ def test_spacy_evaluates_constituents(nlp: Language, parser: Parser) -> None:
     pairs = toy_pairs(12)
     gold = [Parse.from_trees(pair.constituency, pair.dependencies) for pair in pairs]
     docs = [to_doc(nlp.vocab, gold[:6]), to_doc(nlp.vocab, gold[6:])]
-    assert [sent._.parse_string for sent in docs[0].sents] == [parse.brackets() for parse in gold[:6]]
+    assert [sent._.parse_string for sent in docs[0].sents] == [
+        parse.brackets() for parse in gold[:6]
+    ]
     bin_ = DocBin(docs=docs, store_user_data=True).to_bytes()
     docs = list(DocBin().from_bytes(bin_).get_docs(nlp.vocab))
 
     def examples() -> list[Any]:
         made = []
         for doc in docs:
-            blank = Doc(nlp.vocab, words=[t.text for t in doc], sent_starts=[t.is_sent_start for t in doc])
+            blank = Doc(
+                nlp.vocab, words=[t.text for t in doc], sent_starts=[t.is_sent_start for t in doc]
+            )
             made.append(Example(blank, doc))
         return made
 
     scores = nlp.evaluate(examples())
-    assert scores["constituents_f"] == scores["dep_las"] == scores["tag_acc"] == scores["sents_f"] == 1.0
+    assert (
+        scores["constituents_f"]
+        == scores["dep_las"]
+        == scores["tag_acc"]
+        == scores["sents_f"]
+        == 1.0
+    )
     wrong = examples()
     for example in wrong:
         for sent in example.reference.sents:
@@ -228,7 +256,9 @@ def test_two_processes_give_the_same_200_sentences_with_compatible_trees(nlp: La
     for sent in sents:
         heads = [0 if token.head == token else token.head.i - sent.start + 1 for token in sent]
         dependencies = DependencyTree(heads, [token.dep_ for token in sent])
-        assert LexicalTree.compatible(ConstituencyTree.from_brackets(sent._.parse_string), dependencies)
+        assert LexicalTree.compatible(
+            ConstituencyTree.from_brackets(sent._.parse_string), dependencies
+        )
     texts = [" ".join(sentences[k : k + 10]) for k in range(0, 200, 10)]
     texts.append(" ".join(sentences))
     single = [everything(doc) for doc in nlp.pipe(texts)]
@@ -237,7 +267,9 @@ def test_two_processes_give_the_same_200_sentences_with_compatible_trees(nlp: La
     assert single[-1] == everything(one)
 
 
-def test_a_saved_pipeline_does_not_need_the_bundle_it_was_made_with(bundle: Path, tmp_path: Path) -> None:
+def test_a_saved_pipeline_does_not_need_the_bundle_it_was_made_with(
+    bundle: Path, tmp_path: Path
+) -> None:
     copy = tmp_path / "bundle"
     shutil.copytree(bundle, copy)
     nlp = pipeline(copy)
@@ -260,7 +292,9 @@ def test_constituents_survive_bytes_docbin_slices_and_joining(nlp: Language) -> 
     second = list(doc.sents)[1]
     assert second.as_doc(copy_user_data=True)[:]._.parse_string == second._.parse_string
     joined = Doc.from_docs([doc, doc], ensure_whitespace=False)
-    assert [sent._.parse_string for sent in joined.sents] == 2 * [sent._.parse_string for sent in doc.sents]
+    assert [sent._.parse_string for sent in joined.sents] == 2 * [
+        sent._.parse_string for sent in doc.sents
+    ]
 
 
 def test_the_component_pickles(bundle: Path, nlp: Language) -> None:

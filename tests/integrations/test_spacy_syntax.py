@@ -32,7 +32,10 @@ def chunks(doc: Doc) -> list[str]:
             ["Mary", "the old man", "a red apple", "the park"],
         ),
         ("He is a very good doctor.", ["He", "a very good doctor"]),
-        ("John's dog barked at the three cats and a bird.", ["John's dog", "the three cats", "a bird"]),
+        (
+            "John's dog barked at the three cats and a bird.",
+            ["John's dog", "the three cats", "a bird"],
+        ),
         ("The city council of New York met on Monday.", ["The city council", "New York", "Monday"]),
         ("Run!", []),
     ],
@@ -49,7 +52,9 @@ def test_chunks_do_not_overlap_and_survive_the_way_through_bytes(nlp: Language) 
         "The old astronomer, who lived near the river bank, saw a strange light with his new telescope."
     )
     found = [(chunk.start, chunk.end) for chunk in doc.noun_chunks]
-    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(found)) and len(found) >= 4
+    assert (
+        all(end <= start for (_, end), (start, _) in itertools.pairwise(found)) and len(found) >= 4
+    )
     (again,) = DocBin(docs=[doc]).get_docs(nlp.vocab)
     assert chunks(again) == chunks(doc)
     assert next(chunk.text for chunk in doc[:6].noun_chunks) == "The old astronomer"

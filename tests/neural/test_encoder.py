@@ -9,7 +9,13 @@ from arcspan.neural.settings import EncoderSettings
 from arcspan.prediction.inputs import WordInputs
 
 SETTINGS = EncoderSettings(
-    kind="lstm", word_size=6, character_size=5, character_filters=4, hidden_size=7, depth=2, word_dropout=0.5
+    kind="lstm",
+    word_size=6,
+    character_size=5,
+    character_filters=4,
+    hidden_size=7,
+    depth=2,
+    word_dropout=0.5,
 )
 INPUTS = WordInputs(["the", "dog", "barks"], list("thedogbarks"))
 

@@ -77,7 +77,10 @@ def random_scores(n: int, seed: int, second_order: bool) -> Scores:
 
     pairs = n * (n + 1) // 2
     return Scores(
-        None, draw(1, n + 1, n + 1), draw(1, n + 1, n + 1), draw(1, pairs, n + 1) if second_order else None
+        None,
+        draw(1, n + 1, n + 1),
+        draw(1, n + 1, n + 1),
+        draw(1, pairs, n + 1) if second_order else None,
     )
 
 
@@ -86,7 +89,10 @@ def score(tree: Tree, scores: Scores) -> torch.Tensor:
     nodes, heads = tree
     n = len(heads)
     total = torch.zeros(())
-    pair = {(i, j): p for p, (i, j) in enumerate((i, j) for i in range(n + 1) for j in range(i + 1, n + 1))}
+    pair = {
+        (i, j): p
+        for p, (i, j) in enumerate((i, j) for i in range(n + 1) for j in range(i + 1, n + 1))
+    }
     for i, j, h in nodes:
         if scores.span is not None:
             total = total + scores.span[0, i, j]
@@ -96,7 +102,9 @@ def score(tree: Tree, scores: Scores) -> torch.Tensor:
         if scores.arc is not None:
             total = total + scores.arc[0, m, h]
         if scores.headed is not None and h:
-            i, j, _ = max((node for node in nodes if node[2] == m), key=lambda node: node[1] - node[0])
+            i, j, _ = max(
+                (node for node in nodes if node[2] == m), key=lambda node: node[1] - node[0]
+            )
             total = total + scores.headed[0, pair[i, j], h]
     return total
 
@@ -109,7 +117,9 @@ def cost(tree: Tree, gold: Tree, kind: str = "both") -> int:
     return wrong_spans + sum(a != b for a, b in zip(tree[1], gold[1], strict=True))
 
 
-@pytest.mark.parametrize(("system", "kind"), [("joint1o", "both"), ("joint2o", "both"), ("joint2o", "arcs")])
+@pytest.mark.parametrize(
+    ("system", "kind"), [("joint1o", "both"), ("joint2o", "both"), ("joint2o", "arcs")]
+)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_joint_margin_and_its_gradient_are_those_of_the_worst_tree(
     system: str, kind: str, seed: int
@@ -134,7 +144,9 @@ def test_the_likelihood_and_its_gradient_are_those_of_all_trees(system: str) -> 
     n = 4
     scores = random_scores(n, 5, system == "joint2o")
     trees = all_trees(n)
-    expected = torch.stack([score(tree, scores) for tree in trees]).logsumexp(0) - score(trees[9], scores)
+    expected = torch.stack([score(tree, scores) for tree in trees]).logsumexp(0) - score(
+        trees[9], scores
+    )
     loss, _ = StructureLoss(system, "crf")(scores, gold_of(trees[9]))
     assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
     given = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
@@ -156,14 +168,19 @@ def test_learning_labels_with_the_trees_is_one_likelihood_of_labelled_pairs() ->
 
     def labelled(tree: Tree, names: tuple[int, ...]) -> torch.Tensor:
         nodes = [labels[i, j, name] for (i, j, _), name in zip(tree[0], names[:5], strict=True)]
-        arcs = [relations[m, h, name] for m, h, name in zip(range(1, n + 1), tree[1], names[5:], strict=True)]
+        arcs = [
+            relations[m, h, name]
+            for m, h, name in zip(range(1, n + 1), tree[1], names[5:], strict=True)
+        ]
         return score(tree, scores) + torch.stack([*nodes, *arcs]).sum()
 
     every = [labelled(tree, names) for tree in trees for names in product((0, 1), repeat=5 + n)]
     expected = torch.stack(every).logsumexp(0) - labelled(gold, (*gold_labels, *gold_relations))
     # The structure takes the sum over names: what is left of them is a distribution at each span and arc.
     assert scores.span is not None and scores.arc is not None
-    whole = Scores(None, scores.span + labels.logsumexp(2)[None], scores.arc + relations.logsumexp(2)[None])
+    whole = Scores(
+        None, scores.span + labels.logsumexp(2)[None], scores.arc + relations.logsumexp(2)[None]
+    )
     loss, _ = StructureLoss("joint1o", "crf")(whole, gold_of(gold))
     for (i, j, _), name in zip(gold[0], gold_labels, strict=True):
         loss = loss - labels[i, j].log_softmax(0)[name]
@@ -191,7 +208,9 @@ def test_separate_margins_search_spans_and_arcs_each_alone(system: str, joint: b
                 return len({node[:2] for node in tree[0]} - {node[:2] for node in gold[0]})
             return sum(a != b for a, b in zip(tree[1], gold[1], strict=True))
 
-        return max((score(tree, part) - score(gold, part) + distance(tree)).item() for tree in trees)
+        return max(
+            (score(tree, part) - score(gold, part) + distance(tree)).item() for tree in trees
+        )
 
     loss, _ = StructureLoss(system, "margin")(scores, gold_of(gold, joint=joint))
     assert loss.item() == pytest.approx(worst(spans, 0) + worst(arcs, 1), abs=1e-4)
@@ -199,7 +218,9 @@ def test_separate_margins_search_spans_and_arcs_each_alone(system: str, joint: b
 
 @pytest.mark.parametrize("loss", ["margin", "crf"])
 @pytest.mark.parametrize("seed", range(3))
-def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(loss: str, seed: int) -> None:
+def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(
+    loss: str, seed: int
+) -> None:
     # The gold tree is the best one, and scores are large: sums in half precision were wrong by hundreds.
     torch.manual_seed(seed)
     n, size = 24, 32
@@ -212,7 +233,10 @@ def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(lo
         posts, words = fenceposts(hidden), hidden[:, :-1]
         assert span.first(posts).dtype == torch.bfloat16
         scores = Scores(
-            None, span(posts), arc(words), headed(words, posts, *torch.triu_indices(n + 1, n + 1, 1))
+            None,
+            span(posts),
+            arc(words),
+            headed(words, posts, *torch.triu_indices(n + 1, n + 1, 1)),
         )
         assert {part.dtype for part in (scores.span, scores.arc, scores.headed)} == {torch.float32}
         best = search(Scores(None, *(part.detach() for part in scores[1:4])), np.array([n]))
@@ -277,7 +301,9 @@ def test_a_gold_tree_outside_the_search_is_an_error_that_names_the_sentence() ->
 
 def test_a_crossing_d_tree_still_teaches_each_word_its_head() -> None:
     gold = gold_of(all_trees(4)[3], joint=False)
-    crossing = Gold(**{**gold.__dict__, "heads": np.array([3, 4, 0, 3]), "projective": np.array([False])})
+    crossing = Gold(
+        **{**gold.__dict__, "heads": np.array([3, 4, 0, 3]), "projective": np.array([False])}
+    )
     scores = random_scores(4, 4, False)
     loss, _ = StructureLoss("joint1o", "margin")(scores, crossing)
     (gradient,) = torch.autograd.grad(loss, [scores.arc])
@@ -313,13 +339,17 @@ def with_hidden(tree: Tree, brackets: list[tuple[int, int]], known: str) -> Gold
 
 def agrees(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], known: str) -> bool:
     arcs = tree[1] == gold[1] or "arcs" not in known
-    return arcs and ("spans" not in known or not any(crosses(n[:2], b) for n in tree[0] for b in brackets))
+    return arcs and (
+        "spans" not in known or not any(crosses(n[:2], b) for n in tree[0] for b in brackets)
+    )
 
 
 def distance(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], known: str) -> int:
     """What the margin adds to a tree: its wrong arcs, and its spans that cross a gold bracket."""
     arcs = sum(a != b for a, b in zip(tree[1], gold[1], strict=True)) if "arcs" in known else 0
-    spans = sum(any(crosses(n[:2], b) for b in brackets) for n in tree[0]) if "spans" in known else 0
+    spans = (
+        sum(any(crosses(n[:2], b) for b in brackets) for n in tree[0]) if "spans" in known else 0
+    )
     return arcs + spans
 
 
@@ -351,10 +381,14 @@ def test_hidden_layers_are_maximised_or_summed_over_all_trees_that_agree(
         if "spans" in known:  # labels are learnt at a whole tree that has every bracket
             at = {
                 tuple(place): label
-                for *place, label in zip(*nodes.nodes[:, :2].T.tolist(), nodes.labels.tolist(), strict=True)
+                for *place, label in zip(
+                    *nodes.nodes[:, :2].T.tolist(), nodes.labels.tolist(), strict=True
+                )
             }
             assert len(at) == 2 * n - 1
-            assert {place: at[place] for place in brackets} == {p: k for k, p in enumerate(brackets, 1)}
+            assert {place: at[place] for place in brackets} == {
+                p: k for k, p in enumerate(brackets, 1)
+            }
             assert sum(label > 0 for label in at.values()) == len(brackets)
         else:
             assert len(nodes.b) == 0
@@ -363,7 +397,9 @@ def test_hidden_layers_are_maximised_or_summed_over_all_trees_that_agree(
 @pytest.mark.parametrize("spans", [True, False])
 @pytest.mark.parametrize("system", ["joint1o", "joint2o", "mtl"])
 @pytest.mark.parametrize("loss", ["margin", "crf"])
-def test_unknown_heads_and_spans_are_maximised_or_summed_over(spans: bool, system: str, loss: str) -> None:
+def test_unknown_heads_and_spans_are_maximised_or_summed_over(
+    spans: bool, system: str, loss: str
+) -> None:
     """Two of five heads are known, and with `spans` one constituent."""
     n = 5
     scores = random_scores(n, 17, system == "joint2o")
@@ -381,8 +417,14 @@ def test_unknown_heads_and_spans_are_maximised_or_summed_over(spans: bool, syste
             layers.append(Scores(None, scores.span))
         for layer in layers:
             # Of trees that differ only in the other layer, one counts.
-            alike = {tree[1] if layer.span is None else tuple(x[:2] for x in tree[0]): tree for tree in trees}
-            found = [(tree, score(tree, layer)) for tree in (trees if layer is scores else alike.values())]
+            alike = {
+                tree[1] if layer.span is None else tuple(x[:2] for x in tree[0]): tree
+                for tree in trees
+            }
+            found = [
+                (tree, score(tree, layer))
+                for tree in (trees if layer is scores else alike.values())
+            ]
             far = [
                 sum(h not in (-1, own) for h, own in zip(heads, tree[1], strict=True))
                 * (layer.arc is not None)
@@ -399,7 +441,9 @@ def test_unknown_heads_and_spans_are_maximised_or_summed_over(spans: bool, syste
         got, nodes = StructureLoss(system, loss)(scores, Gold(**partial))
         assert got.item() == pytest.approx(expected.item(), abs=2e-4)
         parts = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
-        gradients = [torch.autograd.grad(one, parts, materialize_grads=True) for one in (got, expected)]
+        gradients = [
+            torch.autograd.grad(one, parts, materialize_grads=True) for one in (got, expected)
+        ]
         for mine, wanted in zip(*gradients, strict=True):
             torch.testing.assert_close(mine, wanted, atol=1e-3, rtol=1e-3)
         assert sorted(set(nodes.labels.tolist())) == ([IGNORE, 1] if brackets else [])
@@ -415,7 +459,8 @@ def test_a_gold_layer_that_no_tree_agrees_with_is_an_error_that_names_the_senten
 @pytest.mark.parametrize("binarization", ["head", "left", "right"])
 def test_intermediate_nodes_are_labelled_by_the_constituent_around_them(binarization: str) -> None:
     sentences = [
-        make_sentence("", pair, data=DataSettings(binarization=binarization))[0] for pair in toy_pairs(20)
+        make_sentence("", pair, data=DataSettings(binarization=binarization))[0]
+        for pair in toy_pairs(20)
     ]
     inventories = take_inventories(sentences)
     names = tuple(dict.fromkeys(chain[-1] for chain in inventories.labels if chain))
@@ -429,6 +474,7 @@ def test_intermediate_nodes_are_labelled_by_the_constituent_around_them(binariza
         constituents = {place: chain for place, chain in sentences[own].chains.items() if chain}
         if (i, j) not in constituents:
             around = min(
-                (one for one in constituents if one[0] <= i and j <= one[1]), key=lambda one: one[1] - one[0]
+                (one for one in constituents if one[0] <= i and j <= one[1]),
+                key=lambda one: one[1] - one[0],
             )
             assert names[label - size] == constituents[around][-1]

@@ -17,7 +17,9 @@ from arcspan.prediction.outputs import Inventories
 ENCODER = EncoderSettings(
     kind="lstm", word_size=4, character_size=4, character_filters=4, hidden_size=4, depth=1
 )
-SMALL = ModelSettings(span_size=4, arc_size=4, headed_size=4, label_size=4, relation_size=4, tag_size=4)
+SMALL = ModelSettings(
+    span_size=4, arc_size=4, headed_size=4, label_size=4, relation_size=4, tag_size=4
+)
 KNOWN = Inventories(((), ("NP",)), ("nsubj", "root"), ("NN",), ("NOUN",))
 INPUTS = WordInputs(["logic", "plays"], list("logicpays"))
 TREES, ARCS, WORDS = {"span", "label"}, {"arc", "relation"}, {"tag", "upos"}
@@ -44,7 +46,9 @@ def made(settings: ModelSettings = SMALL, known: Inventories = KNOWN, part: str 
         ("joint2o", "dependency", ARCS | WORDS),
     ],
 )
-def test_a_model_scores_what_its_system_and_part_have(system: str, part: str, outputs: set[str]) -> None:
+def test_a_model_scores_what_its_system_and_part_have(
+    system: str, part: str, outputs: set[str]
+) -> None:
     assert made(replace(SMALL, system=system), part=part).outputs == outputs
 
 
@@ -94,7 +98,9 @@ def test_labels_of_intermediate_nodes_are_seen_in_training_only() -> None:
     hidden = model.styled(torch.randn(1, 4, model.encoder.size), None)
     places = [torch.zeros(3, dtype=torch.long), torch.tensor([0, 0, 1]), torch.tensor([1, 2, 2])]
     raw = model.at_places(hidden, places, places, folded=False)["label"]
-    shown, _ = model.label(hidden, [place.numpy() for place in places], [place.numpy() for place in places])
+    shown, _ = model.label(
+        hidden, [place.numpy() for place in places], [place.numpy() for place in places]
+    )
     assert raw.shape == (3, 6)
     np.testing.assert_array_equal(shown[:, 1:], raw[:, 1:4].detach())
     np.testing.assert_array_equal(shown[:, 0], raw[:, [0, 4, 5]].detach().amax(1))

@@ -70,7 +70,9 @@ def test_labels_are_scored_at_chosen_places() -> None:
         second = torch.cat([biaffine.second(x)[b, q], one])
         for label in range(LABELS):
             expected = first @ biaffine.weight[label] @ second
-            torch.testing.assert_close(biaffine(x, *place)[row, label], expected, atol=1e-4, rtol=1e-4)
+            torch.testing.assert_close(
+                biaffine(x, *place)[row, label], expected, atol=1e-4, rtol=1e-4
+            )
         both = mlp.activation(mlp.first(x[b, p]) + mlp.second(x[b, q]))
         torch.testing.assert_close(mlp(x, *place)[row], mlp.out(both))
 

@@ -61,7 +61,18 @@ def test_a_constraint_may_be_written_in_several_ways(written: Any, meant: Any) -
 
 @pytest.mark.parametrize(
     "written",
-    [5, "span", (1,), (), (1, 2, 3), ("arc", 1), ("tree", 1, 2), (0.5, 2), ("span", 1, 3, 4), ("root", "x")],
+    [
+        5,
+        "span",
+        (1,),
+        (),
+        (1, 2, 3),
+        ("arc", 1),
+        ("tree", 1, 2),
+        (0.5, 2),
+        ("span", 1, 3, 4),
+        ("root", "x"),
+    ],
 )
 def test_what_is_no_constraint_is_refused_with_the_ways_to_write_one(written: Any) -> None:
     with pytest.raises(ArcspanError, match=r"not a constraint: write Span\(i, j\)"):
@@ -85,9 +96,15 @@ def test_labels_are_left_as_constraints_allow() -> None:
     ("part", "why"),
     [
         (Arc(2, 2), "preferred arc (2, 2): a word cannot be its own head"),
-        (Arc(5, 1), "preferred arc (5, 1): a sentence of 4 words has the words 1 to 4, and 0 is the root"),
+        (
+            Arc(5, 1),
+            "preferred arc (5, 1): a sentence of 4 words has the words 1 to 4, and 0 is the root",
+        ),
         (Span(3, 5), "preferred span (3, 5): a span (i, j) of 4 words has 0 <= i < j <= 4"),
-        (Head(0, 2, 99), "preferred head 99 of span (0, 2): the head of a span is one of its words 1 to 2"),
+        (
+            Head(0, 2, 99),
+            "preferred head 99 of span (0, 2): the head of a span is one of its words 1 to 2",
+        ),
     ],
 )
 def test_what_no_sentence_has_cannot_be_preferred(part: Arc | Span | Head, why: str) -> None:
@@ -98,10 +115,17 @@ def test_what_no_sentence_has_cannot_be_preferred(part: Arc | Span | Head, why: 
 
 
 def test_preferred_names_are_worth_their_weight() -> None:
-    prefer = [(Span(0, 2, "S"), 2.0), (Span(0, 2), -1.0), (Arc(2, 1, "nsubj"), 3.0), (Tag(1, "SYM"), 1.0)]
+    prefer = [
+        (Span(0, 2, "S"), 2.0),
+        (Span(0, 2), -1.0),
+        (Arc(2, 1, "nsubj"), 3.0),
+        (Tag(1, "SYM"), 1.0),
+    ]
     found = bonuses([], [Arc(0, 1, "root")], prefer)
     assert found["label"][0, 2].tolist() == [0, -1, -1, 1, 1]
-    assert found["relation"][1, 2].tolist() == [0, 3] and np.isneginf(found["relation"][1, 0]).tolist() == [
+    assert found["relation"][1, 2].tolist() == [0, 3] and np.isneginf(
+        found["relation"][1, 0]
+    ).tolist() == [
         True,
         False,
     ]
@@ -151,14 +175,22 @@ def test_an_object_may_hold_no_more_than_a_tuple(made: Any) -> None:
             [],
             r"^required span \(0, 2\) NP and required span \(0, 2\) S cannot both hold",
         ),
-        ([Head(0, 2, 1)], [Span(0, 2)], r"required head 1 of span \(0, 2\) and forbidden span \(0, 2\)"),
+        (
+            [Head(0, 2, 1)],
+            [Span(0, 2)],
+            r"required head 1 of span \(0, 2\) and forbidden span \(0, 2\)",
+        ),
         ([], [Span(0, 4)], "the whole sentence is always a constituent"),
         ([Span(0, 2, "XP")], [], "no label 'XP'; it has NP, S, VP"),
         ([], [Span(0, 2, "XP")], "no label 'XP'"),
         ([Span(2, 7)], [], "0 <= i < j <= 4"),
         ([Span(3, 3)], [], "0 <= i < j <= 4"),
         ([Arc(2, 1, "obj")], [], "no relation 'obj'; it has root, nsubj"),
-        ([Arc(2, 1, "nsubj")], [Arc(2, 1, "nsubj")], r"Arc \(2, 1\) nsubj is both required and forbidden"),
+        (
+            [Arc(2, 1, "nsubj")],
+            [Arc(2, 1, "nsubj")],
+            r"Arc \(2, 1\) nsubj is both required and forbidden",
+        ),
         (
             [Tag(1, "NN"), Tag(1, "SYM")],
             [],
@@ -166,7 +198,9 @@ def test_an_object_may_hold_no_more_than_a_tuple(made: Any) -> None:
         ),
     ],
 )
-def test_contradictions_about_labels_are_named(require: list[Any], forbid: list[Any], message: str) -> None:
+def test_contradictions_about_labels_are_named(
+    require: list[Any], forbid: list[Any], message: str
+) -> None:
     with pytest.raises(ArcspanError, match=message):
         bonuses(require, forbid)
 
@@ -182,14 +216,20 @@ def test_the_wrapper_is_required_of_the_whole_sentence_alone() -> None:
 @pytest.mark.parametrize(
     ("require", "forbid", "message"),
     [
-        ([Span(0, 2, "NP"), Span(1, 3)], [], r"required span \(0, 2\) NP and required span \(1, 3\) cross"),
+        (
+            [Span(0, 2, "NP"), Span(1, 3)],
+            [],
+            r"required span \(0, 2\) NP and required span \(1, 3\) cross",
+        ),
         ([Root(1), Root(2)], [], "make two roots"),
         ([Arc(1, 2), Arc(3, 2)], [], "give word 2 two heads"),
         ([Arc(1, 2)], [Arc(1, 2)], "both required and forbidden"),
         ([Head(0, 3, 1), Root(2)], [], "head 1 of span"),
     ],
 )
-def test_contradictions_of_structure_are_named(require: list[Any], forbid: list[Any], message: str) -> None:
+def test_contradictions_of_structure_are_named(
+    require: list[Any], forbid: list[Any], message: str
+) -> None:
     with pytest.raises(ArcspanError, match=message):
         structure_masks(4, Query(None, tuple(require), tuple(forbid)), None)
 

@@ -31,8 +31,12 @@ def changed(bundle: Path, folder: Path, **changes: Any) -> Path:
 def test_a_model_with_itself_is_the_model(toy_bundle: Path) -> None:
     alone, twice = arcspan.load(toy_bundle), arcspan.load([toy_bundle, str(toy_bundle)])
     assert twice.parse(WORDS) == alone.parse(WORDS)
-    assert [one.heads for one in twice.parse(WORDS, k=3)] == [one.heads for one in alone.parse(WORDS, k=3)]
-    assert twice.parse(WORDS).confidence == pickle.loads(pickle.dumps(twice)).parse(WORDS).confidence
+    assert [one.heads for one in twice.parse(WORDS, k=3)] == [
+        one.heads for one in alone.parse(WORDS, k=3)
+    ]
+    assert (
+        twice.parse(WORDS).confidence == pickle.loads(pickle.dumps(twice)).parse(WORDS).confidence
+    )
     assert arcspan.load(f"{toy_bundle},{toy_bundle}").parse(WORDS) == alone.parse(WORDS)
     assert "and 1 more" in repr(twice)
 
@@ -62,7 +66,10 @@ def test_names_are_matched_whatever_their_numbers(joint2o: Made, tmp_path: Path)
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ({"relations": ["root", "nsubj", "obj", "punct", "dep"]}, "relations, only the second has 'dep'"),
+        (
+            {"relations": ["root", "nsubj", "obj", "punct", "dep"]},
+            "relations, only the second has 'dep'",
+        ),
         ({"tags": ["NN", "VB", ","]}, "of their tags, only the .* has ','"),
     ],
 )

@@ -15,7 +15,19 @@ from arcspan.prediction.prediction import Prediction
 from tests.decoding.all_trees import lexicalized_trees
 from tests.runtime.random_bundles import Made, load, sentences
 
-RELATIONS = ("root", "nsubj", "nsubj:outer", "csubj", "obj", "iobj", "case", "punct", "advmod", "flat", "dep")
+RELATIONS = (
+    "root",
+    "nsubj",
+    "nsubj:outer",
+    "csubj",
+    "obj",
+    "iobj",
+    "case",
+    "punct",
+    "advmod",
+    "flat",
+    "dep",
+)
 KNOWN = Inventories(((),), RELATIONS, (), ("NOUN", "PART", "ADV"), features=("_", "Polarity=Neg"))
 SUBJECTS = {"nsubj", "csubj"}
 UNDER_CASE = {"advmod", "punct"}
@@ -50,7 +62,9 @@ def random_case(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(("n", "seed"), [(1, 1), (2, 2), (3, 3), (4, 4), (4, 5), (4, 6), (4, 7)])
 def test_no_other_relations_that_obey_are_better(n: int, seed: int) -> None:
     scores, heads = random_case(n, seed)
-    found = Guidelines(KNOWN).choose(scores, heads, np.asarray([n]), {"upos": np.zeros(n, np.int64)})
+    found = Guidelines(KNOWN).choose(
+        scores, heads, np.asarray([n]), {"upos": np.zeros(n, np.int64)}
+    )
     best = max(
         sum(scores[m, r] for m, r in enumerate(chosen))
         for chosen in product(range(len(RELATIONS)), repeat=n)
@@ -81,9 +95,14 @@ def test_sentences_of_a_batch_do_not_change_each_other() -> None:
     cases = [random_case(n, seed) for seed, n in enumerate([3, 4, 1, 4, 2, 4])]
     lengths = np.asarray([len(heads) for _, heads in cases])
     together = guidelines.choose(
-        np.concatenate([scores for scores, _ in cases]), np.concatenate([h for _, h in cases]), lengths, {}
+        np.concatenate([scores for scores, _ in cases]),
+        np.concatenate([h for _, h in cases]),
+        lengths,
+        {},
     )
-    alone = [guidelines.choose(scores, heads, np.asarray([len(heads)]), {}) for scores, heads in cases]
+    alone = [
+        guidelines.choose(scores, heads, np.asarray([len(heads)]), {}) for scores, heads in cases
+    ]
     assert together.tolist() == np.concatenate(alone).tolist()
 
 
@@ -111,7 +130,9 @@ def test_only_a_negation_may_depend_on_an_auxiliary(
     upos: str | None, features: str | None, wanted: str
 ) -> None:
     relations = ("root", "nsubj", "obj", "aux", "advmod", "dep")
-    known = Inventories(((),), relations, (), ("NOUN", "PART", "ADV"), features=("_", "Polarity=Neg"))
+    known = Inventories(
+        ((),), relations, (), ("NOUN", "PART", "ADV"), features=("_", "Polarity=Neg")
+    )
     heads = np.asarray([2, 3, 0])  # the first word depends on the auxiliary before the root
     scores = np.full((3, 6), -9.0)
     scores[[0, 1, 2], [4, 3, 0]] = 9
@@ -143,7 +164,9 @@ def assert_obeys(parse: arcspan.Parse) -> None:
     for m, (h, relation) in enumerate(zip(tree.heads, tree.relations, strict=True), 1):
         assert (h == 0) == (relation == "root"), m
     taken = [
-        (h, name) for h, name in zip(tree.heads, tree.relations, strict=True) if name in ("nsubj", "obj")
+        (h, name)
+        for h, name in zip(tree.heads, tree.relations, strict=True)
+        if name in ("nsubj", "obj")
     ]
     assert len(taken) == len(set(taken))
 

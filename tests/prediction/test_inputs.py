@@ -156,7 +156,10 @@ def test_a_tokenizer_that_lengthens_texts_without_bound_is_refused() -> None:
     """A letter became a megabyte, a text all memory."""
 
     def steps(*contents: str) -> dict[str, Any]:
-        made = [{"type": "Replace", "pattern": {"String": "a"}, "content": content} for content in contents]
+        made = [
+            {"type": "Replace", "pattern": {"String": "a"}, "content": content}
+            for content in contents
+        ]
         return {"type": "Sequence", "normalizers": made}
 
     assert make_inputs(normalizer=steps("aaa", "b" * 100)).prepare([["a"]])

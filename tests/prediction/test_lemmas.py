@@ -13,7 +13,9 @@ from arcspan.prediction.prediction import Prediction, content
 
 # Letters whose lower or upper case is longer, the marks of the edits themselves, a combining accent, a joined emoji.
 ODD = ["İ", "ß", "ŉ", "ﬁ", "Σ", "ς", "ǆ", "|", "+", "=", "\u0301", "\u200d", "👩", "k", "l", "0"]
-texts = st.one_of(st.text(min_size=1, max_size=12), st.lists(st.sampled_from(ODD), min_size=1).map("".join))
+texts = st.one_of(
+    st.text(min_size=1, max_size=12), st.lists(st.sampled_from(ODD), min_size=1).map("".join)
+)
 
 
 @given(texts, texts)
@@ -22,7 +24,9 @@ def test_an_edit_makes_the_lemma_it_was_made_of(word: str, lemma: str) -> None:
 
 
 @given(texts, st.text(max_size=3), st.text(max_size=3))
-def test_lemmas_that_share_much_with_the_word_come_back_too(word: str, front: str, back: str) -> None:
+def test_lemmas_that_share_much_with_the_word_come_back_too(
+    word: str, front: str, back: str
+) -> None:
     lemma = front + word[1:] + back
     assert lemma_of(edit_of(word, lemma), word) == lemma
 
@@ -44,7 +48,9 @@ def test_an_edit_of_another_word_gives_some_lemma(word: str, lemma: str, other: 
         ("was", "be", "were", "be"),
     ],
 )
-def test_words_never_seen_are_lemmatized_alike(word: str, lemma: str, other: str, expected: str) -> None:
+def test_words_never_seen_are_lemmatized_alike(
+    word: str, lemma: str, other: str, expected: str
+) -> None:
     assert lemma_of(edit_of(word, lemma), other) == expected
 
 

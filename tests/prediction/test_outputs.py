@@ -23,7 +23,12 @@ FULL = Inventories(
     lemmas=("l|0+|0+", "=be"),
     features=("_", "Number=Sing"),
     styles=("gum", "ptb"),
-    unused={"relation": ((2,), (0, 1)), "label": ((), (2,)), "tag": ((1,), ()), "lemma": ((1,), (0,))},
+    unused={
+        "relation": ((2,), (0, 1)),
+        "label": ((), (2,)),
+        "tag": ((1,), ()),
+        "lemma": ((1,), (0,)),
+    },
     seen_lemmas={"VB": {"was": "=be", "is": "=be", "go": "l|0+|0+"}},
 )
 OLD = {"labels": [[], ["S"]], "relations": ["root"], "tags": ["NN"], "upos": []}
@@ -54,14 +59,20 @@ def test_every_named_output_has_its_inventory_and_its_place_in_a_parse() -> None
 
 def test_what_a_style_does_not_use_is_forbidden_in_its_rows_alone() -> None:
     found = FULL.forbid_unused("relation", np.zeros((3, 3)), np.asarray([1, 0, 1]))
-    assert np.isinf(found).tolist() == [[True, True, False], [False, False, True], [True, True, False]]
+    assert np.isinf(found).tolist() == [
+        [True, True, False],
+        [False, False, True],
+        [True, True, False],
+    ]
 
 
 def test_scores_that_are_nan_choose_no_name() -> None:
     """The place of the NaN was taken for the best name."""
     scores = np.zeros((2, 3))
     scores[1, 2] = np.nan
-    with pytest.raises(ScoreError, match="the model's scores of 'relation' are NaN: its weights are damaged"):
+    with pytest.raises(
+        ScoreError, match="the model's scores of 'relation' are NaN: its weights are damaged"
+    ):
         FULL.forbid_unused("relation", scores, np.zeros(2, np.int64))
 
 
@@ -92,4 +103,6 @@ def test_names_that_a_style_does_not_use_are_never_predicted() -> None:
         assert one.relations is not None and one.nodes is not None
         assert set(one.nodes[:, 3].tolist()) == {2 - style.constituency}
         assert set(one.relations.tolist()) == {1 + style.dependency}
-        assert set(one.words["tag"].tolist()) == set(one.words["lemma"].tolist()) == {style.dependency}
+        assert (
+            set(one.words["tag"].tolist()) == set(one.words["lemma"].tolist()) == {style.dependency}
+        )

@@ -27,9 +27,12 @@ def ids(*numbers: int) -> np.ndarray:
 
 
 CONSTITUENTS = Prediction(
-    np.asarray([[0, 2, 0, 1], [0, 1, 0, 0], [1, 2, 0, 0]]), words={"tag": ids(0, 0), "upos": ids(0, 0)}
+    np.asarray([[0, 2, 0, 1], [0, 1, 0, 0], [1, 2, 0, 0]]),
+    words={"tag": ids(0, 0), "upos": ids(0, 0)},
 )
-DEPENDENCIES = Prediction(heads=ids(2, 0), relations=ids(1, 0), words={"tag": ids(1, 1), "upos": ids(1, 1)})
+DEPENDENCIES = Prediction(
+    heads=ids(2, 0), relations=ids(1, 0), words={"tag": ids(1, 1), "upos": ids(1, 1)}
+)
 BOTH = replace(CONSTITUENTS, heads=DEPENDENCIES.heads, relations=DEPENDENCIES.relations)
 
 

@@ -41,7 +41,9 @@ def same_trees(first: Prediction, second: Any) -> bool:
 
 def in_torch(made: Made) -> Predictor:
     """The same predictor over the torch models."""
-    return Predictor(made.models, made.inputs, made.models[0].inventories, Budget(threads=1, cells=4000))
+    return Predictor(
+        made.models, made.inputs, made.models[0].inventories, Budget(threads=1, cells=4000)
+    )
 
 
 @pytest.fixture
@@ -69,7 +71,21 @@ def test_neighbours_order_and_threads_change_nothing(made: Made, words: list[lis
 
 
 LONG_WORDS = [
-    *("the", "of", "in", "and", "with", "(", ")", ",", ".", "cells", "gene", "mice", "immunohistochemistry"),
+    *(
+        "the",
+        "of",
+        "in",
+        "and",
+        "with",
+        "(",
+        ")",
+        ",",
+        ".",
+        "cells",
+        "gene",
+        "mice",
+        "immunohistochemistry",
+    ),
     *(
         "phosphatidylinositol-4,5-bisphosphate",
         "electroretinographically",
@@ -98,9 +114,14 @@ def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
             together = scorer.score(predictor.arrays(scorer, batch))
             for b, item in enumerate(batch):
                 alone = scorer.score(predictor.arrays(scorer, [item]))
-                found, expected = own_scores(together, b, item.length), own_scores(alone, 0, item.length)
+                found, expected = (
+                    own_scores(together, b, item.length),
+                    own_scores(alone, 0, item.length),
+                )
                 for name, values in expected.items():
-                    np.testing.assert_array_equal(found[name], values, err_msg=f"{name} of {item.words}")
+                    np.testing.assert_array_equal(
+                        found[name], values, err_msg=f"{name} of {item.words}"
+                    )
 
 
 def own_scores(scores: Scores, b: int, n: int) -> dict[str, np.ndarray]:
@@ -152,7 +173,9 @@ def test_an_empty_sentence_has_an_empty_prediction(made: Made) -> None:
     assert other.heads is not None and len(other.heads) == 2
 
 
-def test_a_sentence_that_fails_loses_no_neighbour(joint2o: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_that_fails_loses_no_neighbour(
+    joint2o: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = [*sentences(30, seed=9), ["dog"] * 7, ["the", "", "dog"]]
     predictor = load(joint2o.folder, threads=2)
     wanted = predictor.predict(words)
@@ -180,7 +203,9 @@ def test_threads_may_share_a_predictor(joint2o: Made, words: list[list[str]]) ->
     wanted = predictor.predict(words)
     found: dict[int, list[Prediction]] = {}
     callers = [
-        threading.Thread(target=lambda number=number: found.update({number: predictor.predict(words)}))
+        threading.Thread(
+            target=lambda number=number: found.update({number: predictor.predict(words)})
+        )
         for number in range(4)
     ]
     for caller in callers:
@@ -198,7 +223,9 @@ def _scores(predictor: Predictor, words: Sequence[Sequence[str]], answer: Any) -
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_forked_process_goes_on_with_its_parents_predictor(sep: Made, words: list[list[str]]) -> None:
+def test_a_forked_process_goes_on_with_its_parents_predictor(
+    sep: Made, words: list[list[str]]
+) -> None:
     predictor = load(sep.folder, threads=2)
     wanted = [one.score for one in predictor.predict(words)]
     context = multiprocessing.get_context("fork")
@@ -237,7 +264,9 @@ def says_nan(scorer: Any, output: str) -> None:
 
     def bad_score(*given: Any, **options: Any) -> Scores:
         found = score(*given, **options)
-        words = {name: part * np.nan if name == output else part for name, part in found.words.items()}
+        words = {
+            name: part * np.nan if name == output else part for name, part in found.words.items()
+        }
         return found._replace(words=words)
 
     scorer.label, scorer.score = bad_label, bad_score
@@ -252,7 +281,9 @@ def test_a_damaged_bundle_is_named(joint1o: Made, tmp_path: Path) -> None:
             load(folder).predict([["the", "dog"]])
         return str(caught.value)
 
-    assert "damaged" in damaged("both-score.onnx", lambda file: file.write_bytes(file.read_bytes()[:-100]))
+    assert "damaged" in damaged(
+        "both-score.onnx", lambda file: file.write_bytes(file.read_bytes()[:-100])
+    )
     assert "missing" in damaged("both-label.onnx", lambda file: file.unlink())
     assert "damaged" in damaged("config.json", lambda file: file.write_text("{"))
     assert "missing" in damaged("checksums.json", lambda file: file.unlink())

@@ -57,7 +57,9 @@ class Oracle:
         self.labels[i, j] = log_softmax(free.labels(i, j), own.label_temperature)
         self.relations = np.full((self.n + 1, self.n + 1, len(self.known.relations)), -np.inf)
         for h in range(self.n + 1):
-            self.relations[1:, h] = log_softmax(free.relations(np.full(self.n, h)), own.relation_temperature)
+            self.relations[1:, h] = log_softmax(
+                free.relations(np.full(self.n, h)), own.relation_temperature
+            )
         (scores,) = free.parts
         assert scores.span is not None and scores.arc is not None
         headed = None
@@ -66,7 +68,9 @@ class Oracle:
             headed[np.triu_indices(self.n + 1, 1)] = scores.headed[0]
         self.trees = list(scores_of(self.n, scores.span[0], scores.arc[0], headed))
 
-    def pairs(self, require: Any = (), forbid: Any = (), prefer: Any = ()) -> dict[Key, list[float]]:
+    def pairs(
+        self, require: Any = (), forbid: Any = (), prefer: Any = ()
+    ) -> dict[Key, list[float]]:
         """The scores of all trees that meet the constraints, by what the user sees; empty if there is none."""
         labels, relations = self.labels.copy(), self.relations.copy()
         demands = [(one, True, 0.0) for one in require] + [(one, False, 0.0) for one in forbid]
@@ -102,10 +106,14 @@ class Oracle:
             score = structure
             if self.labelled:
                 score += self.unit * sum(labels[i, j].max() for i, j in tree.spans)
-                score += self.unit * sum(relations[m, h].max() for m, h in enumerate(tree.heads[1:], 1))
+                score += self.unit * sum(
+                    relations[m, h].max() for m, h in enumerate(tree.heads[1:], 1)
+                )
             for one, weight in prefer:
                 plain = isinstance(one, Arc) and one.relation is None
-                if self.has(tree, one) and (plain or (isinstance(one, Head) and chosen[one.i, one.j])):
+                if self.has(tree, one) and (
+                    plain or (isinstance(one, Head) and chosen[one.i, one.j])
+                ):
                     score += self.unit * weight
             if np.isfinite(score):
                 seen = frozenset((i, j, int(chosen[i, j])) for i, j in tree.spans if chosen[i, j])
@@ -122,7 +130,9 @@ class Oracle:
             weight = math.exp(score / temperature)
             total += weight
             if tree.heads[1:] == heads and set(tree.spans) == own:
-                alike += weight * math.prod(chances[i, j, named.get((i, j), 0)] for i, j in tree.spans)
+                alike += weight * math.prod(
+                    chances[i, j, named.get((i, j), 0)] for i, j in tree.spans
+                )
         return alike / total
 
     @staticmethod
@@ -130,7 +140,9 @@ class Oracle:
         if isinstance(one, Arc):
             return tree.heads[one.modifier] == one.head
         return (
-            (one.i, one.j, one.head) in tree.headed if isinstance(one, Head) else (one.i, one.j) in tree.spans
+            (one.i, one.j, one.head) in tree.headed
+            if isinstance(one, Head)
+            else (one.i, one.j) in tree.spans
         )
 
 
@@ -141,7 +153,9 @@ def key_of(prediction: Prediction) -> Key:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_the_k_best_are_all_distinct_pairs_in_the_order_of_their_scores(predictor: Predictor, n: int) -> None:
+def test_the_k_best_are_all_distinct_pairs_in_the_order_of_their_scores(
+    predictor: Predictor, n: int
+) -> None:
     words = some_words(n, n)
     wanted = {key: max(scores) for key, scores in Oracle(predictor, words).pairs().items()}
     found = scores_for(predictor, words).kbest(10_000)
@@ -183,7 +197,10 @@ def constraint_sets(n: int, count: int) -> Iterator[tuple[list[Any], list[Any]]]
         return options[draw.integers(len(options))]
 
     for _ in range(count):
-        yield [one() for _ in range(draw.integers(0, 4))], [one() for _ in range(draw.integers(0, 4))]
+        yield (
+            [one() for _ in range(draw.integers(0, 4))],
+            [one() for _ in range(draw.integers(0, 4))],
+        )
 
 
 @pytest.mark.parametrize("n", [3, 4])
@@ -208,7 +225,9 @@ def test_constraints_leave_exactly_the_pairs_that_meet_them(predictor: Predictor
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_preferences_add_their_weights_to_the_pairs_that_meet_them(predictor: Predictor, n: int) -> None:
+def test_preferences_add_their_weights_to_the_pairs_that_meet_them(
+    predictor: Predictor, n: int
+) -> None:
     if not predictor.labelled:
         pytest.skip("a search without labels knows names only by their spans and arcs")
     words = some_words(n, 30 + n)
@@ -218,7 +237,9 @@ def test_preferences_add_their_weights_to_the_pairs_that_meet_them(predictor: Pr
         prefer = [(one, 2.0) for one in ones] + [(one, -1.5) for one in others]
         wanted = {key: max(scores) for key, scores in oracle.pairs(prefer=prefer).items()}
         evidence = scores_for(predictor, words, prefer=prefer)
-        assert {key_of(one): one.score for one in evidence.kbest(10_000)} == pytest.approx(wanted, abs=1e-4)
+        assert {key_of(one): one.score for one in evidence.kbest(10_000)} == pytest.approx(
+            wanted, abs=1e-4
+        )
         best.add(key_of(evidence.best()))
         assert key_of(evidence.best()) == max(wanted, key=lambda key: wanted[key]), number
     assert len(best) > 2
@@ -252,7 +273,9 @@ def test_tags_are_required_forbidden_and_preferred(predictor: Predictor) -> None
         best = names[free.words[name][2]]
         others = [one for one in names if one != best]
         for options in ({"require": [Tag(3, others[0])]}, {"prefer": [Tag(3, others[0]), 50.0]}):
-            given = {key: [tuple(value)] if key == "prefer" else value for key, value in options.items()}
+            given = {
+                key: [tuple(value)] if key == "prefer" else value for key, value in options.items()
+            }
             (found,) = predictor.predict([words], [Query.of(given)])
             assert names[found.words[name][2]] == others[0]
         (found,) = predictor.predict([words], [Query.of({"forbid": [Tag(3, best)]})])
@@ -302,7 +325,10 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
         label_p = np.exp(oracle.labels)
         for i, j, _, label in parse.nodes.tolist():
             if label:
-                share = sum(weight[id(tree)] for tree, _ in oracle.trees if (i, j) in tree.spans) / total
+                share = (
+                    sum(weight[id(tree)] for tree, _ in oracle.trees if (i, j) in tree.spans)
+                    / total
+                )
                 p = label_p[i, j]
                 assert sure.spans[i, j] == pytest.approx(share * (1 - p[0]), abs=1e-4)
                 assert sure.labels[i, j] == pytest.approx(p[label] / (1 - p[0]), abs=1e-4)
@@ -311,7 +337,9 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
         for m, h in enumerate(parse.heads.tolist(), 1):
             share = sum(weight[id(tree)] for tree, _ in oracle.trees if tree.heads[m] == h) / total
             assert sure.arcs[m - 1] == pytest.approx(share, abs=1e-4)
-        whole = oracle.probability(key_of(parse), parse.nodes, temperature) * math.prod(sure.relations)
+        whole = oracle.probability(key_of(parse), parse.nodes, temperature) * math.prod(
+            sure.relations
+        )
         assert sure.sentence == pytest.approx(whole, rel=1e-3)
         assert sure.sentence <= min([*sure.spans.values(), *sure.arcs])
 
@@ -326,7 +354,9 @@ def test_the_probabilities_of_the_k_best_sum_to_at_most_one(predictor: Predictor
     assert not predictor.labelled or every == sorted(every, reverse=True)
 
 
-def test_under_constraints_probabilities_are_those_given_the_constraints(predictor: Predictor) -> None:
+def test_under_constraints_probabilities_are_those_given_the_constraints(
+    predictor: Predictor,
+) -> None:
     words = some_words(6, 8)
     evidence = scores_for(predictor, words, require=[Root(4), Span(1, 4)], forbid=[Arc(4, 6)])
     sure = evidence.confidence(evidence.best())
@@ -368,7 +398,8 @@ def test_the_tree_of_one_layer_is_surer_than_the_pair(predictor: Predictor) -> N
     _, spans = key_of(every[0])
     alike = [one for one in every if key_of(one)[1] == spans]
     found = sum(
-        scores.confidence(one).sentence / math.prod(scores.confidence(one).relations) for one in alike
+        scores.confidence(one).sentence / math.prod(scores.confidence(one).relations)
+        for one in alike
     )
     # Pairs with the same constituents whose arcs are among the k best; others have none of these constituents.
     assert sure.sentence < found <= sure.constituency * (1 + 1e-3)

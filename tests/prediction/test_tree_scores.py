@@ -65,13 +65,17 @@ class Everything:
                 if not set(chains) <= set(tree.spans):
                     continue
                 for place in tree.spans:
-                    value += self.labels[place][self.inventories.labels.index(chains.get(place, ()))]
+                    value += self.labels[place][
+                        self.inventories.labels.index(chains.get(place, ()))
+                    ]
             if d is not None:
                 if any(h not in (-1, own) for h, own in zip(d.heads, tree.heads[1:], strict=True)):
                     continue
                 for m, (h, relation) in enumerate(zip(d.heads, d.relations, strict=True), 1):
                     if h >= 0 and relation not in ("", "_"):
-                        value += self.relations[h][m - 1, self.inventories.relations.index(relation)]
+                        value += self.relations[h][
+                            m - 1, self.inventories.relations.index(relation)
+                        ]
             total += math.exp(value)
         return math.log(total) if total else -math.inf
 
@@ -116,8 +120,12 @@ def test_trees_have_the_sum_of_the_probabilities_of_all_lexicalized_trees_that_s
     assert (pair == -math.inf) == (case == 4)
     assert [score_trees(scores, c, None), score_trees(scores, None, d)] == found[1:]
     if case < 4:
-        assert pair.constituency_given_dependencies == pytest.approx(expected[0] - expected[2], abs=1e-3)
-        assert pair.dependencies_given_constituency == pytest.approx(expected[0] - expected[1], abs=1e-3)
+        assert pair.constituency_given_dependencies == pytest.approx(
+            expected[0] - expected[2], abs=1e-3
+        )
+        assert pair.dependencies_given_constituency == pytest.approx(
+            expected[0] - expected[1], abs=1e-3
+        )
 
 
 def test_all_pairs_of_two_words_add_up_to_one(predictor: Predictor) -> None:
@@ -129,7 +137,9 @@ def test_all_pairs_of_two_words_add_up_to_one(predictor: Predictor) -> None:
             continue
         places = ((0, 2), (0, 1), (1, 2))
         spans = [
-            (*place, label) for place, number in zip(places, chains, strict=True) for label in labels[number]
+            (*place, label)
+            for place, number in zip(places, chains, strict=True)
+            for label in labels[number]
         ]
         c = ConstituencyTree(["Ada", "sees"], ["NN", "VB"], spans)
         total += math.exp(score_trees(scores, c, None))
@@ -143,7 +153,9 @@ def test_all_pairs_of_two_words_add_up_to_one(predictor: Predictor) -> None:
     assert layers == pytest.approx(1, rel=1e-4)
 
 
-def test_what_the_model_does_not_know_is_impossible_and_other_words_are_refused(predictor: Predictor) -> None:
+def test_what_the_model_does_not_know_is_impossible_and_other_words_are_refused(
+    predictor: Predictor,
+) -> None:
     scores = predictor.scores(WORDS)
     unknown = ConstituencyTree(WORDS, ["NN"] * 4, [(0, 4, "FRAG")])
     assert score_trees(scores, unknown, None) == -math.inf
@@ -151,7 +163,11 @@ def test_what_the_model_does_not_know_is_impossible_and_other_words_are_refused(
     both = score_trees(scores, unknown, odd)
     assert (both, both.constituency_given_dependencies) == (-math.inf, -math.inf)
     known = DependencyTree([2, 0, 2, 2], ["nsubj", "root", "obj", "obj"], WORDS)
-    assert score_trees(scores, unknown, known).dependencies == score_trees(scores, None, known) > -math.inf
+    assert (
+        score_trees(scores, unknown, known).dependencies
+        == score_trees(scores, None, known)
+        > -math.inf
+    )
     with pytest.raises(ArcspanError, match="the dependency tree has 2 words, the sentence has 4"):
         score_trees(scores, None, DependencyTree([2, 0], ["nsubj", "root"], ["Ada", "sees"]))
 
@@ -166,7 +182,9 @@ def test_the_models_of_sep_are_independent(sep: Made) -> None:
     assert found == pytest.approx(found.constituency + found.dependencies, rel=1e-6)
 
 
-def test_alternatives_are_all_likely_parts_that_the_parse_does_not_have(predictor: Predictor) -> None:
+def test_alternatives_are_all_likely_parts_that_the_parse_does_not_have(
+    predictor: Predictor,
+) -> None:
     words = ["the", "dog", "sees", "a", "tree", "in", "Logic", "."]
     scores = predictor.scores(words)
     best = scores.best()
@@ -175,7 +193,9 @@ def test_alternatives_are_all_likely_parts_that_the_parse_does_not_have(predicto
     for m, own in enumerate(found.alternatives.heads, 1):
         likely = {h for h in np.flatnonzero(arcs[m] >= 0.01).tolist() if h != best.heads[m - 1]}
         assert dict(own) == {h: pytest.approx(float(arcs[m, h])) for h in likely}
-        assert found.entropies[m - 1] == pytest.approx(-sum(p * np.log(p) for p in arcs[m].tolist() if p > 0))
+        assert found.entropies[m - 1] == pytest.approx(
+            -sum(p * np.log(p) for p in arcs[m].tolist() if p > 0)
+        )
     assert any(found.alternatives.heads) and any(found.alternatives.relations)
     others = [*found.alternatives.spans.values(), *found.alternatives.labels.values()]
     assert any(others)
@@ -197,7 +217,9 @@ def test_a_parser_scores_trees_and_tells_what_else_they_could_be(toy_bundle) -> 
     with pytest.raises(ArcspanError, match="needs a constituency tree, a dependency tree, or both"):
         parser.score_trees(words)
     with pytest.raises(ArcspanError, match="empty"):
-        parser.score_trees(["Ada", ""], dependencies=DependencyTree([0, 1], ["root", "obj"], ["Ada", "x"]))
+        parser.score_trees(
+            ["Ada", ""], dependencies=DependencyTree([0, 1], ["root", "obj"], ["Ada", "x"])
+        )
     with pytest.raises(ArcspanError, match="empty"):
         parser.score_trees([], dependencies=DependencyTree([], [], []))
 
@@ -209,7 +231,11 @@ def test_a_parser_scores_trees_and_tells_what_else_they_could_be(toy_bundle) -> 
         assert [p for _, p in own] == sorted((p for _, p in own), reverse=True)
         assert heads[m] not in {head for head, _ in own}
         assert (sure.entropies[m] > 0.2) <= (sure.arcs[m] < 0.98)
-    assert set(others.spans) == set(others.labels) == {(i, j) for i, j, _ in parses[0].constituency.spans}
+    assert (
+        set(others.spans)
+        == set(others.labels)
+        == {(i, j) for i, j, _ in parses[0].constituency.spans}
+    )
     for (i, j), crossing in others.spans.items():
         for a, b, p in crossing:
             assert (a < i < b < j or i < a < j < b) and sure.spans[i, j] + p <= 1 + 1e-6

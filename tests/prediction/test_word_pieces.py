@@ -103,7 +103,10 @@ def other_kinds() -> list[dict[str, Any]]:
     return [
         described(clean_text=False),
         {**described(), "pre_tokenizer": {"type": "Whitespace"}},
-        {**described(), "model": {"type": "WordLevel", "vocab": {"[UNK]": 100}, "unk_token": "[UNK]"}},
+        {
+            **described(),
+            "model": {"type": "WordLevel", "vocab": {"[UNK]": 100}, "unk_token": "[UNK]"},
+        },
         unlike,
         elsewhere,
         nameless,

@@ -18,18 +18,27 @@ LOGIC_ARCS = DependencyTree(
 ARABIC = ConstituencyTree.from_brackets(
     "(S (VP (VBP يلعب) (NP (NN المنطق)) (NP (NN دورا) (JJ كبيرا))) (PU .))"
 )
-ARABIC_ARCS = DependencyTree([0, 1, 1, 3, 1], ["root", "nsubj", "obj", "amod", "punct"], ARABIC.words)
-CHINESE = ConstituencyTree.from_brackets("(IP (NP (NN 逻辑)) (VP (VV 起) (AS 着) (NP (NN 作用))) (PU 。))")
-CHINESE_ARCS = DependencyTree([2, 0, 2, 2, 2], ["nsubj", "root", "aux", "obj", "punct"], CHINESE.words)
+ARABIC_ARCS = DependencyTree(
+    [0, 1, 1, 3, 1], ["root", "nsubj", "obj", "amod", "punct"], ARABIC.words
+)
+CHINESE = ConstituencyTree.from_brackets(
+    "(IP (NP (NN 逻辑)) (VP (VV 起) (AS 着) (NP (NN 作用))) (PU 。))"
+)
+CHINESE_ARCS = DependencyTree(
+    [2, 0, 2, 2, 2], ["nsubj", "root", "aux", "obj", "punct"], CHINESE.words
+)
 CONFIDENCE = SimpleNamespace(
-    spans={(0, 7): 1.0, (0, 1): 0.9, (1, 6): 0.25, (2, 5): 0.75}, arcs=[0.9, 1.0, 0.3, 0.8, 0.7, 0.6, 1.0]
+    spans={(0, 7): 1.0, (0, 1): 0.9, (1, 6): 0.25, (2, 5): 0.75},
+    arcs=[0.9, 1.0, 0.3, 0.8, 0.7, 0.6, 1.0],
 )
 
 
 def parts(svg: str, kind: str) -> list[ET.Element]:
     """The groups of a kind in a picture, which must be well-formed XML."""
     return [
-        group for group in ET.fromstring(svg).iter(f"{SVG}g") if group.get("class", "").split()[0] == kind
+        group
+        for group in ET.fromstring(svg).iter(f"{SVG}g")
+        if group.get("class", "").split()[0] == kind
     ]
 
 

@@ -26,7 +26,9 @@ class Elements(HTMLParser):
 
 
 def test_a_page_has_a_picture_of_each_sentence() -> None:
-    page = to_html([(LOGIC, LOGIC_ARCS), (ARABIC, ARABIC_ARCS)], title="Two sentences", layout="wide")
+    page = to_html(
+        [(LOGIC, LOGIC_ARCS), (ARABIC, ARABIC_ARCS)], title="Two sentences", layout="wide"
+    )
     elements = Elements(page)
     assert elements.count("svg") == elements.count("figure") == 2
     assert "<title>Two sentences</title>" in page
@@ -68,7 +70,9 @@ def test_a_script_in_the_text_is_shown_and_not_run() -> None:
 
 
 def test_confidence_is_taken_for_each_sentence() -> None:
-    page = to_html([(LOGIC, LOGIC_ARCS), (LOGIC, LOGIC_ARCS)], confidence=[None, CONFIDENCE], layout="tall")
+    page = to_html(
+        [(LOGIC, LOGIC_ARCS), (LOGIC, LOGIC_ARCS)], confidence=[None, CONFIDENCE], layout="tall"
+    )
     first, second = page.split("<figure")[1:]
     assert "data-confidence" not in first and "data-confidence" in second
 

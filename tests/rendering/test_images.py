@@ -18,7 +18,9 @@ from tests.rendering.examples import LOGIC, LOGIC_ARCS
 SVG = to_svg(LOGIC, LOGIC_ARCS)
 
 
-def test_without_the_renderer_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_renderer_the_message_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     real = builtins.__import__
 
     def missing(name: str, *arguments: Any, **options: Any) -> Any:

@@ -60,14 +60,19 @@ def test_every_word_constituent_and_arc_says_what_it_is(layout: str) -> None:
     assert [word.get("data-head") for word in words] == list("2055222")
     assert [texts(word) for word in words][:2] == [["Logic", "NN"], ["plays", "VBZ"]]
     constituents = parts(svg, "constituent")
-    assert [(one.get("data-span"), one.get("data-label"), one.get("data-head")) for one in constituents] == [
+    assert [
+        (one.get("data-span"), one.get("data-label"), one.get("data-head")) for one in constituents
+    ] == [
         ("0,7", "S", "2"),
         ("0,1", "NP", "1"),
         ("1,6", "VP", "2"),
         ("2,5", "NP", "5"),
         ("5,6", "ADVP", "6"),
     ]
-    arcs = {arc.get("data-word"): (arc.get("data-head"), arc.get("data-label")) for arc in parts(svg, "arc")}
+    arcs = {
+        arc.get("data-word"): (arc.get("data-head"), arc.get("data-label"))
+        for arc in parts(svg, "arc")
+    }
     assert arcs["5"] == ("2", "dobj") and arcs["2"] == ("0", "root") and len(arcs) == 7
 
 
@@ -115,7 +120,10 @@ def test_confidence_is_written_and_doubt_is_seen() -> None:
         "0.7500",
         "constituent doubtful",
     )
-    assert spans["0,1"] == ("0.9000", "constituent likely") and spans["0,7"] == ("1.0000", "constituent")
+    assert spans["0,1"] == ("0.9000", "constituent likely") and spans["0,7"] == (
+        "1.0000",
+        "constituent",
+    )
     assert spans["5,6"] == (None, "constituent")
     arcs = {arc.get("data-word"): arc for arc in parts(svg, "arc")}
     assert arcs["3"].get("data-confidence") == "0.3000"
@@ -137,7 +145,9 @@ def test_without_probabilities_there_is_no_legend_and_it_names_only_bands_that_o
 
 @LAYOUTS
 @pytest.mark.parametrize("trees", [(LOGIC, None), (None, LOGIC_ARCS)])
-def test_one_tree_alone_is_drawn(trees: tuple[ConstituencyTree, DependencyTree], layout: str) -> None:
+def test_one_tree_alone_is_drawn(
+    trees: tuple[ConstituencyTree, DependencyTree], layout: str
+) -> None:
     svg = to_svg(*trees, layout=layout)  # type: ignore[arg-type]
     assert len(parts(svg, "word")) == 7
     assert bool(parts(svg, "constituent")) == (trees[0] is not None)
@@ -148,7 +158,9 @@ def test_one_tree_alone_is_drawn(trees: tuple[ConstituencyTree, DependencyTree],
     ("layout", "room"), [("wide", 1200), ("tall", 1200), ("indented", 1200), ("indented", 340)]
 )
 @given(st.integers(0, 10**6), st.integers(1, 40), st.booleans())
-def test_no_text_lies_on_another_or_outside(layout: str, room: float, seed: int, n: int, sure: bool) -> None:
+def test_no_text_lies_on_another_or_outside(
+    layout: str, room: float, seed: int, n: int, sure: bool
+) -> None:
     confidence = SimpleNamespace(spans={}, arcs=[k / n for k in range(n)]) if sure else None
     svg = to_svg(*random_pair(seed, n), layout=layout, width=room, confidence=confidence)  # type: ignore[arg-type]
     root = ET.fromstring(svg)
@@ -182,7 +194,16 @@ def test_a_script_from_right_to_left_begins_at_the_right() -> None:
 
 @LAYOUTS
 def test_text_is_text_whatever_it_says(layout: str) -> None:
-    words = ["<script>alert(1)</script>", "&amp;", '"><b', "\x00\x1b", "\ud800", "]]>", "a" * 100_000, "👩‍🚀"]
+    words = [
+        "<script>alert(1)</script>",
+        "&amp;",
+        '"><b',
+        "\x00\x1b",
+        "\ud800",
+        "]]>",
+        "a" * 100_000,
+        "👩‍🚀",
+    ]
     c = ConstituencyTree(words, ['"T"'] * 8, [(0, 8, "<S>"), (0, 2, "&")])
     d = DependencyTree([0] + [1] * 7, ['"<r>'] * 8, words)
     svg = to_svg(c, d, layout=layout)  # type: ignore[arg-type]
@@ -218,7 +239,13 @@ def test_a_very_long_sentence_is_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("words", "room", "expected"),
-    [(5, 1200, "wide"), (40, 1200, "tall"), (40, 340, "indented"), (5, 1, "indented"), (40, 1e6, "wide")],
+    [
+        (5, 1200, "wide"),
+        (40, 1200, "tall"),
+        (40, 340, "indented"),
+        (5, 1, "indented"),
+        (40, 1e6, "wide"),
+    ],
 )
 def test_the_layout_is_the_widest_that_fits_unless_one_is_named(
     words: int, room: float, expected: str
@@ -271,14 +298,18 @@ def test_programs_without_css_see_the_same_picture() -> None:
     )
 
 
-@pytest.mark.skipif(shutil.which("rsvg-convert") is None, reason="librsvg's rsvg-convert is not installed")
+@pytest.mark.skipif(
+    shutil.which("rsvg-convert") is None, reason="librsvg's rsvg-convert is not installed"
+)
 @pytest.mark.skipif(importlib.util.find_spec("PIL") is None, reason="Pillow is not installed")
 @LAYOUTS
 def test_librsvg_and_our_own_renderer_see_the_colours_of_a_browser(layout: str) -> None:
     from PIL import Image
 
     svg = to_svg(LOGIC, LOGIC_ARCS, confidence=CONFIDENCE, layout=layout)  # type: ignore[arg-type]
-    drawn = subprocess.run(["rsvg-convert", "--zoom=2"], input=svg.encode(), capture_output=True, check=True)
+    drawn = subprocess.run(
+        ["rsvg-convert", "--zoom=2"], input=svg.encode(), capture_output=True, check=True
+    )
     for png in (drawn.stdout, to_png(svg)):
         counts = Image.open(io.BytesIO(png)).convert("RGB").getcolors(2**24)
         colours = {colour: count for count, colour in counts}
@@ -296,7 +327,9 @@ def test_one_of_two_trees_is_drawn_with_the_heads_of_the_other(layout: str) -> N
     assert arcs == to_svg(None, LOGIC_ARCS, layout=layout)  # type: ignore[arg-type]
     with pytest.raises(ArcspanError, match="no dependency tree"):
         to_svg(LOGIC, None, layers="dependency")
-    with pytest.raises(ArcspanError, match="unknown layer 'both': choose one of constituency, dependency"):
+    with pytest.raises(
+        ArcspanError, match="unknown layer 'both': choose one of constituency, dependency"
+    ):
         to_svg(LOGIC, LOGIC_ARCS, layers="both")  # type: ignore[arg-type]
 
 
@@ -311,7 +344,9 @@ def test_black_and_white_has_no_other_colour(layout: str) -> None:
     svg = to_svg(LOGIC, LOGIC_ARCS, colours="black", layout=layout, confidence=CONFIDENCE)  # type: ignore[arg-type]
     assert set(re.findall(r"#[0-9a-f]{6}", svg)) == {"#000000", "#ffffff"}
     assert "<style" not in svg and "stroke-dasharray" in svg
-    with pytest.raises(ArcspanError, match="unknown colours 'pink': choose one of auto, light, black"):
+    with pytest.raises(
+        ArcspanError, match="unknown colours 'pink': choose one of auto, light, black"
+    ):
         to_svg(LOGIC, LOGIC_ARCS, colours="pink")  # type: ignore[arg-type]
 
 
@@ -331,7 +366,9 @@ def test_the_readmes_pictures_are_those_of_their_script() -> None:
 
 
 def test_the_readmes_picture_shows_what_the_model_gives() -> None:
-    scope = runpy.run_path(str(Path(__file__).resolve().parents[2] / "docs" / "pictures" / "make.py"))
+    scope = runpy.run_path(
+        str(Path(__file__).resolve().parents[2] / "docs" / "pictures" / "make.py")
+    )
     c = ConstituencyTree.from_brackets(scope["BRACKETS"])
     parse = arcspan.load().parse(list(c.words))
     assert parse.constituency.without_wrapper() == c

@@ -97,7 +97,9 @@ def test_wide_characters_take_two_columns() -> None:
 
 def test_a_script_from_right_to_left_begins_at_the_right_and_keeps_the_lines_order() -> None:
     words = next(
-        line for line in draw_terminal(ARABIC, ARABIC_ARCS, width=100).split("\n") if "المنطق" in line
+        line
+        for line in draw_terminal(ARABIC, ARABIC_ARCS, width=100).split("\n")
+        if "المنطق" in line
     )
     assert words.index("المنطق") < words.index("يلعب")
     assert "\u200eيلعب\u200e" in words

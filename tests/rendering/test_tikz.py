@@ -41,7 +41,9 @@ def hostile() -> tuple[ConstituencyTree, DependencyTree]:
 def test_a_part_of_a_document_has_a_forest_and_arcs_and_nothing_around_them() -> None:
     part = to_tikz(LOGIC, LOGIC_ARCS, document=False)
     assert part.startswith("\\begin{forest}") and part.endswith("\\end{dependency}\n")
-    assert "[{NN}, edge={very thick} [{role}, edge={very thick}]]" in part and "[{DT} [{a}]]" in part
+    assert (
+        "[{NN}, edge={very thick} [{role}, edge={very thick}]]" in part and "[{DT} [{a}]]" in part
+    )
     words, tags = part.split("\\begin{deptext}[column sep=1em]\n")[1].split("\n")[:2]
     assert words == " \\& ".join(f"{{{word}}}" for word in LOGIC.words) + " \\\\"
     assert tags == " \\& ".join(f"{{{tag}}}" for tag in LOGIC.tags) + " \\\\"
@@ -65,9 +67,13 @@ def test_brackets_are_balanced_whatever_the_words_say() -> None:
 
 @pytest.mark.skipif(shutil.which("lualatex") is None, reason="lualatex is not installed")
 @pytest.mark.parametrize("trees", [(LOGIC, LOGIC_ARCS), hostile(), (CHINESE, CHINESE_ARCS)])
-def test_a_document_compiles(tmp_path: Path, trees: tuple[ConstituencyTree, DependencyTree]) -> None:
+def test_a_document_compiles(
+    tmp_path: Path, trees: tuple[ConstituencyTree, DependencyTree]
+) -> None:
     for file in ("tikz-dependency.sty", "forest.sty", "standalone.cls", "luaotfload-main.lua"):
-        if subprocess.run(["kpsewhich", "-progname=lualatex", file], capture_output=True).returncode:
+        if subprocess.run(
+            ["kpsewhich", "-progname=lualatex", file], capture_output=True
+        ).returncode:
             pytest.skip(f"{file} is not installed for LaTeX")
     (tmp_path / "trees.tex").write_text(to_tikz(*trees), encoding="utf-8")
     command = ["lualatex", "-interaction=nonstopmode", "-halt-on-error", "trees.tex"]

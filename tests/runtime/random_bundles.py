@@ -69,7 +69,8 @@ def write(system: str) -> None:
     source.folder.parent.mkdir(exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=source.folder.parent))
     components = [
-        _export_model(model, source.inputs, work, f"{model.part}-", "fp32", {}) for model in source.models
+        _export_model(model, source.inputs, work, f"{model.part}-", "fp32", {})
+        for model in source.models
     ]
     config = {
         "format": FORMAT,
@@ -104,11 +105,17 @@ def _model(system: str, part: str, inputs: PieceInputs | WordInputs, gold_tags: 
     sizes = dict.fromkeys(
         ("span_size", "arc_size", "label_size", "relation_size", "headed_size", "tag_size"), 12
     )
-    model = Model(ModelSettings(system=system, gold_tags=gold_tags, **sizes), encoder, INVENTORIES, part)  # type: ignore[arg-type]
+    model = Model(
+        ModelSettings(system=system, gold_tags=gold_tags, **sizes), encoder, INVENTORIES, part
+    )  # type: ignore[arg-type]
     draw = np.random.default_rng(5)
     for parameter in model.parameters():
         shape = tuple(parameter.shape)
-        values = draw.normal(scale=0.4, size=shape) if len(shape) > 1 else draw.uniform(0.2, 1, size=shape)
+        values = (
+            draw.normal(scale=0.4, size=shape)
+            if len(shape) > 1
+            else draw.uniform(0.2, 1, size=shape)
+        )
         parameter.data = torch.from_numpy(values.astype(np.float32))
     for module in model.modules():
         if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
@@ -118,13 +125,29 @@ def _model(system: str, part: str, inputs: PieceInputs | WordInputs, gold_tags: 
 
 def _piece_inputs() -> PieceInputs:
     letters = sorted(set("".join(WORDS).lower()))
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{letter}" for letter in letters)]
-    known = {piece: id for id, piece in enumerate(dict.fromkeys([*vocabulary, "the", "dog", "##ing"]))}
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        *letters,
+        *(f"##{letter}" for letter in letters),
+    ]
+    known = {
+        piece: id for id, piece in enumerate(dict.fromkeys([*vocabulary, "the", "dog", "##ing"]))
+    }
     tokenizer = Tokenizer(models.WordPiece(known, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     return PieceInputs(
-        tokenizer.to_str(), begin=2, end=3, padding=0, unknown=1, window=40, overlap=12, pieces_per_word=8
+        tokenizer.to_str(),
+        begin=2,
+        end=3,
+        padding=0,
+        unknown=1,
+        window=40,
+        overlap=12,
+        pieces_per_word=8,
     )
 
 

@@ -14,17 +14,29 @@ import pytest
 
 from arcspan.errors import BundleError
 from arcspan.onnx import refuse_external_weights
-from arcspan.runtime.bundle import MODELS, SEGMENTER, checksum, find_bundle, read_bundle, update_bundle
+from arcspan.runtime.bundle import (
+    MODELS,
+    SEGMENTER,
+    checksum,
+    find_bundle,
+    read_bundle,
+    update_bundle,
+)
 from arcspan.runtime.loading import load_predictor
 from arcspan.segmenting import Segmenter
 
 
-def test_a_model_is_found_by_its_name_or_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_found_by_its_name_or_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert find_bundle("en") == MODELS / "en"
     assert find_bundle(tmp_path) == tmp_path
-    assert find_bundle("some/where") == Path("some/where")  # a path that is not there: reading says so
+    assert find_bundle("some/where") == Path(
+        "some/where"
+    )  # a path that is not there: reading says so
     with pytest.raises(
-        BundleError, match=r"xx: no such folder, and no model of that name is installed \(installed: .*en\b"
+        BundleError,
+        match=r"xx: no such folder, and no model of that name is installed \(installed: .*en\b",
     ):
         find_bundle("xx")
     (tmp_path / "en").mkdir()
@@ -32,7 +44,9 @@ def test_a_model_is_found_by_its_name_or_its_folder(tmp_path: Path, monkeypatch:
     assert find_bundle("en") == Path("en")  # a folder of that name comes first
 
 
-def test_a_package_brings_a_model_by_an_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_brings_a_model_by_an_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "toy_model").mkdir()
     (tmp_path / "toy_model" / "__init__.py").touch()
     facts = tmp_path / "toy_model-1.0.dist-info"
@@ -98,7 +112,11 @@ def test_weights_outside_a_graph_are_refused(toy_bundle: Path, tmp_path: Path) -
     for name in ("score.onnx", SEGMENTER[1]):
         proto = onnx.load(str(folder / name))
         onnx.save_model(
-            proto, str(folder / name), save_as_external_data=True, location="weights", size_threshold=0
+            proto,
+            str(folder / name),
+            save_as_external_data=True,
+            location="weights",
+            size_threshold=0,
         )
         sums = {
             file.name: checksum(file)
@@ -119,7 +137,9 @@ def test_no_spelling_of_weights_elsewhere_gets_through(spelling: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.json", "checksums.json"])
-def test_a_configuration_without_an_end_is_refused(toy_bundle: Path, tmp_path: Path, name: str) -> None:
+def test_a_configuration_without_an_end_is_refused(
+    toy_bundle: Path, tmp_path: Path, name: str
+) -> None:
     folder = shutil.copytree(toy_bundle, tmp_path / "bundle")
     (folder / name).unlink()
     (folder / name).symlink_to("/dev/zero")
@@ -142,7 +162,9 @@ def test_a_model_of_the_hub_is_named_with_its_revision(tmp_path: Path) -> None:
         "try:\n    find_bundle('org/toy@v2')\nexcept BundleError as error:\n    print(error)\n"
     )
     environment = {**os.environ, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
     found, error = done.stdout.splitlines()
     assert found == "a" * 40
     assert error.startswith("org/toy@v2: cannot be fetched from the hub: ")

@@ -32,15 +32,30 @@ def test_the_english_bundle_fits() -> None:
         (lambda config: config["inputs"].update(pooling="last"), "inputs.pooling"),
         (lambda config: config["inputs"].update(kind="letters"), "inputs.kind"),
         (lambda config: config["inputs"].update(window=1e9), "inputs.window"),
-        (lambda config: config["components"][0].update(score="../score.onnx"), r"components\[0\].score"),
+        (
+            lambda config: config["components"][0].update(score="../score.onnx"),
+            r"components\[0\].score",
+        ),
         (lambda config: config["components"][0].update(part="all"), r"components\[0\].part"),
-        (lambda config: config["components"][0]["outputs"].remove("label"), r"components\[0\].outputs"),
+        (
+            lambda config: config["components"][0]["outputs"].remove("label"),
+            r"components\[0\].outputs",
+        ),
         (lambda config: config["inventories"].update(relations=[]), "inventories.relations"),
         (lambda config: config["inventories"].update(tags=["NN", "NN"]), "inventories.tags"),
-        (lambda config: config["inventories"].update(labels=[["NP"], []]), r"inventories.labels\[0\]"),
-        (lambda config: config["inventories"].update(unused={"label": [[1]]}), "inventories.unused.label"),
+        (
+            lambda config: config["inventories"].update(labels=[["NP"], []]),
+            r"inventories.labels\[0\]",
+        ),
+        (
+            lambda config: config["inventories"].update(unused={"label": [[1]]}),
+            "inventories.unused.label",
+        ),
         (lambda config: config.update(styles={"gum": [0, 99]}), "styles.gum"),
-        (lambda config: config["calibration"].update(label_temperature=float("nan")), "label_temperature"),
+        (
+            lambda config: config["calibration"].update(label_temperature=float("nan")),
+            "label_temperature",
+        ),
         (lambda config: config.update(seen_lemmas="/etc/passwd"), "seen_lemmas"),
     ],
 )
@@ -54,7 +69,9 @@ def test_what_does_not_fit_is_named_by_its_place(
         check(config)
 
 
-def test_checksums_must_cover_every_file_and_stay_in_the_folder(toy_bundle: Path, tmp_path: Path) -> None:
+def test_checksums_must_cover_every_file_and_stay_in_the_folder(
+    toy_bundle: Path, tmp_path: Path
+) -> None:
     """Checksums of nothing were accepted, and paths that lead out of the bundle."""
     folder = tmp_path / "bundle"
     folder.mkdir()

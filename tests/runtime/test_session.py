@@ -43,7 +43,10 @@ def swap_graphs(config: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (cut_relations, r"both-label\.onnx: the graph scores 5 of 'relation', the inventories have 4"),
+        (
+            cut_relations,
+            r"both-label\.onnx: the graph scores 5 of 'relation', the inventories have 4",
+        ),
         (swap_graphs, r"both-label\.onnx: the graph does not make 'arc', which config\.json names"),
     ],
 )
@@ -56,14 +59,18 @@ def test_graphs_that_do_not_fit_the_inventories_are_refused_at_load(
 
 
 @pytest.mark.parametrize("content", [{"a": 1}, [], None])
-def test_a_forged_tokenizer_is_refused_by_name(joint2o: Made, tmp_path: Path, content: object) -> None:
+def test_a_forged_tokenizer_is_refused_by_name(
+    joint2o: Made, tmp_path: Path, content: object
+) -> None:
     """It ended in an internal error."""
     folder = forged(joint2o.folder, tmp_path / "bundle", "tokenizer.json", lambda _: content)
     with pytest.raises(BundleError, match=r"tokenizer\.json: damaged: not a tokenizer"):
         load(folder)
 
 
-def test_a_tokenizer_that_lost_pieces_is_an_error_of_the_bundle(joint2o: Made, tmp_path: Path) -> None:
+def test_a_tokenizer_that_lost_pieces_is_an_error_of_the_bundle(
+    joint2o: Made, tmp_path: Path
+) -> None:
     def lose(content: Any) -> Any:
         del content["model"]["vocab"]["[UNK]"]
         return content
@@ -78,7 +85,12 @@ def panicking(content: Any) -> Any:
     pattern = {"Regex": "(a|b|ab)*(bc|c)$"}
     return {
         **content,
-        "pre_tokenizer": {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False},
+        "pre_tokenizer": {
+            "type": "Split",
+            "pattern": pattern,
+            "behavior": "Isolated",
+            "invert": False,
+        },
     }
 
 
@@ -121,7 +133,9 @@ def test_first_order_scores_come_without_second_order_ones(joint2o: Made) -> Non
 def test_a_label_alone_is_scored_as_among_others(joint2o: Made) -> None:
     predictor = load(joint2o.folder)
     (session,) = predictor.scorers
-    scores = session.score(predictor.inputs.batch(predictor.inputs.prepare([["the", "dog", "sees"]])))
+    scores = session.score(
+        predictor.inputs.batch(predictor.inputs.prepare([["the", "dog", "sees"]]))
+    )
     b, i, j = np.zeros(3, dtype=np.int64), np.array([0, 0, 1]), np.array([1, 2, 3])
     together = session.label(scores.hidden, [b, i, j], [b, j, i])
     for row in range(3):
@@ -145,7 +159,9 @@ def test_graphs_are_loaded_once(joint1o: Made, monkeypatch: pytest.MonkeyPatch) 
     assert len(loaded) == len(set(loaded)) == 2
 
 
-def test_the_model_inside_the_package_is_verified_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_inside_the_package_is_verified_only_when_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(path: Path) -> str:
         raise AssertionError(f"{path} was read")
 

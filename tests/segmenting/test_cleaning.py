@@ -28,12 +28,20 @@ def test_tags_and_entities_of_html() -> None:
         "<!-- a < b -->.</p><script>if (a < b) c();</script>Fine if 1 < 2."
     )
     assert cleaned(text, "html") == [
-        *("News", "Big news", "AT&T paid half , we 're told .", "It < did > — not .", "Fine if 1 < 2 ."),
+        *(
+            "News",
+            "Big news",
+            "AT&T paid half , we 're told .",
+            "It < did > — not .",
+            "Fine if 1 < 2 .",
+        ),
     ]
 
 
 def test_words_divided_at_the_end_of_a_line() -> None:
-    text = "An exam-\nple of un\xadusual hyphen-\r\n  ation by the Smith-\nJones family -\nand more."
+    text = (
+        "An exam-\nple of un\xadusual hyphen-\r\n  ation by the Smith-\nJones family -\nand more."
+    )
     assert cleaned(text, "hyphens") == [
         "An example of unusual hyphenation by the Smith - Jones family - and more ."
     ]
@@ -61,7 +69,9 @@ def test_an_unknown_kind_is_refused() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["<b>", "</p>", "&amp;", "&#65;", "a", "bc", "-\n", " ", "\n\n", "<", "1:00 ", ": "])
+        st.sampled_from(
+            ["<b>", "</p>", "&amp;", "&#65;", "a", "bc", "-\n", " ", "\n\n", "<", "1:00 ", ": "]
+        )
     )
 )
 def test_offsets_are_those_of_the_original(parts: list[str]) -> None:

@@ -27,18 +27,29 @@ def english() -> Segmenter:
         ("The firm (est. 1990) grew.", "The firm ( est. 1990 ) grew ."),
         ("The U.K.'s position is clear.", "The U.K. 's position is clear ."),
         ("I like C++ and use .NET daily.", "I like C++ and use .NET daily ."),
-        ("On 2023-12-31 it was in /usr/local/bin again.", "On 2023-12-31 it was in /usr/local/bin again ."),
-        ("Call 1-800-555-1234 and say #WinBig2024!!!", "Call 1-800-555-1234 and say #WinBig2024 !!!"),
+        (
+            "On 2023-12-31 it was in /usr/local/bin again.",
+            "On 2023-12-31 it was in /usr/local/bin again .",
+        ),
+        (
+            "Call 1-800-555-1234 and say #WinBig2024!!!",
+            "Call 1-800-555-1234 and say #WinBig2024 !!!",
+        ),
         (
             "See http://a.org/b_(c)?d=e, or ask x.y@z.co.uk.",
             "See http://a.org/b_(c)?d=e , or ask x.y@z.co.uk .",
         ),
         ("It cost $1,000,000.50, or 3.5%.", "It cost $ 1,000,000.50 , or 3.5 % ."),
-        ("We can't, it's the dogs' well-known toys.", "We ca n't , it 's the dogs ' well - known toys ."),
+        (
+            "We can't, it's the dogs' well-known toys.",
+            "We ca n't , it 's the dogs ' well - known toys .",
+        ),
         ("Nice 👨‍👩‍👧‍👦👍🏽🇩🇪 day", "Nice 👨‍👩‍👧‍👦 👍🏽 🇩🇪 day"),
     ],
 )
-def test_a_sentence_has_the_words_of_the_treebanks(english: Segmenter, text: str, expected: str) -> None:
+def test_a_sentence_has_the_words_of_the_treebanks(
+    english: Segmenter, text: str, expected: str
+) -> None:
     assert [list(sentence.words) for sentence in english.split(text)] == [expected.split()]
 
 
@@ -68,7 +79,10 @@ def test_white_space_in_a_row_ends_no_sentence(english: Segmenter, space: str) -
         ("- a dog\n- a cat\n- a cow", 3),
         ("Name\tAge\nAnn\t7\nBob\t8", 3),
         ("“Why?” he asked. “Because,” she said.", 2),
-        ("Shall I go with thee to the market,\nOr stay at home and mend my coat?\nI cannot say.", 2),
+        (
+            "Shall I go with thee to the market,\nOr stay at home and mend my coat?\nI cannot say.",
+            2,
+        ),
     ],
 )
 def test_sentences_end_where_readers_end_them(english: Segmenter, text: str, expected: int) -> None:

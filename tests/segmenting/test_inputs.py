@@ -20,11 +20,20 @@ def test_a_letter_is_known_without_its_case_and_accents_and_otherwise_by_its_cat
 
 def test_a_line_break_was_meant_where_the_next_word_would_have_fitted() -> None:
     _, kinds = ALPHABET.encode("Roses are red\nand sweet\nviolets\tblue").tolist()
-    assert [kind for kind in kinds if kind <= BLANK] == [BLANK, BLANK, WRAPPED, BLANK, WRAPPED, BLANK]
+    assert [kind for kind in kinds if kind <= BLANK] == [
+        BLANK,
+        BLANK,
+        WRAPPED,
+        BLANK,
+        WRAPPED,
+        BLANK,
+    ]
     _, kinds = ALPHABET.encode("a b\na longer line\nc").tolist()
     assert [kind for kind in kinds if kind in (WRAPPED, MEANT)] == [MEANT, WRAPPED]
     _, kinds = ALPHABET.encode("a longer line\n  that\n  on").tolist()
-    assert [kind for kind in kinds if kind in (WRAPPED, MEANT)] == [WRAPPED, MEANT], "indented or not"
+    assert [kind for kind in kinds if kind in (WRAPPED, MEANT)] == [WRAPPED, MEANT], (
+        "indented or not"
+    )
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=40))

@@ -24,7 +24,10 @@ SUBJECTS: list[list[Token]] = [
     [("L'", ("L'",)), ("ami", ("ami",))],
     [("Elle", ("Elle",))],
 ]
-VERBS: list[list[Token]] = [[("va", ("va",))], [("n'", ("n'",)), ("est", ("est",)), ("pas", ("pas",))]]
+VERBS: list[list[Token]] = [
+    [("va", ("va",))],
+    [("n'", ("n'",)), ("est", ("est",)), ("pas", ("pas",))],
+]
 PLACES: list[list[Token]] = [
     [("au", ("à", "le")), ("port", ("port",))],
     [("à", ("à",)), ("l'", ("l'",)), ("école", ("école",))],
@@ -44,13 +47,19 @@ def french() -> str:
         lines += ["# newpar"] * (number % 5 == 0)
         count = 0
         for place, (form, words) in enumerate(sentence):
-            glued = form.endswith("'") or sentence[min(place + 1, len(sentence) - 1)][0] == "." != form
+            glued = (
+                form.endswith("'") or sentence[min(place + 1, len(sentence) - 1)][0] == "." != form
+            )
             misc = "SpaceAfter=No" if glued else "_"
             if len(words) > 1:
-                lines.append("\t".join([f"{count + 1}-{count + len(words)}", form, *"_______", misc]))
+                lines.append(
+                    "\t".join([f"{count + 1}-{count + len(words)}", form, *"_______", misc])
+                )
             for word in words:
                 count += 1
-                lines.append("\t".join([str(count), word, *"____", str(count - 1), "dep", "_", misc]))
+                lines.append(
+                    "\t".join([str(count), word, *"____", str(count - 1), "dep", "_", misc])
+                )
         lines.append("")
     return "\n".join(lines) + "\n"
 
@@ -94,8 +103,12 @@ def assert_nothing_is_lost(text: str, found: list[Sentence]) -> None:
         assert (sentence.start, sentence.end) == (sentence.offsets[0][0], sentence.offsets[-1][1])
         assert end <= sentence.start
         end = sentence.end
-        shared = {number for first, last, _ in sentence.multiword for number in range(first, last + 1)}
-        for number, (word, (start, stop)) in enumerate(zip(sentence.words, sentence.offsets, strict=True), 1):
+        shared = {
+            number for first, last, _ in sentence.multiword for number in range(first, last + 1)
+        }
+        for number, (word, (start, stop)) in enumerate(
+            zip(sentence.words, sentence.offsets, strict=True), 1
+        ):
             assert number in shared or word == text[start:stop]
             assert not any(map(str.isspace, text[start:stop]))
             seen[start:stop] = True
@@ -138,7 +151,9 @@ def test_the_pieces_in_which_a_text_comes_do_not_matter(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paragraphs, "LONGEST", longest)
         whole = segmenter.split(text)
-        assert list(segmenter.stream(text[i : i + size] for i in range(0, len(text), size))) == whole
+        assert (
+            list(segmenter.stream(text[i : i + size] for i in range(0, len(text), size))) == whole
+        )
     assert_nothing_is_lost(text, whole)
 
 
@@ -146,13 +161,17 @@ def test_scores_are_the_same_to_the_last_bit_in_any_company(segmenter: Segmenter
     sentence = "Elle n'est pas chez M. Roux. L'ami va à l'école."
     alone = segmenter.scores(inputs(segmenter, sentence))
     assert (segmenter.scores(inputs(segmenter, sentence)) == alone).all()
-    long = " ".join([sentence] * 40)  # several windows: what is far from both ends does not feel them
+    long = " ".join(
+        [sentence] * 40
+    )  # several windows: what is far from both ends does not feel them
     scores = segmenter.scores(inputs(segmenter, long))
     assert scores.shape == (5, len(long))
     middle = scores[:, 10 * 49 : 11 * 49]
     assert np.allclose(middle, scores[:, 20 * 49 : 21 * 49], atol=1e-4)
     found: list[list[Sentence]] = []
-    threads = [threading.Thread(target=lambda: found.append(segmenter.split(long))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: found.append(segmenter.split(long))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -242,7 +261,9 @@ def test_a_segmenter_without_an_end_is_refused(tmp_path: Path) -> None:
         ("expansions", {"table": {"du": []}, "prefixes": {}, "suffixes": {}}),
     ],
 )
-def test_forged_settings_are_refused_by_name(folder: Path, tmp_path: Path, name: str, value: object) -> None:
+def test_forged_settings_are_refused_by_name(
+    folder: Path, tmp_path: Path, name: str, value: object
+) -> None:
     """They ended in a KeyError, or in as much memory as they asked for."""
     (tmp_path / "segmenter.onnx").write_bytes((folder / "segmenter.onnx").read_bytes())
     settings = json.loads((folder / "segmenter.json").read_text())

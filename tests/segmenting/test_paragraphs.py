@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from arcspan.segmenting import paragraphs as module
 from arcspan.segmenting.paragraphs import blocks, paragraphs
 
-TEXTS = st.lists(st.sampled_from(["a", "b. ", " ", "\n", "\r\n", "\r", "\n\n", "\f", "\t"]), max_size=30).map(
-    "".join
-)
+TEXTS = st.lists(
+    st.sampled_from(["a", "b. ", " ", "\n", "\r\n", "\r", "\n\n", "\f", "\t"]), max_size=30
+).map("".join)
 
 
 @given(TEXTS, st.lists(st.integers(0, 30), max_size=6))
@@ -49,6 +49,10 @@ def test_items_rows_and_fields_stand_for_themselves_and_running_text_does_not() 
     assert lines("1. One\ngoes on\n2. Two") == ["1. One\ngoes on", "2. Two"]
     assert lines("Name\tAge\nAnn\t7\nBob\t8") == ["Name\tAge", "Ann\t7", "Bob\t8"]
     assert lines("| a | b |\n| c | d |") == ["| a | b |", "| c | d |"]
-    assert lines("From: Ann\nSent By: Bob\nSubject: Us") == ["From: Ann", "Sent By: Bob", "Subject: Us"]
+    assert lines("From: Ann\nSent By: Bob\nSubject: Us") == [
+        "From: Ann",
+        "Sent By: Bob",
+        "Subject: Us",
+    ]
     assert lines("Note: he left\nand came back | again") == ["Note: he left\nand came back | again"]
     assert lines("It was on May\n12. Then he left.") == ["It was on May\n12. Then he left."]

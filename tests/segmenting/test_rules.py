@@ -15,7 +15,9 @@ from arcspan.training.segmenting_data import documents
 
 
 def words(text: str, language: str = "en") -> list[str]:
-    return [word for one in RuleSegmenter(language).split(text, one_sentence=True) for word in one.words]
+    return [
+        word for one in RuleSegmenter(language).split(text, one_sentence=True) for word in one.words
+    ]
 
 
 def sentences(text: str, language: str = "en") -> list[str]:
@@ -46,7 +48,10 @@ def assert_nothing_is_lost(text: str, found: list[Sentence]) -> None:
         ("the dogs' toys at five o'clock", "the dogs ' toys at five o'clock"),
         ("'Tis the '60s, the 1930's", "'T is the '60s , the 1930's"),
         ("well-known, state-of-the-art", "well - known , state - of - the - art"),
-        ("non-profit e-mail, anti-TNF-alpha, 10-fold", "non-profit e-mail , anti-TNF - alpha , 10-fold"),
+        (
+            "non-profit e-mail, anti-TNF-alpha, 10-fold",
+            "non-profit e-mail , anti-TNF - alpha , 10-fold",
+        ),
         ("pre- and post-war th- they", "pre - and post-war th- they"),
         ("and/or 5 mg/kg, 1/2 cup, on 1/2/2020", "and / or 5 mg / kg , 1/2 cup , on 1/2/2020"),
         ("1,000,000.50 or 3.14, [1,2,13]", "1,000,000.50 or 3.14 , [ 1 , 2 , 13 ]"),
@@ -55,11 +60,17 @@ def assert_nothing_is_lost(text: str, found: list[Sentence]) -> None:
         ("Dr. J. R. Smith et al., e.g. Fig. 3.", "Dr. J. R. Smith et al. , e.g. Fig. 3 ."),
         ("See (http://a.b/c_(d)?e=f), x@y.co.uk.", "See ( http://a.b/c_(d)?e=f ) , x@y.co.uk ."),
         ("(http://a.b/c_(d)). http://a.b/(c)", "( http://a.b/c_(d) ) . http://a.b/(c)"),
-        ("Go to example.com/path. Call 555-123-4567.", "Go to example.com/path . Call 555-123-4567 ."),
+        (
+            "Go to example.com/path. Call 555-123-4567.",
+            "Go to example.com/path . Call 555-123-4567 .",
+        ),
         ("#hashtag @someone :) at 37°C", "#hashtag @someone :) at 37 °C"),
         ("Roe v. Wade, (est. 1990), the U.K.'s", "Roe v. Wade , ( est. 1990 ) , the U.K. 's"),
         ("C++, C#, .NET: /usr/local/bin", "C++ , C# , .NET : /usr/local/bin"),
-        ("2023-12-31, 1-800-555-1234 #WinBig2024 !!!", "2023-12-31 , 1-800-555-1234 #WinBig2024 !!!"),
+        (
+            "2023-12-31, 1-800-555-1234 #WinBig2024 !!!",
+            "2023-12-31 , 1-800-555-1234 #WinBig2024 !!!",
+        ),
     ],
 )
 def test_english_words_follow_the_treebanks(text: str, expected: str) -> None:
@@ -68,8 +79,18 @@ def test_english_words_follow_the_treebanks(text: str, expected: str) -> None:
 
 def test_clitics_and_their_hosts_are_multiword_tokens() -> None:
     (sentence,) = RuleSegmenter().split("I can't say it's the U.K.'s, it cannot be.")
-    assert sentence.multiword == ((2, 3, "can't"), (5, 6, "it's"), (8, 9, "U.K.'s"), (12, 13, "cannot"))
-    assert [sentence.words[first - 1] for first, _, _ in sentence.multiword] == ["ca", "it", "U.K.", "can"]
+    assert sentence.multiword == (
+        (2, 3, "can't"),
+        (5, 6, "it's"),
+        (8, 9, "U.K.'s"),
+        (12, 13, "cannot"),
+    )
+    assert [sentence.words[first - 1] for first, _, _ in sentence.multiword] == [
+        "ca",
+        "it",
+        "U.K.",
+        "can",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +103,10 @@ def test_clitics_and_their_hosts_are_multiword_tokens() -> None:
         ('"Stop!" he said. "Now."', ['"Stop!" he said.', '"Now."']),
         ("“Why?” I asked. (He left.) Gone.", ["“Why?” I asked.", "(He left.)", "Gone."]),
         ("It is known.[3] But see C. elegans.", ["It is known.[3]", "But see C. elegans."]),
-        ("Take vitamin C. Later more. See No. 5.", ["Take vitamin C.", "Later more.", "See No. 5."]),
+        (
+            "Take vitamin C. Later more. See No. 5.",
+            ["Take vitamin C.", "Later more.", "See No. 5."],
+        ),
         ("lower case. it goes on", ["lower case.", "it goes on"]),
         ("A missing space.Next one.", ["A missing space.", "Next one."]),
         ("1. First item. 2. Second.", ["1. First item.", "2. Second."]),
@@ -110,19 +134,31 @@ def test_text_without_words_has_no_sentences(text: str) -> None:
 
 def test_scripts_without_spaces_are_split_by_character_and_stop() -> None:
     found = RuleSegmenter().split("我爱北京。你呢？他说：“好！”然后走了。")
-    assert [sentence.words for sentence in found[:2]] == [("我", "爱", "北", "京", "。"), ("你", "呢", "？")]
+    assert [sentence.words for sentence in found[:2]] == [
+        ("我", "爱", "北", "京", "。"),
+        ("你", "呢", "？"),
+    ]
     assert found[2].words[-3:] == ("好", "！", "”")
     assert words("これはペンです") == ["これは", "ペン", "です"]
 
 
 def test_other_scripts_keep_their_marks_and_their_full_stops() -> None:
     assert sentences("यह पहला है। यह दूसरा है।", "xx") == ["यह पहला है।", "यह दूसरा है।"]
-    assert sentences("مرحبا بالعالم. كيف حالك؟ بخير", "ar") == ["مرحبا بالعالم.", "كيف حالك؟", "بخير"]
+    assert sentences("مرحبا بالعالم. كيف حالك؟ بخير", "ar") == [
+        "مرحبا بالعالم.",
+        "كيف حالك؟",
+        "بخير",
+    ]
     assert words("हिन्दी cafe\u0301 lɑ̃fɑ̃") == ["हिन्दी", "cafe\u0301", "lɑ̃fɑ̃"]
 
 
 def test_a_language_without_rules_keeps_hyphens_and_apostrophes_in_words() -> None:
-    assert words("peut-être aujourd'hui 3,14 didn't", "xx") == ["peut-être", "aujourd'hui", "3,14", "didn't"]
+    assert words("peut-être aujourd'hui 3,14 didn't", "xx") == [
+        "peut-être",
+        "aujourd'hui",
+        "3,14",
+        "didn't",
+    ]
 
 
 def test_an_emoji_sequence_is_one_word() -> None:
@@ -167,7 +203,8 @@ PIECES = [
 
 @given(
     st.one_of(
-        st.text(max_size=60), st.lists(st.sampled_from([*PIECES, "The ", "a"]), max_size=30).map("".join)
+        st.text(max_size=60),
+        st.lists(st.sampled_from([*PIECES, "The ", "a"]), max_size=30).map("".join),
     )
 )
 def test_no_character_but_white_space_is_ever_lost(text: str) -> None:
@@ -176,11 +213,16 @@ def test_no_character_but_white_space_is_ever_lost(text: str) -> None:
         assert_nothing_is_lost(text, RuleSegmenter(language).split(text, one_sentence=True))
 
 
-@given(st.lists(st.sampled_from(["A", "b", ".", "漢", "\u0301", " ", "'s", "é"]), max_size=20).map("".join))
+@given(
+    st.lists(st.sampled_from(["A", "b", ".", "漢", "\u0301", " ", "'s", "é"]), max_size=20).map(
+        "".join
+    )
+)
 def test_a_paragraph_is_split_the_same_alone_and_in_company(text: str) -> None:
     alone = [sentence.words for sentence in RuleSegmenter().split(text)]
     together = [
-        sentence.words for sentence in RuleSegmenter().split("Before it.\n\n" + text + "\n\nAfter it.")
+        sentence.words
+        for sentence in RuleSegmenter().split("Before it.\n\n" + text + "\n\nAfter it.")
     ]
     assert together == [("Before", "it", "."), *alone, ("After", "it", ".")]
 

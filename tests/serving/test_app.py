@@ -26,7 +26,9 @@ TEXT = "Logic plays a maximal role here. The old dog sees every tree."
 PAIRS = toy_pairs(60)
 
 
-def test_text_is_split_and_both_trees_come_with_places_in_the_text(server: Running, parser: Parser) -> None:
+def test_text_is_split_and_both_trees_come_with_places_in_the_text(
+    server: Running, parser: Parser
+) -> None:
     answer = server.parse(text=TEXT)
     assert answer.status_code == 200
     sentences = answer.json()["sentences"]
@@ -79,7 +81,10 @@ def test_clauses_and_phrases_are_given_where_they_are_asked_for(server: Running)
     found = sentence["syntax"]
     assert set(found) == {"clauses", "coordinations", "noun_phrases", "verb_groups"}
     for phrase in itertools.chain(*found.values()):
-        assert text[phrase["start"] : phrase["end"]] == phrase["text"] and 0 <= phrase["probability"] <= 1
+        assert (
+            text[phrase["start"] : phrase["end"]] == phrase["text"]
+            and 0 <= phrase["probability"] <= 1
+        )
     (plain,) = server.parse(text=text).json()["sentences"]
     assert "syntax" not in plain
 
@@ -87,7 +92,9 @@ def test_clauses_and_phrases_are_given_where_they_are_asked_for(server: Running)
 def test_matches_of_a_query_are_given_with_their_places(server: Running, parser: Parser) -> None:
     query = "NP=phrase <# ({upos:NOUN}=noun >det {}=article)"
     sentences = server.parse(text=TEXT, find=query, k=2, confidence=True).json()["sentences"]
-    for sentence, (best, second) in zip(sentences, parser.stream(list(parser.split(TEXT)), k=2), strict=True):
+    for sentence, (best, second) in zip(
+        sentences, parser.stream(list(parser.split(TEXT)), k=2), strict=True
+    ):
         for tree, parse in ((sentence, best), (sentence["alternatives"][0], second)):
             expected = [match.to_dict(probabilities=True) for match in parse.find(query)]
             assert tree["matches"] == json.loads(json.dumps(expected))
@@ -100,7 +107,10 @@ def test_matches_of_a_query_are_given_with_their_places(server: Running, parser:
 
 def test_a_query_that_cannot_be_read_is_refused_at_its_place(server: Running) -> None:
     error = assert_refused(server.parse(text=TEXT, find="NP < (PP"), 400, "bad_request")
-    assert error["message"] == "find: the pattern cannot be read: ) should be here\n  NP < (PP\n          ^"
+    assert (
+        error["message"]
+        == "find: the pattern cannot be read: ) should be here\n  NP < (PP\n          ^"
+    )
     assert_refused(server.parse(text=TEXT, find="N" * 1_001), 400, "bad_request")
     assert_refused(server.parse(text=TEXT, find="/(a|aa)(a|aa)(a|aa)a*a*a*b/"), 400, "bad_request")
 
@@ -108,17 +118,25 @@ def test_a_query_that_cannot_be_read_is_refused_at_its_place(server: Running) ->
 def test_a_costly_query_is_refused(server: Running) -> None:
     words = list(PAIRS[0].constituency.words) * 12
     assert server.parse(words=words, find="__ .. (__ .. __)").status_code == 200
-    error = assert_refused(server.parse(words=words, find="__=a .. (__=b .. __)"), 400, "bad_request")
+    error = assert_refused(
+        server.parse(words=words, find="__=a .. (__=b .. __)"), 400, "bad_request"
+    )
     assert "too many steps in a sentence of" in error["message"]
 
 
 def test_confidence_is_a_probability_for_every_span_and_arc(server: Running) -> None:
-    (sentence,) = server.parse(text="Logic plays a maximal role here.", confidence=True).json()["sentences"]
+    (sentence,) = server.parse(text="Logic plays a maximal role here.", confidence=True).json()[
+        "sentences"
+    ]
     sure = sentence["confidence"]
-    assert {(i, j) for i, j, *_ in sure["spans"]} == {(i, j) for i, j, _ in sentence["constituents"]}
+    assert {(i, j) for i, j, *_ in sure["spans"]} == {
+        (i, j) for i, j, _ in sentence["constituents"]
+    }
     assert len(sure["arcs"]) == len(sure["relations"]) == len(sentence["words"])
     spans = [p for _, _, *both in sure["spans"] for p in both]
-    assert all(0 <= p <= 1.000001 for p in [*spans, *sure["arcs"], *sure["relations"], sure["sentence"]])
+    assert all(
+        0 <= p <= 1.000001 for p in [*spans, *sure["arcs"], *sure["relations"], sure["sentence"]]
+    )
     whole = next(p for i, j, p, _ in sure["spans"] if (i, j) == (0, 7))
     assert whole == pytest.approx(1)
     assert "rank" not in sentence["conllu"]
@@ -194,15 +212,24 @@ def test_a_list_of_texts_has_a_list_of_answers(server: Running) -> None:
 def test_documents_have_names(server: Running) -> None:
     def ids(**request: Any) -> list[str]:
         answer = server.client.post("/parse", json=request, headers={"Accept": "text/x-conllu"})
-        return [line for line in answer.text.split("\n") if line.startswith(("# newdoc", "# sent_id"))]
+        return [
+            line for line in answer.text.split("\n") if line.startswith(("# newdoc", "# sent_id"))
+        ]
 
     prose = ["# newdoc id = 01_prose", "# sent_id = 01_prose-1", "# sent_id = 01_prose-2"]
     assert ids(text=TEXT, document="01_prose") == prose
     two = [TEXT, "", "Ada plays."]
-    assert ids(text=two, document=["01_prose", "b", "é"]) == [*prose, "# newdoc id = é", "# sent_id = é-1"]
+    assert ids(text=two, document=["01_prose", "b", "é"]) == [
+        *prose,
+        "# newdoc id = é",
+        "# sent_id = é-1",
+    ]
     ranked = ["# newdoc id = w", "# sent_id = w-1", "# sent_id = w-1-2"]
     assert ids(words=["Ada", "plays"], document="w", k=2) == ranked
-    assert server.parse(text=TEXT, document="é").json() == {"document": "é", **server.parse(text=TEXT).json()}
+    assert server.parse(text=TEXT, document="é").json() == {
+        "document": "é",
+        **server.parse(text=TEXT).json(),
+    }
     answers = server.parse(text=two, document=["a", "b", "c"]).json()["texts"]
     assert [answer["document"] for answer in answers] == ["a", "b", "c"]
 
@@ -210,7 +237,9 @@ def test_documents_have_names(server: Running) -> None:
 @pytest.mark.parametrize("document", ["a\n1\tb", "", "a" * 201, "\ud800", ["a"], 7, [7]])
 def test_a_name_that_cannot_be_an_id_is_refused(server: Running, document: Any) -> None:
     body = json.dumps({"text": TEXT, "document": document})
-    answer = server.client.post("/parse", content=body, headers={"Content-Type": "application/json"})
+    answer = server.client.post(
+        "/parse", content=body, headers={"Content-Type": "application/json"}
+    )
     assert answer.status_code == 400 and "document" in answer.json()["error"]["message"]
     assert server.parse(text=[TEXT], document="a").status_code == 400
 
@@ -222,10 +251,14 @@ def test_the_answer_may_be_conllu_or_brackets(server: Running, parser: Parser) -
     conllu = ask("text/x-conllu", text=TEXT)
     assert conllu.headers["Content-Type"] == "text/x-conllu; charset=utf-8"
     assert conllu.text == "".join(parse.conllu() for parse in parser(TEXT))
-    brackets = ask("application/json;q=0.1, text/x-brackets", text=TEXT, svg=["wide"], confidence=True)
+    brackets = ask(
+        "application/json;q=0.1, text/x-brackets", text=TEXT, svg=["wide"], confidence=True
+    )
     assert brackets.headers["Content-Type"] == "text/x-brackets; charset=utf-8"
     assert brackets.text == "".join(parse.brackets() + "\n" for parse in parser(TEXT))
-    assert ask("text/x-conllu", text=["Ada plays.", "", "Kurt plays."]).text.count("# newdoc\n") == 2
+    assert (
+        ask("text/x-conllu", text=["Ada plays.", "", "Kurt plays."]).text.count("# newdoc\n") == 2
+    )
     assert ask("text/x-conllu", words=["Ada", "plays"], k=2).text.count("# rank = ") == 2
     assert ask("text/x-conllu", text="").text == ""
     for accept in (
@@ -251,7 +284,9 @@ def test_the_answer_may_be_a_picture_of_one_tree(server: Running, parser: Parser
     options: dict[str, Any] = {"layers": "constituency", "heads": False, "colours": "black"}
     other = ask("image/svg+xml", text=text, k=2, rank=2, svg=["tall"], **options)
     assert other.text == second.to_svg(layout="tall", **options)
-    assert ask("application/x-tex", text=text, layers="dependency").text == best.to_tikz(layers="dependency")
+    assert ask("application/x-tex", text=text, layers="dependency").text == best.to_tikz(
+        layers="dependency"
+    )
     (sentence,) = server.parse(text=text, svg=["wide"], **options).json()["sentences"]
     assert sentence["svg"]["wide"] == best.to_svg(layout="wide", **options)
     for kind, begin in (("image/png", b"\x89PNG"), ("application/pdf", b"%PDF")):
@@ -273,11 +308,17 @@ def test_pages_of_named_origins_may_use_the_api_and_no_others(start: Start) -> N
     assert_refused(refusal, 413, "sentence_too_long")
     assert refusal.headers[allowed] == "https://example.org"
     assert allowed not in ask("https://evil.example", text="Ada plays").headers
-    question = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    question = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type",
+    }
     for origin, status in (("https://example.org", 200), ("https://evil.example", 400)):
         answer = server.client.options("/parse", headers={**question, "Origin": origin})
         assert answer.status_code == status
-    assert allowed not in start().client.get("/health", headers={"Origin": "https://example.org"}).headers
+    assert (
+        allowed
+        not in start().client.get("/health", headers={"Origin": "https://example.org"}).headers
+    )
 
 
 def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
@@ -311,7 +352,10 @@ def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
         ('{"text": "a", "forbid": [[0, {}]]}', "forbid.0.1."),
         ('{"text": "a", "forbid": [["arrow", 0, 1]]}', "('arrow', 0, 1)"),
         ('{"words": ["a", "b"], "require": [[0, 3]]}', "required span (0, 3): "),
-        ('{"words": [["a"], ["b"]], "require": [[0, 1]]}', "constraints are about the words of one sentence"),
+        (
+            '{"words": [["a"], ["b"]], "require": [[0, 1]]}',
+            "constraints are about the words of one sentence",
+        ),
         ('{"text": "a", "style": "nobody"}', "this model has no style 'nobody'"),
         ('{"text": "a", "txet": "b"}', "txet: "),
         ('{"words": "a b"}', "words: give a list of words"),
@@ -328,14 +372,18 @@ def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
     ],
 )
 def test_a_wrong_body_is_400_and_says_where(server: Running, body: str, message: str) -> None:
-    answer = server.client.post("/parse", content=body, headers={"Content-Type": "application/json"})
+    answer = server.client.post(
+        "/parse", content=body, headers={"Content-Type": "application/json"}
+    )
     assert_refused(answer, 400, "bad_request")
     assert answer.json()["error"]["message"].startswith(message)
 
 
 def test_json_must_be_called_json(server: Running) -> None:
     """A page from elsewhere may post text/plain without asking; it may not post JSON."""
-    answer = server.client.post("/parse", content='{"text": "a"}', headers={"Content-Type": "text/plain"})
+    answer = server.client.post(
+        "/parse", content='{"text": "a"}', headers={"Content-Type": "text/plain"}
+    )
     assert_refused(answer, 400, "bad_request")
 
 
@@ -353,7 +401,9 @@ def test_wrong_paths_and_methods_answer_in_the_same_format(
 def test_a_problem_is_told_once_and_briefly(server: Running) -> None:
     """A hundred thousand unknown fields were reported one by one, and a long name was sent back whole."""
     with pytest.raises(ValidationError) as error:
-        ParseRequest.model_validate({"text": "a", **{f"field {number}": 1 for number in range(1_000)}})
+        ParseRequest.model_validate(
+            {"text": "a", **{f"field {number}": 1 for number in range(1_000)}}
+        )
     assert error.value.error_count() == 1
     answer = server.parse(text="a", style="x" * 100_000)
     assert_refused(answer, 400, "bad_request")
@@ -362,14 +412,18 @@ def test_a_problem_is_told_once_and_briefly(server: Running) -> None:
 
 def test_a_picture_that_is_asked_for_again_and_again_is_drawn_once(server: Running) -> None:
     """Each of 112,500 was drawn, and four such requests stopped everything."""
-    (sentence,) = server.parse(text="Logic plays.", svg=["wide", "tall", "wide"]).json()["sentences"]
+    (sentence,) = server.parse(text="Logic plays.", svg=["wide", "tall", "wide"]).json()[
+        "sentences"
+    ]
     assert list(sentence["svg"]) == ["wide", "tall"]
 
 
 def test_an_answer_that_would_be_too_large_is_413(start: Start) -> None:
     server = start(max_answer=20_000)
     assert server.parse(words=[["Ada", "plays"]] * 3).status_code == 200
-    assert_refused(server.parse(words=[["Ada", "plays"]] * 30, svg=["wide"]), 413, "answer_too_large")
+    assert_refused(
+        server.parse(words=[["Ada", "plays"]] * 30, svg=["wide"]), 413, "answer_too_large"
+    )
 
 
 def test_too_long_and_too_many_sentences_are_413(start: Start) -> None:
@@ -397,7 +451,10 @@ def test_a_token_guards_parsing_and_metrics_only(start: Start) -> None:
     for path in ("/", "/health", "/docs", "/openapi.json"):
         assert server.client.get(path).status_code == 200
     right = {"Authorization": "Bearer s3cret"}
-    assert server.client.post("/parse", json={"text": "Logic plays."}, headers=right).status_code == 200
+    assert (
+        server.client.post("/parse", json={"text": "Logic plays."}, headers=right).status_code
+        == 200
+    )
     assert server.client.get("/metrics", headers=right).status_code == 200
     assert "s3cret" not in repr(server.app.settings)
 
@@ -458,7 +515,9 @@ def test_metrics_count_requests_sentences_and_words(start: Start) -> None:
     assert server.metric("process_resident_memory_bytes") > 0
 
 
-def test_answers_of_many_clients_are_neither_lost_nor_mixed_up(server: Running, parser: Parser) -> None:
+def test_answers_of_many_clients_are_neither_lost_nor_mixed_up(
+    server: Running, parser: Parser
+) -> None:
     requests = [PAIRS[place % len(PAIRS)].constituency.words for place in range(200)]
     with ThreadPoolExecutor(16) as clients:
         answers = list(clients.map(lambda words: server.parse(words=words).json(), requests))
@@ -468,7 +527,10 @@ def test_answers_of_many_clients_are_neither_lost_nor_mixed_up(server: Running, 
     expected = {pair.constituency.words: pair.constituency for pair in PAIRS}
     for answer in answers:
         (sentence,) = answer["sentences"]
-        assert ConstituencyTree.from_brackets(sentence["brackets"]) == expected[tuple(sentence["words"])]
+        assert (
+            ConstituencyTree.from_brackets(sentence["brackets"])
+            == expected[tuple(sentence["words"])]
+        )
 
 
 def test_the_documentation_lists_every_refusal_and_no_422(server: Running) -> None:

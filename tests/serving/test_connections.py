@@ -144,9 +144,13 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(
         client.connect(("127.0.0.1", server.port))
         wait_until(lambda: bool(server.connections))
         (connection,) = server.connections
-        connection.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
+        connection.transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096
+        )
         client.sendall(b"GET /page.js HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
-        wait_until(lambda: server.client.get("/health").is_success and connection not in server.connections)
+        wait_until(
+            lambda: server.client.get("/health").is_success and connection not in server.connections
+        )
 
 
 def test_file_descriptors_limit_connections_too() -> None:

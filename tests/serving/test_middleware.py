@@ -115,7 +115,9 @@ def test_the_work_of_a_client_that_left_is_given_up(start: Start, held: HeldPars
     assert server.metric('arcspan_requests_total{path="/parse",status="499"}') == 1
 
 
-def test_clients_that_leave_do_not_each_leave_a_thread_behind(start: Start, toy_bundle: Path) -> None:
+def test_clients_that_leave_do_not_each_leave_a_thread_behind(
+    start: Start, toy_bundle: Path
+) -> None:
     """Their texts were split all at once, and /health waited for seconds."""
     begun, go = threading.Semaphore(0), threading.Event()
 
@@ -151,7 +153,9 @@ def test_health_is_answered_while_a_hostile_text_is_split(start: Start, text: st
     answers: list[int] = []
     splitting = threading.Thread(target=lambda: answers.append(server.parse(text=text).status_code))
     splitting.start()
-    with httpx.Client(base_url=server.url, timeout=60) as other:  # a quadratic pattern takes minutes
+    with httpx.Client(
+        base_url=server.url, timeout=60
+    ) as other:  # a quadratic pattern takes minutes
         while splitting.is_alive():
             assert other.get("/health").status_code == 200
     assert answers and answers[0] in (200, 413, 503)
@@ -160,7 +164,9 @@ def test_health_is_answered_while_a_hostile_text_is_split(start: Start, text: st
 def test_more_requests_at_once_than_allowed_are_429(start: Start, held: HeldParser) -> None:
     server = start(held, max_waiting=1)
     answers: list[int] = []
-    first = threading.Thread(target=lambda: answers.append(server.parse(text="Logic plays.").status_code))
+    first = threading.Thread(
+        target=lambda: answers.append(server.parse(text="Logic plays.").status_code)
+    )
     first.start()
     assert held.begun.acquire(timeout=300)
     answer = server.parse(text="Logic plays.")

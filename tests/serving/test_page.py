@@ -22,10 +22,13 @@ from selenium.common.exceptions import NoSuchElementException, StaleElementRefer
 from selenium.webdriver import ActionChains, Keys  # noqa: E402
 from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 DRIVER = shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)"
+    not (CHROMIUM and DRIVER),
+    reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)",
 )
 
 SENTENCE = "Logic plays a maximal role here."
@@ -122,7 +125,9 @@ def test_a_typed_sentence_appears_with_both_trees(page: Page, parser: Parser) ->
     assert [word.text for word in page.all(".word .form")] == list(parse.words)
     labels = [label.text for label in page.all(".constituent .label")]
     assert labels == [label for _, _, label in parse.constituency.without_wrapper().spans]
-    arcs = {arc.get_attribute("data-word"): arc.get_attribute("data-head") for arc in page.all(".arc")}
+    arcs = {
+        arc.get_attribute("data-word"): arc.get_attribute("data-head") for arc in page.all(".arc")
+    }
     assert arcs == {str(m): str(head) for m, head in enumerate(parse.dependencies.heads, 1)}
     assert "1 sentence, 7 words" in page.find("#status").text
     assert page.complaints() == []
@@ -133,8 +138,17 @@ def test_pointing_shows_head_span_and_confidence_and_dims_the_rest(page: Page) -
     page.parse(SENTENCE)
     height = page.find(".foot").rect["height"]
     word = page.point_at('.word[data-word="4"]')
-    assert page.find(".foot").rect["height"] == height  # or the picture moves, and the pointer is elsewhere
-    for said in ("maximal", "head role", "relation amod", "confidence", "tag JJ adjective", "universal tag"):
+    assert (
+        page.find(".foot").rect["height"] == height
+    )  # or the picture moves, and the pointer is elsewhere
+    for said in (
+        "maximal",
+        "head role",
+        "relation amod",
+        "confidence",
+        "tag JJ adjective",
+        "universal tag",
+    ):
         assert said in word
     assert "focus" in page.find("svg.arcspan").get_attribute("class")
     assert "governor" in page.find('.word[data-word="5"]').get_attribute("class")
@@ -193,7 +207,13 @@ def test_downloads_hold_what_is_shown(page: Page, parser: Parser, tmp_path: Path
     page.parse(SENTENCE)
     (parse,) = parser(SENTENCE)
     files = {}
-    for kind, ending in (("svg",) * 2, ("png",) * 2, ("tikz", "tex"), ("conllu",) * 2, ("brackets", "ptb")):
+    for kind, ending in (
+        ("svg",) * 2,
+        ("png",) * 2,
+        ("tikz", "tex"),
+        ("conllu",) * 2,
+        ("brackets", "ptb"),
+    ):
         page.save(kind)
         # One after the other: of several at once Chromium may drop one.
         files[ending] = page.saved_bytes(f"sentence-1.{ending}")
@@ -229,7 +249,9 @@ def test_several_sentences_are_saved_together(page: Page, parser: Parser) -> Non
 
 def test_a_script_in_the_text_is_shown_as_text(page: Page) -> None:
     page.open()
-    page.parse("Ada sees <script>document.title='evil'</script> <img src=x onerror=document.title='evil'>")
+    page.parse(
+        "Ada sees <script>document.title='evil'</script> <img src=x onerror=document.title='evil'>"
+    )
     shown = "".join(word.text for word in page.all(".word .form"))
     assert "<script>" in shown
     assert "onerror" in shown
@@ -247,7 +269,9 @@ def test_words_that_are_split_already_are_kept(page: Page) -> None:
     page.open()
     page.find("#spaced").click()
     field = page.find("#text")
-    field.send_keys("Ada sees e.g. didn't", Keys.SHIFT, Keys.ENTER, Keys.NULL, "Kurt plays", Keys.ENTER)
+    field.send_keys(
+        "Ada sees e.g. didn't", Keys.SHIFT, Keys.ENTER, Keys.NULL, "Kurt plays", Keys.ENTER
+    )
     page.wait(lambda: len(page.all("#results > article")) == 2)
     words = [word.text for word in page.all(".word .form")]
     assert words == ["Ada", "sees", "e.g.", "didn't", "Kurt", "plays"]
@@ -435,7 +459,9 @@ def test_a_tree_fills_a_projector_and_can_be_made_larger(page: Page) -> None:
 
 def told(page: Page, selector: str, name: str) -> list[str]:
     """The data attributes of parts of the pictures, at one moment."""
-    script = "return [...document.querySelectorAll(arguments[0])].map(one => one.dataset[arguments[1]])"
+    script = (
+        "return [...document.querySelectorAll(arguments[0])].map(one => one.dataset[arguments[1]])"
+    )
     found: list[str] = page.driver.execute_script(script, selector, name)
     return found
 

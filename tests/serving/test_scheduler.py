@@ -57,7 +57,9 @@ def test_what_waits_during_a_turn_is_parsed_together(busy: Scheduler, held: Held
     assert held.sizes == [1, 6]
 
 
-def test_a_small_request_overtakes_a_large_one_that_came_first(busy: Scheduler, held: HeldParser) -> None:
+def test_a_small_request_overtakes_a_large_one_that_came_first(
+    busy: Scheduler, held: HeldParser
+) -> None:
     large, small = dogs(busy, 40), dogs(busy)
     held.go.release(2)
     assert len(small.result(300)) == 1
@@ -79,7 +81,9 @@ def test_sentences_of_like_length_are_parsed_together(busy: Scheduler, held: Hel
     assert held.sizes == [1, 4, 3, 1]  # of the last request one long sentence, which is its share
 
 
-def test_nobody_waits_for_a_sentence_that_takes_long(scheduler: Scheduler, held: HeldParser) -> None:
+def test_nobody_waits_for_a_sentence_that_takes_long(
+    scheduler: Scheduler, held: HeldParser
+) -> None:
     """A search cannot be interrupted, and four long ones stopped everything."""
     held.holds_from = 100
     long = [scheduler.submit([task(*["Logic"] * 150)], write) for _ in range(4)]
@@ -134,7 +138,9 @@ def test_sentences_of_a_text_keep_their_places(
     assert found[1].offsets == ((12, 15), (16, 21), (21, 22))
 
 
-def test_where_too_many_wait_the_one_with_most_work_is_refused(busy: Scheduler, held: HeldParser) -> None:
+def test_where_too_many_wait_the_one_with_most_work_is_refused(
+    busy: Scheduler, held: HeldParser
+) -> None:
     waiting = [dogs(busy, count) for count in (1, 9, 2, *[1] * 16)]
     small = dogs(busy)
     for refused in (waiting[1], dogs(busy, 3)):
@@ -185,7 +191,9 @@ def test_closing_finishes_what_was_taken_and_takes_no_more(toy_bundle: Path) -> 
     assert (refused.value.status, refused.value.code) == (503, "stopping")
 
 
-def test_giving_up_answers_all_at_once_and_waits_for_no_sentence(busy: Scheduler, held: HeldParser) -> None:
+def test_giving_up_answers_all_at_once_and_waits_for_no_sentence(
+    busy: Scheduler, held: HeldParser
+) -> None:
     futures = [dogs(busy, 3) for _ in range(3)]
     busy.give_up()
     for future in futures:
@@ -234,7 +242,9 @@ def test_a_sentence_that_fails_spoils_no_other_request_and_no_thread(
     scheduler.close()
 
 
-def test_a_sentence_that_takes_long_leaves_the_threads_of_the_parser_to_others(toy_bundle: Path) -> None:
+def test_a_sentence_that_takes_long_leaves_the_threads_of_the_parser_to_others(
+    toy_bundle: Path,
+) -> None:
     """It was parsed in their pool, where the short sentences of everybody else waited behind it."""
     parser = Parser(toy_bundle, threads=2)
     scheduler = Scheduler(parser)

@@ -43,7 +43,9 @@ def test_an_address_that_is_taken_or_unknown_is_named() -> None:
 def test_a_server_told_to_stop_answers_what_it_has_taken(start: Start, held: HeldParser) -> None:
     server = start(held)
     answers: list[int] = []
-    client = threading.Thread(target=lambda: answers.append(server.parse(text="Logic plays.").status_code))
+    client = threading.Thread(
+        target=lambda: answers.append(server.parse(text="Logic plays.").status_code)
+    )
     client.start()
     assert held.begun.acquire(timeout=300)
     server.server.should_exit = True
@@ -54,7 +56,9 @@ def test_a_server_told_to_stop_answers_what_it_has_taken(start: Start, held: Hel
     assert answers == [200]
 
 
-def test_a_server_told_to_stop_waits_no_longer_than_its_grace_period(start: Start, held: HeldParser) -> None:
+def test_a_server_told_to_stop_waits_no_longer_than_its_grace_period(
+    start: Start, held: HeldParser
+) -> None:
     """Whatever the parser is busy with, and whatever half-sent requests there are."""
     server = start(held, grace=0.3, header_time_limit=1000, body_time_limit=1000)
     slow = [connect(server) for _ in range(2)]
@@ -91,8 +95,13 @@ def test_the_process_ends_though_a_long_search_runs(toy_bundle: Path) -> None:
         url = f"http://127.0.0.1:{port}"
         heavy = {"words": [["Logic", "plays"] * 150] * 250, "svg": ["wide", "tall"]}
         with ThreadPoolExecutor(4) as clients:
-            answers = [clients.submit(httpx.post, f"{url}/parse", json=heavy, timeout=300) for _ in range(4)]
-            wait_until(lambda: "\narcspan_waiting 4.0\n" in httpx.get(f"{url}/metrics", timeout=300).text)
+            answers = [
+                clients.submit(httpx.post, f"{url}/parse", json=heavy, timeout=300)
+                for _ in range(4)
+            ]
+            wait_until(
+                lambda: "\narcspan_waiting 4.0\n" in httpx.get(f"{url}/metrics", timeout=300).text
+            )
             server.send_signal(signal.SIGTERM)
             assert {answer.result().status_code for answer in answers} == {503}
         assert server.wait(60) == 0

@@ -25,7 +25,9 @@ def study() -> ModuleType:
 
 def write_run(folder: Path, las: float, structure: float) -> Path:
     folder.mkdir()
-    (folder / "result.json").write_text(json.dumps({"system": "joint1o", "dev": {"las": las, "f1": 83.0}}))
+    (folder / "result.json").write_text(
+        json.dumps({"system": "joint1o", "dev": {"las": las, "f1": 83.0}})
+    )
     records = [
         {"kind": "train", "seconds": 5.0, "structure_share": 0.9},
         {"kind": "epoch", "seconds": 60.0, "structure_share": structure},
@@ -49,7 +51,9 @@ def test_a_run_that_misses_a_goal_fails(
     assert not study.check(write_run(tmp_path / "run", las, structure), tmp_path / "result.json")
 
 
-def test_the_recipe_is_what_the_goal_is_set_for(treebanks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recipe_is_what_the_goal_is_set_for(
+    treebanks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ARCSPAN_TREEBANKS", str(treebanks))
     config = read_config(STUDY / "craft-joint1o.toml")
     assert (config.data.every, config.data.max_words, config.data.limit) == (3, 80, 5000)

@@ -25,8 +25,13 @@ def pair(brackets: str, arcs: str):
 
 PAIRS = [
     pair("(TOP (S (NP (NN dogs)) (VP (VB bark)) (. .)))", "2-nsubj 0-root 2-punct"),
-    pair("(TOP (S (NP (DT the) (NN dog)) (VP (VB bit) (NP (PRP me)))))", "2-det 3-nsubj 0-root 3-dobj"),
-    pair("(TOP (S (NP (NN cats) (CC and) (NN dogs)) (VP (VB bark))))", "4-nsubj 3-cc 1-conj 0-root"),
+    pair(
+        "(TOP (S (NP (DT the) (NN dog)) (VP (VB bit) (NP (PRP me)))))",
+        "2-det 3-nsubj 0-root 3-dobj",
+    ),
+    pair(
+        "(TOP (S (NP (NN cats) (CC and) (NN dogs)) (VP (VB bark))))", "4-nsubj 3-cc 1-conj 0-root"
+    ),
     pair("(TOP (S (NP (NN ink) (CC and) (NN pens)) (VP (VB fall))))", "4-nsubj 3-cc 1-conj 0-root"),
 ]
 RULES = learn_rules(PAIRS)
@@ -155,7 +160,9 @@ def test_rules_learnt_on_train_agree_with_the_dependencies_of_dev(treebanks, nam
     train = read_pairs(folder / "train.ptb.xz", folder / "train.conllu.xz")
     rules = learn_rules(itertools.islice(train, 4000))
     words = attached = labelled = 0
-    for c, gold in itertools.islice(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"), 700):
+    for c, gold in itertools.islice(
+        read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"), 700
+    ):
         made = rules.convert(c)
         assert compatible(c, made)
         for m, word in enumerate(gold.words):

@@ -132,7 +132,10 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     plan = Plan.read(write_plan(folder))
 
     def stop(line: str) -> None:
-        if line.startswith("  epoch 1: dev") and (folder / "runs/toy/joint1o-1/config.json").is_file():
+        if (
+            line.startswith("  epoch 1: dev")
+            and (folder / "runs/toy/joint1o-1/config.json").is_file()
+        ):
             raise Interrupted
 
     with pytest.raises(Interrupted):
@@ -175,14 +178,19 @@ def test_the_figures_are_those_of_the_trees_that_are_kept(done: tuple[Path, list
     run = folder / "runs/toy/joint2o-1"
     gold = read_pairs(folder / "test.ptb", folder / "test.conllu")
     report = evaluate(
-        gold, read_pairs(run / "test.ptb.xz", run / "test.conllu.xz"), punctuation="ptb", tags="gold"
+        gold,
+        read_pairs(run / "test.ptb.xz", run / "test.conllu.xz"),
+        punctuation="ptb",
+        tags="gold",
     )
     assert row["figures"]["las"] == report.las
     assert row["figures"]["f1"] == report.f1
     assert row["signatures"]["las"] == report.signature("las")
 
 
-def test_joint_rows_and_the_pipeline_are_compatible_throughout(done: tuple[Path, list[str]]) -> None:
+def test_joint_rows_and_the_pipeline_are_compatible_throughout(
+    done: tuple[Path, list[str]],
+) -> None:
     folder, _ = done
     for name in ("mtl-1", "joint2o-1", "pipeline-1"):
         run = folder / "runs/toy" / name
@@ -224,7 +232,14 @@ def test_the_report_has_our_figures_beside_the_papers(done: tuple[Path, list[str
         f"| toy (English) | Joint2o | {joint.shown('las')} | {joint.shown('f1')} | PTB English | 95.64 | 95.80 |"
         in page
     )
-    for heading in ("Table 2", "Table 6", "Table 7", "Table 8", "Figure 4", "What agrees with the paper"):
+    for heading in (
+        "Table 2",
+        "Table 6",
+        "Table 7",
+        "Table 8",
+        "Figure 4",
+        "What agrees with the paper",
+    ):
         assert re.search(f"^## .*{heading}", page, re.MULTILINE), heading
     for heading in ("Gold tags", "Max-margin"):
         assert f"## {heading}" not in page, "a row that was not run"
@@ -232,15 +247,23 @@ def test_the_report_has_our_figures_beside_the_papers(done: tuple[Path, list[str
     assert "\n\n\n" not in page
 
 
-def test_the_report_is_the_same_without_the_runs(done: tuple[Path, list[str]], tmp_path: Path) -> None:
+def test_the_report_is_the_same_without_the_runs(
+    done: tuple[Path, list[str]], tmp_path: Path
+) -> None:
     folder, _ = done
-    shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("runs", "docs", "tables"))
-    found = CliRunner().invoke(main, ["report", "--plan", str(tmp_path / "copy/plan.toml"), "--runs", "none"])
+    shutil.copytree(
+        folder, tmp_path / "copy", ignore=shutil.ignore_patterns("runs", "docs", "tables")
+    )
+    found = CliRunner().invoke(
+        main, ["report", "--plan", str(tmp_path / "copy/plan.toml"), "--runs", "none"]
+    )
     assert found.exit_code == 0, found.output
     assert (tmp_path / "copy/docs/study.md").read_text() == (folder / "docs/study.md").read_text()
 
 
-def test_the_plans_own_words_are_filled_with_figures_or_left_out(done: tuple[Path, list[str]]) -> None:
+def test_the_plans_own_words_are_filled_with_figures_or_left_out(
+    done: tuple[Path, list[str]],
+) -> None:
     plan = Plan.read(done[0] / "plan.toml")
     results = Results(plan)
     las = {name: results.summary("toy", name).mean("las") for name in ("mtl", "sep")}
@@ -255,12 +278,16 @@ def test_the_plans_own_words_are_filled_with_figures_or_left_out(done: tuple[Pat
     )
 
 
-def test_a_changed_plan_makes_its_rows_outdated(done: tuple[Path, list[str]], tmp_path: Path) -> None:
+def test_a_changed_plan_makes_its_rows_outdated(
+    done: tuple[Path, list[str]], tmp_path: Path
+) -> None:
     folder, _ = done
     shutil.copytree(folder, tmp_path / "copy", ignore=shutil.ignore_patterns("docs"))
     changed = PLAN.replace("data.max_words=11", "data.max_words=10")
     (tmp_path / "copy/plan.toml").write_text(changed, encoding="utf-8")
-    study = Study(Plan.read(tmp_path / "copy/plan.toml"), tmp_path / "copy/runs", say=lambda line: None)
+    study = Study(
+        Plan.read(tmp_path / "copy/plan.toml"), tmp_path / "copy/runs", say=lambda line: None
+    )
     assert not any(study.is_evaluated(row) for row in study.plan.rows)
     assert "0 of 9 rows have results" in status_text(study)
     failures = do(study, ("train",), ())
@@ -287,13 +314,17 @@ def test_rules_are_learnt_from_the_sentences_that_models_are_trained_on(tmp_path
     plan = Plan.read(write_plan(tmp_path / "study"))
     data = replace(plan.config(plan.rows[0], tmp_path).data, every=2, max_words=9, limit=4)
     sentences, _ = read_training(data)
-    assert [pair.dependencies.words for pair in training_pairs(data)] == [one.words for one in sentences]
+    assert [pair.dependencies.words for pair in training_pairs(data)] == [
+        one.words for one in sentences
+    ]
     assert len(sentences) == 4
 
 
 def test_with_no_result_the_page_says_so_and_status_guesses(tmp_path: Path) -> None:
     plan = write_plan(tmp_path / "study")
-    found = CliRunner().invoke(main, ["status", "--plan", str(plan), "--runs", str(tmp_path / "runs")])
+    found = CliRunner().invoke(
+        main, ["status", "--plan", str(plan), "--runs", str(tmp_path / "runs")]
+    )
     assert found.exit_code == 0, found.output
     assert "0 of 9 rows have results" in found.output
     write_report(Results(Plan.read(plan)))
@@ -307,10 +338,13 @@ def test_the_plans_of_the_study_can_be_read_and_every_name_in_them_is_known(name
     plan = Plan.read(ROOT / "studies/paper" / name)
     names = {row.name for row in plan.rows}
     assert {name for pair in plan.comparisons for name in pair} | set(plan.figure) <= names
-    assert set(SYSTEMS) <= {row.name for row in plan.rows if row.treebank.name == plan.speed["treebank"]}
+    assert set(SYSTEMS) <= {
+        row.name for row in plan.rows if row.treebank.name == plan.speed["treebank"]
+    }
     assert all(treebank.paper in ("", *PAPER["table2"]) for treebank in plan.treebanks.values())
     meanings = {
-        json.dumps([plan.recipe(row), row.name, plan.settings(row)], sort_keys=True) for row in plan.rows
+        json.dumps([plan.recipe(row), row.name, plan.settings(row)], sort_keys=True)
+        for row in plan.rows
     }
     assert len(meanings) == len(plan.rows)
 
@@ -335,7 +369,10 @@ def test_commands_give_every_row_the_settings_that_it_was_run_with() -> None:
 
 TINY = [
     "encoder.kind=lstm",
-    *(f"encoder.{name}=4" for name in ("word_size", "character_size", "character_filters", "hidden_size")),
+    *(
+        f"encoder.{name}=4"
+        for name in ("word_size", "character_size", "character_filters", "hidden_size")
+    ),
     "encoder.depth=1",
     *(f"model.{name}_size=4" for name in ("span", "arc", "headed", "label", "relation")),
     "training.epochs=1",
@@ -368,18 +405,39 @@ def test_the_papers_own_plan_goes_through_every_step_of_every_row(
     convert = f"{sys.executable} -m arcspan treebank convert {{brackets}} {{conll}} --rules ctb"
     monkeypatch.setenv("ARCSPAN_CONVERTER_CTB", convert)
     text = (ROOT / "studies/paper/full.toml").read_text(encoding="utf-8")
-    small = {"sentences": 4, "batch": 4, "seconds": 0.001, "parsed": 2, "parsed_batch": 2, "rounds": 1}
-    for name, value in {"samples": 99, "seeds": [1], **small}.items():  # other seeds have the same steps
+    small = {
+        "sentences": 4,
+        "batch": 4,
+        "seconds": 0.001,
+        "parsed": 2,
+        "parsed_batch": 2,
+        "rounds": 1,
+    }
+    for name, value in {
+        "samples": 99,
+        "seeds": [1],
+        **small,
+    }.items():  # other seeds have the same steps
         text, times = re.subn(rf"^{name} = \S.*$", f"{name} = {value}", text, flags=re.MULTILINE)
         assert times, name
-    text = re.sub(r"^recipe = .*$", rf"\g<0>\nsettings = {json.dumps(TINY)}", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^recipe = .*$", rf"\g<0>\nsettings = {json.dumps(TINY)}", text, flags=re.MULTILINE
+    )
     (tmp_path / "full.toml").write_text(text, encoding="utf-8")
     arguments = ["run", "--plan", str(tmp_path / "full.toml"), "--runs", str(tmp_path / "runs")]
     found = CliRunner().invoke(main, arguments)
     assert found.exit_code == 0, found.output
     assert "nothing is left to run" in found.output
     page = (tmp_path / "results-full/study.md").read_text(encoding="utf-8")
-    for heading in ("Table 2", "Tables 3, 4 and 5", "Table 6", "Table 7", "Table 8", "Figure 4", "Gold tags"):
+    for heading in (
+        "Table 2",
+        "Tables 3, 4 and 5",
+        "Table 6",
+        "Table 7",
+        "Table 8",
+        "Figure 4",
+        "Gold tags",
+    ):
         assert re.search(f"^## {heading}", page, re.MULTILINE), heading
     for line in (
         r"\| PTB \(English\) \| 2 \(100.0\) .* \| PTB English \| 39.8K \(99.8\) \| 1.7K",  # Table 1
@@ -391,7 +449,9 @@ def test_the_papers_own_plan_goes_through_every_step_of_every_row(
         "batches of 2, the mean of 1 turns",  # Table 7
     ):
         assert re.search(line, page), line
-    row = json.loads((tmp_path / "results-full/rows/ptb/joint2o-1.json").read_text(encoding="utf-8"))
+    row = json.loads(
+        (tmp_path / "results-full/rows/ptb/joint2o-1.json").read_text(encoding="utf-8")
+    )
     assert list(row["f1_by_width"]) == ["0–9"], "the paper's width is one less than the words"
     assert not list((tmp_path / "runs").glob("**/steps")), (
         "the optimizer's state of a finished model is not kept"
@@ -407,14 +467,18 @@ def test_a_converter_that_fails_is_named_with_what_it_said() -> None:
         )
 
 
-def test_the_page_in_the_documentation_is_made_from_the_results_in_the_repository(tmp_path: Path) -> None:
+def test_the_page_in_the_documentation_is_made_from_the_results_in_the_repository(
+    tmp_path: Path,
+) -> None:
     plan = Plan.read(ROOT / "studies/paper/plan.toml")
     shutil.copytree(plan.results, tmp_path / "results")
     copy = replace(plan, results=tmp_path / "results", page=tmp_path / "docs/study.md")
     write_report(Results(copy))
     assert copy.page.read_text(encoding="utf-8") == plan.page.read_text(encoding="utf-8")
     for table in (plan.results / "tables").iterdir():
-        assert (tmp_path / "results/tables" / table.name).read_text() == table.read_text(), table.name
+        assert (tmp_path / "results/tables" / table.name).read_text() == table.read_text(), (
+            table.name
+        )
 
 
 @pytest.mark.parametrize("name", ["plan.toml"])
@@ -449,7 +513,10 @@ def test_verdicts_follow_the_rule() -> None:
     assert same.verdict(outcome(0.1, 0.5), 3) == "confirmed"
     assert same.verdict(outcome(0.1, 0.5, spread=2), 3) == "undecided"
     assert same.verdict(outcome(0.9, 0.001), 3) == "refuted"
-    for gain, p, verdict in ((0.3, 0.01, "holds on one seed"), (-0.3, 0.01, "does not hold on one seed")):
+    for gain, p, verdict in (
+        (0.3, 0.01, "holds on one seed"),
+        (-0.3, 0.01, "does not hold on one seed"),
+    ):
         assert better.verdict(outcome(gain, p)) == verdict
     assert better.verdict(outcome(0.3, 0.2)) == "same direction, not significant (one seed)"
     assert better.in_paper("English") == pytest.approx(0.04)

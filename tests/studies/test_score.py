@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def score() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("score", ROOT / "studies" / "english" / "score.py")
+    spec = importlib.util.spec_from_file_location(
+        "score", ROOT / "studies" / "english" / "score.py"
+    )
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -39,7 +41,9 @@ def figures(
 
 def test_subtypes_and_punctuation_count_where_the_name_says_so(score: ModuleType) -> None:
     gold = toy_pairs(6)
-    predicted = [with_relation(with_relation(pair, "nsubj", "nsubj:pass"), "punct", "dep") for pair in gold]
+    predicted = [
+        with_relation(with_relation(pair, "nsubj", "nsubj:pass"), "punct", "dep") for pair in gold
+    ]
     found = figures(score, gold, predicted)
     assert found["las_words"] == found["uas"] == found["f1"] == 100
     assert found["las_subtypes"] < found["las"] < 100

@@ -33,7 +33,20 @@ WORKED = {
     "He came": (6, 3, 3, 3, 0, 0, 0, 0, 9, 12, 9, 5),
     "Mary cooked": (8, 2, 2, 2, 0, 0, 0, 0, 12, 10.5, 12, 7),
 }
-NAMES = ("W", "VP", "C", "T", "DC", "CT", "CP", "CN", "yngve_sum", "frazier_sum", "distance_sum", "arcs")
+NAMES = (
+    "W",
+    "VP",
+    "C",
+    "T",
+    "DC",
+    "CT",
+    "CP",
+    "CN",
+    "yngve_sum",
+    "frazier_sum",
+    "distance_sum",
+    "arcs",
+)
 
 
 @pytest.mark.parametrize("start", WORKED)
@@ -57,7 +70,8 @@ def test_depths_are_those_of_the_literature() -> None:
 
 def test_a_text_is_measured_by_its_sums() -> None:
     she, mary = (
-        next(pair for text, pair in PAIRS.items() if text.startswith(s)) for s in ("She ate", "Mary")
+        next(pair for text, pair in PAIRS.items() if text.startswith(s))
+        for s in ("She ate", "Mary")
     )
     found = measures(total([[(1, sums(*she))], [(1, sums(*mary))]]))
     assert list(found) == list(MEASURES)
@@ -83,9 +97,13 @@ def test_uncertain_parses_make_errors() -> None:
 
 def test_one_tree_or_none_has_its_own_measures() -> None:
     c, d = PAIRS["Running is healthy ."]
-    assert "MLT" not in measures(sums(None, d)) and "dependency_distance" not in measures(sums(c, None))
+    assert "MLT" not in measures(sums(None, d)) and "dependency_distance" not in measures(
+        sums(c, None)
+    )
     assert measures(sums(None, None)) == {"sentences": 1}
     assert (
-        measures(sums(ConstituencyTree(["."], ["."], []), DependencyTree([0], ["root"], ["."], ["."])))["W"]
+        measures(
+            sums(ConstituencyTree(["."], ["."], []), DependencyTree([0], ["root"], ["."], ["."]))
+        )["W"]
         == 0
     )

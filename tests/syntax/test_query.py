@@ -67,7 +67,9 @@ def words(pattern: str, tree: DependencyTree = ARCS) -> list[int]:
         ("!NP > VP", [(2, 3, "VBD")]),
     ],
 )
-def test_constituents_tags_and_words_are_found(pattern: str, expected: list[tuple[int, int, str]]) -> None:
+def test_constituents_tags_and_words_are_found(
+    pattern: str, expected: list[tuple[int, int, str]]
+) -> None:
     assert found(pattern) == expected
 
 
@@ -126,7 +128,9 @@ def test_words_are_found(pattern: str, expected: list[int]) -> None:
         ("PP <# NP", [(5, 7, "PP")]),
     ],
 )
-def test_both_trees_are_asked_in_one_query(pattern: str, expected: list[tuple[int, int, str]]) -> None:
+def test_both_trees_are_asked_in_one_query(
+    pattern: str, expected: list[tuple[int, int, str]]
+) -> None:
     assert found(pattern, TREE, ARCS) == expected
 
 
@@ -239,7 +243,9 @@ def test_every_word_can_be_in_a_tree_that_is_searched() -> None:
 def test_the_ways_down_are_the_ways_up(heads: tuple[int, ...]) -> None:
     """Against plain enumeration: A > B as B < A, A >> B as B << A, and by following heads."""
     first = [head if m else 0 for m, head in enumerate(heads)]
-    tree = DependencyTree([max(1, head) if m else 0 for m, head in enumerate(first)], ["r"] * len(heads))
+    tree = DependencyTree(
+        [max(1, head) if m else 0 for m, head in enumerate(first)], ["r"] * len(heads)
+    )
     pairs = {
         sign: {
             (match.names["a"].word, match.names["b"].word)
@@ -252,7 +258,9 @@ def test_the_ways_down_are_the_ways_up(heads: tuple[int, ...]) -> None:
         return [] if not m else [tree.heads[m - 1], *above(tree.heads[m - 1])]
 
     places = range(1, len(tree) + 1)
-    assert pairs[">"] == {(h, m) for h, m in itertools.product(places, places) if tree.heads[m - 1] == h}
+    assert pairs[">"] == {
+        (h, m) for h, m in itertools.product(places, places) if tree.heads[m - 1] == h
+    }
     assert pairs[">>"] == {(h, m) for h, m in itertools.product(places, places) if h in above(m)}
     for one, other in ((">", "<"), (">>", "<<"), (".", "-"), ("..", "--"), ("$++", "$--")):
         assert pairs[one] == {(b, a) for a, b in pairs[other]}

@@ -87,15 +87,27 @@ def test_objects_stand_for_relative_pronouns() -> None:
     ("sentence", "text", "said"),
     [
         ("You must not", "must not open", ("finite", None, "simple", "active", "negative", "must")),
-        ("The letter was", "was written", ("finite", "past", "simple", "passive", "positive", None)),
+        (
+            "The letter was",
+            "was written",
+            ("finite", "past", "simple", "passive", "positive", None),
+        ),
         (
             "The students will",
             "will have been working",
             ("finite", "future", "perfect progressive", "active"),
         ),
-        ("They are building", "are building", ("finite", "present", "progressive", "active", "positive")),
+        (
+            "They are building",
+            "are building",
+            ("finite", "present", "progressive", "active", "positive"),
+        ),
         ("They did n't", "did n't know", ("finite", "past", "simple", "active", "negative")),
-        ("She has never", "has never been invited", ("finite", "present", "perfect", "passive", "negative")),
+        (
+            "She has never",
+            "has never been invited",
+            ("finite", "present", "perfect", "passive", "negative"),
+        ),
         ("To learn", "learn", ("infinitive", None, "simple")),
         ("Running", "Running", ("participle", None)),
         ("Close the", "Close", ("finite", "present")),
@@ -118,8 +130,14 @@ def test_constituents_decide_what_is_shared() -> None:
         ["JJ", "NNS", "CC", "NNS"],
     )
     flat = ConstituencyTree.from_brackets("(NP (JJ old) (NNS men) (CC and) (NNS women))")
-    nested = ConstituencyTree.from_brackets("(NP (NP (JJ old) (NNS men)) (CC and) (NP (NNS women)))")
-    for tree, first, shared in ((flat, "men", ["old"]), (nested, "old men", []), (None, "old men", [])):
+    nested = ConstituencyTree.from_brackets(
+        "(NP (NP (JJ old) (NNS men)) (CC and) (NP (NNS women)))"
+    )
+    for tree, first, shared in (
+        (flat, "men", ["old"]),
+        (nested, "old men", []),
+        (None, "old men", []),
+    ):
         (joined,) = Syntax(tree, d).coordinations
         assert texts(joined.conjuncts) == [first, "women"] and texts(joined.shared) == shared
 
@@ -127,7 +145,18 @@ def test_constituents_decide_what_is_shared() -> None:
 def test_not_only_is_no_negation_and_a_tag_question_is_not_shared() -> None:
     tree = DependencyTree(
         [3, 3, 0, 3, 7, 7, 3, 3, 8, 8],
-        ["advmod", "advmod", "root", "nsubj", "cc", "nsubj", "conj", "parataxis", "advmod", "nsubj"],
+        [
+            "advmod",
+            "advmod",
+            "root",
+            "nsubj",
+            "cc",
+            "nsubj",
+            "conj",
+            "parataxis",
+            "advmod",
+            "nsubj",
+        ],
         ["Not", "only", "came", "he", "but", "she", "left", "did", "n't", "she"],
         None,
         ["PART", "ADV", "VERB", "PRON", "CCONJ", "PRON", "VERB", "AUX", "PART", "PRON"],
@@ -174,7 +203,9 @@ def test_phrases_point_into_the_text_and_have_probabilities() -> None:
     assert (main.text, main.start, main.end) == ("Running is healthy", 10, 28)
     assert inner.probability == pytest.approx(0.45) and main.probability == pytest.approx(0.7)
     data = json.loads(json.dumps(found.to_dict(probabilities=True)))
-    assert data["clauses"][1]["parent"] == [0, 3] and data["clauses"][1]["probability"] == pytest.approx(0.45)
+    assert data["clauses"][1]["parent"] == [0, 3] and data["clauses"][1][
+        "probability"
+    ] == pytest.approx(0.45)
     assert data["clauses"][0]["subject"] == {
         **{"text": "Running", "span": [0, 1], "head": 1, "start": 10, "end": 17},
         "probability": pytest.approx(0.45),

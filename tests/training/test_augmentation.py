@@ -60,7 +60,9 @@ def test_a_sentence_whose_head_would_go_is_left_as_it_is() -> None:
     assert FORMS["final"](pair) is FORMS["bare"](pair) is FORMS["initial"](pair) is None
     assert FORMS["lower"](FORMS["lower"](PAIR) or PAIR) is None  # nothing to change
     layer = FORMS["bare"](Pair(None, PAIR.dependencies))  # type: ignore[arg-type]
-    assert layer is not None and layer.constituency is None and layer.words == ("Ada", "slept", "well")
+    assert (
+        layer is not None and layer.constituency is None and layer.words == ("Ada", "slept", "well")
+    )
 
 
 def test_headlines_have_no_articles_and_fillers_stand_where_a_yield_begins() -> None:
@@ -76,15 +78,23 @@ def test_headlines_have_no_articles_and_fillers_stand_where_a_yield_begins() -> 
     assert longer.brackets().startswith(
         "(S (NP (DT The) (NN crew)) (VP (VBD spotted) (INTJ (UH er)) (NP (DT a)"
     )
-    assert (arcs.heads, arcs.relations[3], arcs.upos[3]) == ((2, 3, 0, 6, 6, 3, 3), "discourse", "INTJ")
+    assert (arcs.heads, arcs.relations[3], arcs.upos[3]) == (
+        (2, 3, 0, 6, 6, 3, 3),
+        "discourse",
+        "INTJ",
+    )
 
 
 def test_shares_of_a_source_are_added_and_counted(tmp_path: Path) -> None:
     assert tuple(FORMS) == AUGMENTS
     source = write_toy(tmp_path, "toy", toy_pairs(40))
     plain, _ = read_training(DataSettings(train=[Source(**source)]))
-    some, intake = read_training(DataSettings(train=[Source(**source, augment={"upper": 0.5, "final": 1.0})]))
-    again, _ = read_training(DataSettings(train=[Source(**source, augment={"upper": 0.5, "final": 1.0})]))
+    some, intake = read_training(
+        DataSettings(train=[Source(**source, augment={"upper": 0.5, "final": 1.0})])
+    )
+    again, _ = read_training(
+        DataSettings(train=[Source(**source, augment={"upper": 0.5, "final": 1.0})])
+    )
     assert [one.words for one in some] == [one.words for one in again]
     assert len(some) == len(plain) + intake.augmented
     upper = sum(all(word == word.upper() for word in one.words) for one in some)
@@ -99,5 +109,7 @@ def test_compatible_trees_stay_compatible(treebanks: Path) -> None:
         if LexicalTree.compatible(pair.constituency.without_wrapper(), pair.dependencies):
             for form in augmented(pair, dict.fromkeys(FORMS, 1.0), str(number)):
                 changed += 1
-                assert LexicalTree.compatible(form.constituency.without_wrapper(), form.dependencies)
+                assert LexicalTree.compatible(
+                    form.constituency.without_wrapper(), form.dependencies
+                )
     assert changed > 500

@@ -47,7 +47,10 @@ def test_fitted_temperatures_are_kept_and_make_arcs_better_calibrated(
             parse = parser.parse(pair.dependencies.words, confidence=True)
             assert parse.confidence is not None
             p += parse.confidence.arcs
-            right += [a == b for a, b in zip(parse.dependencies.heads, pair.dependencies.heads, strict=True)]
+            right += [
+                a == b
+                for a, b in zip(parse.dependencies.heads, pair.dependencies.heads, strict=True)
+            ]
         assert 0.5 < np.mean(right) < 1
         return log_loss(np.asarray(p), np.asarray(right))
 
@@ -62,7 +65,9 @@ def test_fitted_temperatures_are_kept_and_make_arcs_better_calibrated(
 
 
 def test_the_log_loss_stays_finite() -> None:
-    assert log_loss(np.asarray([0.25, 0.75]), np.asarray([False, True])) == pytest.approx(-np.log(0.75))
+    assert log_loss(np.asarray([0.25, 0.75]), np.asarray([False, True])) == pytest.approx(
+        -np.log(0.75)
+    )
     assert np.isfinite(log_loss(np.asarray([1.0, 0.0]), np.asarray([False, True])))
 
 
@@ -107,7 +112,8 @@ def test_the_temperature_that_made_the_answers_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"structure_temperature": 0}, {"label_temperature": "hot"}, {"relation_temperature": -1}]
+    "bad",
+    [{"structure_temperature": 0}, {"label_temperature": "hot"}, {"relation_temperature": -1}],
 )
 def test_a_damaged_calibration_is_refused(bundle: Path, bad: dict[str, object]) -> None:
     update_bundle(bundle, {"calibration": bad})

@@ -17,7 +17,9 @@ from arcspan.training.checkpoint import Checkpoint, build, load_model, load_part
 ENCODER = EncoderSettings(
     kind="lstm", word_size=4, character_size=4, character_filters=4, hidden_size=4, depth=1
 )
-SMALL = ModelSettings(span_size=4, arc_size=4, headed_size=4, label_size=4, relation_size=4, tag_size=4)
+SMALL = ModelSettings(
+    span_size=4, arc_size=4, headed_size=4, label_size=4, relation_size=4, tag_size=4
+)
 KNOWN = Inventories(((), ("NP",)), ("nsubj", "root"), ("NN",), ("NOUN",), styles=("a", "b"))
 INPUTS = WordInputs(["logic", "plays"], list("logicpays"))
 
@@ -26,7 +28,9 @@ def save(folder: Path, part: str = "both") -> dict[str, torch.Tensor]:
     """A random model as the best of a run; its weights."""
     model = build(part, SMALL, ENCODER, None, KNOWN, INPUTS)
     texts = model_texts(model, ENCODER, INPUTS)
-    Checkpoint(folder).write("best", "models/000001", {"model": model.state_dict()}, texts, {"step": 1})
+    Checkpoint(folder).write(
+        "best", "models/000001", {"model": model.state_dict()}, texts, {"step": 1}
+    )
     return model.state_dict()
 
 

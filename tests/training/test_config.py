@@ -51,11 +51,20 @@ def made(**changes: Any) -> Config:
             "the comments of conll identify documents",
         ),
         ({"data__train": [{**PAIR, "weigth": 1}]}, r"did you mean data\.train\[0\]\.weight\?"),
-        ({"data__train": [{**PAIR, "only": 3}]}, r"data\.train\[0\]\.only should be a table, not 3"),
+        (
+            {"data__train": [{**PAIR, "only": 3}]},
+            r"data\.train\[0\]\.only should be a table, not 3",
+        ),
         ({"data__train": ["a.ptb"]}, r'data\.train\[0\] should be a table, not "a\.ptb"'),
         ({"data": 1}, "data should be a table, not 1"),
-        ({"training__epochs": True}, r"training\.epochs should be a whole number, at least 1, not true"),
-        ({"training__rate": "fast"}, r'training\.rate should be a number, above 0, at most 0\.1, not "fast"'),
+        (
+            {"training__epochs": True},
+            r"training\.epochs should be a whole number, at least 1, not true",
+        ),
+        (
+            {"training__rate": "fast"},
+            r'training\.rate should be a number, above 0, at most 0\.1, not "fast"',
+        ),
         ({"seed": -1}, "seed should be .*, at least 0, not -1"),
         ({"styles": {"new": 3}}, r"styles\.new should be the name of a style, or a list of two"),
         (
@@ -63,7 +72,10 @@ def made(**changes: Any) -> Config:
             r"styles\.new should be the name of a style, or a list of two",
         ),
         ({"segmenter__train": [{}]}, r"segmenter\.train\[0\] needs conll"),
-        ({"segmenter__dev": [{"conll": "a", "every": 0}]}, r"segmenter\.dev\[0\]\.every should be .*, not 0"),
+        (
+            {"segmenter__dev": [{"conll": "a", "every": 0}]},
+            r"segmenter\.dev\[0\]\.every should be .*, not 0",
+        ),
         ({"data__missing": "guessed"}, "one of hidden, separate"),
         ({"data__incompatible": "keep"}, "one of drop, separate, hidden"),
         ({"training__warmup": 1.5}, r"training\.warmup should be .*, at most 1, not 1\.5"),
@@ -101,7 +113,9 @@ def test_a_layer_has_its_own_style_or_that_of_its_source() -> None:
     assert Source(constituency_style="c").styles == ("c", "")
 
 
-def test_paths_are_those_of_the_configurations_folder_and_lists_may_be_in_files(tmp_path: Path) -> None:
+def test_paths_are_those_of_the_configurations_folder_and_lists_may_be_in_files(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "run").mkdir()
     for name in ("a.ptb", "a.conllu", "rules.toml"):
         (tmp_path / name).write_text("")
@@ -141,7 +155,9 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 def test_documents_that_are_no_list_are_named_with_their_source(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text("")
     source = '{ conll = "a.conllu", without = { genre = "essay" } }'
-    text = f'output = "run"\n[data]\ntrain = [{source}]\ndev = [{source}]\n[encoder]\nkind = "lstm"\n'
+    text = (
+        f'output = "run"\n[data]\ntrain = [{source}]\ndev = [{source}]\n[encoder]\nkind = "lstm"\n'
+    )
     (tmp_path / "my.toml").write_text(text)
     with pytest.raises(
         ConfigError, match=r'data\.train\[0\]\.without\.genre = "essay": give a list of values'

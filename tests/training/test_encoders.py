@@ -56,7 +56,10 @@ FAMILIES = {
     "WordPiece": word_piece,
     "byte-level BPE": lambda: byte_level([pre_tokenizers.ByteLevel(add_prefix_space=False)]),
     "byte-level BPE after digits are cut": lambda: byte_level(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
     ),
     "byte-level BPE with its own pattern": lambda: byte_level(
         [
@@ -84,7 +87,9 @@ def saved(tokenizer: Tokenizer, folder: Path) -> Path:
         trainer(vocab_size=400, special_tokens=SPECIAL, show_progress=False, **more),
     )
     names = dict(zip(("bos_token", "eos_token", "pad_token", "unk_token"), SPECIAL, strict=True))
-    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(
+        folder
+    )
     transformers.BertConfig(vocab_size=400).save_pretrained(folder)
     return folder
 

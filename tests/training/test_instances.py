@@ -50,8 +50,12 @@ def test_a_compatible_pair_is_one_tree() -> None:
 @pytest.mark.parametrize(("missing", "hidden"), [("hidden", True), ("separate", False)])
 def test_a_layer_that_is_not_there_is_hidden_or_left_alone(missing: str, hidden: bool) -> None:
     (pair,) = toy_pairs(1)
-    trees, _ = make_sentence("x", Pair(pair.constituency, NOTHING), data=DataSettings(missing=missing))
-    arcs, _ = make_sentence("x", Pair(NOTHING, pair.dependencies), data=DataSettings(missing=missing))
+    trees, _ = make_sentence(
+        "x", Pair(pair.constituency, NOTHING), data=DataSettings(missing=missing)
+    )
+    arcs, _ = make_sentence(
+        "x", Pair(NOTHING, pair.dependencies), data=DataSettings(missing=missing)
+    )
     assert (trees.hidden, arcs.hidden) == (hidden, hidden)
     assert (trees.joint, arcs.joint) == (False, False)
     assert trees.heads is None
@@ -72,9 +76,9 @@ def test_incompatible_trees_have_a_reason_and_no_heads() -> None:
     assert sentence.nodes is not None
     assert not sentence.nodes[:, 2].any()
     assert (
-        make_sentence("x", Pair(constituency, dependencies), data=DataSettings(incompatible="hidden"))[
-            0
-        ].nodes
+        make_sentence(
+            "x", Pair(constituency, dependencies), data=DataSettings(incompatible="hidden")
+        )[0].nodes
         is None
     )
 
@@ -94,8 +98,15 @@ def test_what_a_partial_tree_does_not_say_is_hidden() -> None:
     assert Indexer(inventories)(sentence)["relations"].tolist() == [0, IGNORE, IGNORE, IGNORE]
     # Both words of the noun phrase have their heads outside it.
     outside = DependencyTree.loose([3, 4, 0, -1], [""] * 4, words)
-    sentence, why = make_sentence("x", Pair(spans, outside), data=DataSettings(incompatible="separate"))
-    assert (why, sentence.joint, sentence.hidden, sentence.projective) == ("partial", False, True, False)
+    sentence, why = make_sentence(
+        "x", Pair(spans, outside), data=DataSettings(incompatible="separate")
+    )
+    assert (why, sentence.joint, sentence.hidden, sentence.projective) == (
+        "partial",
+        False,
+        True,
+        False,
+    )
     crossing = DependencyTree.loose([3, 4, -1, 0], [""] * 4, words)
     assert not make_sentence("x", Pair(NOTHING, crossing))[0].projective
 
@@ -128,7 +139,9 @@ def test_documents_are_left_out_and_trees_rewritten(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text('[[relations]]\nrelation = "nsubj"\nto = "subj"\n')
     rewritten = Source(**source, rewrite=str(tmp_path / "rules.toml"))
     relations = {
-        r for _, pair in read_source(rewritten, "strict", Intake()) for r in pair.dependencies.relations
+        r
+        for _, pair in read_source(rewritten, "strict", Intake())
+        for r in pair.dependencies.relations
     }
     assert "subj" in relations
     assert "nsubj" not in relations
@@ -144,7 +157,9 @@ def test_a_style_does_not_use_the_names_that_only_others_have() -> None:
     sentences = [
         make_sentence("1", first, Source(style="a"))[0],
         make_sentence(
-            "2", Pair(renamed, second.dependencies), Source(constituency_style="b", dependency_style="a")
+            "2",
+            Pair(renamed, second.dependencies),
+            Source(constituency_style="b", dependency_style="a"),
         )[0],
     ]
     known = take_inventories(sentences)
@@ -152,11 +167,16 @@ def test_a_style_does_not_use_the_names_that_only_others_have() -> None:
     labels = {name: known.labels.index((name,)) for name in ("S", "CLAUSE")}
     assert labels["CLAUSE"] in known.unused["label"][0]
     assert labels["S"] in known.unused["label"][1]
-    assert known.unused["relation"] == ((), ())  # no dependencies are in the style b: there all are free
+    assert known.unused["relation"] == (
+        (),
+        (),
+    )  # no dependencies are in the style b: there all are free
     assert style_number(("b", "a"), known) == (1, 0)
     assert style_names({"new": ["b", "a"]}, known) == {"new": [1, 0]}
     assert style_names({}, known) == {"a": [0, 0], "b": [1, 1]}
-    with pytest.raises(ConfigError, match=r"styles\.new: no training source has the style 'c'; known: a, b"):
+    with pytest.raises(
+        ConfigError, match=r"styles\.new: no training source has the style 'c'; known: a, b"
+    ):
         style_names({"new": "c"}, known)
 
 
@@ -169,7 +189,9 @@ def test_lemmas_are_kept_of_words_that_were_seen_twice_with_their_tag() -> None:
 
     twice = [sentence("saws saw", "NNS VBD", "saw see"), sentence("saws saw", "NNS NN", "saw saw")]
     assert take_inventories(twice).seen_lemmas == {"NNS": {"saws": "l|0+|1+"}}
-    assert take_inventories([twice[0]] * 2).seen_lemmas == {}  # a sentence that is repeated was seen once
+    assert (
+        take_inventories([twice[0]] * 2).seen_lemmas == {}
+    )  # a sentence that is repeated was seen once
     doubtful = [sentence("saw", "VBD", lemma) for lemma in ("see", "see", "saw")]
     assert take_inventories(doubtful).seen_lemmas == {}
 
@@ -178,7 +200,11 @@ def test_addresses_and_telephone_numbers_are_not_listed_among_the_words_that_wer
     words = "me@example.org www.example.org notes.doc online?u=me&t=1 chat:me 555-0199-1 @me U.S. 1990s e.g."
     n = len(words.split())
     tree = DependencyTree(
-        [0, *[1] * (n - 1)], ["root", *["dep"] * (n - 1)], words.split(), ["NN"] * n, lemmas=words.split()
+        [0, *[1] * (n - 1)],
+        ["root", *["dep"] * (n - 1)],
+        words.split(),
+        ["NN"] * n,
+        lemmas=words.split(),
     )
     sentences = [make_sentence(str(k), Pair(None, tree))[0] for k in range(2)]
     assert set(take_inventories(sentences).seen_lemmas["NN"]) == {"U.S.", "1990s", "e.g."}
@@ -212,7 +238,10 @@ def test_gold_heads_with_several_roots_are_scored_and_not_learnt_from(tmp_path: 
 def test_a_part_of_a_treebank_can_be_scored(tmp_path: Path) -> None:
     """`every`, `first` and `limit` of a treebank under dev or test were read and then ignored."""
     write_toy(tmp_path, "a", toy_pairs(9))
-    paths: dict[str, Any] = {"brackets": str(tmp_path / "a.ptb"), "conll": str(tmp_path / "a.conllu")}
+    paths: dict[str, Any] = {
+        "brackets": str(tmp_path / "a.ptb"),
+        "conll": str(tmp_path / "a.conllu"),
+    }
     whole = [one.pair.words for one in read_gold([Source(**paths)])]
     some = [one.pair.words for one in read_gold([Source(**paths, first=2, every=3)])]
     assert some == whole[2::3]

@@ -28,9 +28,13 @@ def only(source: dict[str, str], layer: str) -> dict[str, str]:
     return {layer: source[layer]}
 
 
-def learn(folder: Path, train_on: list[dict[str, Any]], dev: list[dict[str, Any]], **changes: Any) -> Any:
+def learn(
+    folder: Path, train_on: list[dict[str, Any]], dev: list[dict[str, Any]], **changes: Any
+) -> Any:
     """The result of a small run on these sources."""
-    config = read_config(configure(folder, toy_pairs(4), data__train=train_on, data__dev=dev, **changes))
+    config = read_config(
+        configure(folder, toy_pairs(4), data__train=train_on, data__dev=dev, **changes)
+    )
     return train(config, say=lambda line: None, bars=False)
 
 
@@ -40,8 +44,14 @@ def test_some_heads_relations_and_constituents_teach_whole_trees(
     full, partial = toy_pairs(24), []
     for number, (c, d) in enumerate(full):
         heads = [h if (m + number) % 2 else -1 for m, h in enumerate(d.heads)]
-        relations = [r if (m + number) % 4 == 1 or m % 3 == 0 else "_" for m, r in enumerate(d.relations)]
-        spans = [span for span in c.spans if span[:2] == (0, len(c.words)) or sum(span[:2]) % 2 == number % 2]
+        relations = [
+            r if (m + number) % 4 == 1 or m % 3 == 0 else "_" for m, r in enumerate(d.relations)
+        ]
+        spans = [
+            span
+            for span in c.spans
+            if span[:2] == (0, len(c.words)) or sum(span[:2]) % 2 == number % 2
+        ]
         partial.append(
             Pair(
                 ConstituencyTree(c.words, c.tags, spans),
@@ -58,7 +68,9 @@ def test_some_heads_relations_and_constituents_teach_whole_trees(
         learn(tmp_path, [source], [dev])
     alone = learn(tmp_path, [few], [dev], training__epochs=20)["dev"]
     (tmp_path / "more").mkdir()
-    both = learn(tmp_path / "more", [few, {**source, "partial": "both"}], [dev], training__epochs=20)["dev"]
+    both = learn(
+        tmp_path / "more", [few, {**source, "partial": "both"}], [dev], training__epochs=20
+    )["dev"]
     assert both["las"] > max(80, alone["las"] + 5)
     assert both["f1"] > max(80, alone["f1"] + 5)
 
@@ -87,7 +99,10 @@ def test_dependencies_alone_give_a_dependency_parser(
     assert parse.confidence is not None
     assert len(parse.confidence.arcs) == len(WORDS)
     for form, code in (("conllu", 0), ("json", 0), ("pretty", 0), ("svg", 0), ("brackets", 2)):
-        assert run(["parse", "--model", str(bundle), "--words", "--format", form, " ".join(WORDS)]) == code
+        assert (
+            run(["parse", "--model", str(bundle), "--words", "--format", form, " ".join(WORDS)])
+            == code
+        )
         shown = capsys.readouterr()
         assert shown.out if not code else "no constituents" in shown.err
 
@@ -108,7 +123,10 @@ def test_constituents_alone_give_a_constituency_parser(
     with pytest.raises(ArcspanError, match="no dependencies: the model or the file"):
         _ = parse.dependencies
     for form, code in (("brackets", 0), ("json", 0), ("pretty", 0), ("svg", 0), ("conllu", 2)):
-        assert run(["parse", "--model", str(bundle), "--words", "--format", form, " ".join(WORDS)]) == code
+        assert (
+            run(["parse", "--model", str(bundle), "--words", "--format", form, " ".join(WORDS)])
+            == code
+        )
         shown = capsys.readouterr()
         assert shown.out if not code else "no dependencies" in shown.err
 
@@ -173,7 +191,8 @@ def test_styles_say_whose_conventions_are_followed(
     parser = arcspan.load(bundle)
     assert parser.styles[:2] == ("new", "old")
     labels = {
-        style: {node.label for node in parser.parse(WORDS, style=style).nodes()} for style in ("new", "old")
+        style: {node.label for node in parser.parse(WORDS, style=style).nodes()}
+        for style in ("new", "old")
     }
     assert "NX" in labels["new"]
     assert "NP" not in labels["new"]
@@ -185,14 +204,27 @@ def test_styles_say_whose_conventions_are_followed(
     with pytest.raises(ArcspanError, match="no style 'german': it has new, old"):
         parser.parse(WORDS, style="german")
     for style in ("new", "old"):
-        command = ["parse", "--model", str(bundle), "--words", "--format", "brackets", "--style", style]
+        command = [
+            "parse",
+            "--model",
+            str(bundle),
+            "--words",
+            "--format",
+            "brackets",
+            "--style",
+            style,
+        ]
         assert run([*command, " ".join(WORDS)]) == 0
-        assert capsys.readouterr().out.strip() == parser.parse(WORDS, style=style).brackets().strip()
+        assert (
+            capsys.readouterr().out.strip() == parser.parse(WORDS, style=style).brackets().strip()
+        )
     assert run([*command[:-1], "german", " ".join(WORDS)]) == 2
     assert "no style 'german'" in capsys.readouterr().err
 
 
-def test_an_unknown_style_in_the_names_for_parsing_is_refused_before_training(tmp_path: Path) -> None:
+def test_an_unknown_style_in_the_names_for_parsing_is_refused_before_training(
+    tmp_path: Path,
+) -> None:
     source = {**write_toy(tmp_path, "one", toy_pairs(4)), "style": "plain"}
     with pytest.raises(ConfigError, match="no training source has the style 'plane'"):
         learn(tmp_path, [source], [source], styles={"new": "plane"}, training__epochs=1)
@@ -204,9 +236,12 @@ def test_a_style_of_dev_that_is_not_learnt_is_reported(tmp_path: Path) -> None:
     dev = {**source, "style": "plane"}
     said: list[str] = []
     read_data(
-        read_config(configure(tmp_path, toy_pairs(4), data__train=[source], data__dev=[dev])), said.append
+        read_config(configure(tmp_path, toy_pairs(4), data__train=[source], data__dev=[dev])),
+        said.append,
     )
-    note = "data.dev[0]: no training source has the style 'plane' (known: plain); the first is taken"
+    note = (
+        "data.dev[0]: no training source has the style 'plane' (known: plain); the first is taken"
+    )
     assert note in said
 
 

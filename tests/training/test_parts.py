@@ -64,10 +64,15 @@ def test_a_parser_is_trained_and_exported_with_parts_of_ones_own(
     assert any("not an entry point" in line for line in lines)
     gold = toy_pairs(4)
     parser = arcspan.load(bundle)
-    parser.predictor.search, parser.predictor.labelled = find_part("decoders", "risk:minimum_risk"), False
+    parser.predictor.search, parser.predictor.labelled = (
+        find_part("decoders", "risk:minimum_risk"),
+        False,
+    )
     found = [parser.parse(list(pair.words)).dependencies.heads for pair in gold]
     assert found == [pair.dependencies.heads for pair in predict_pairs(tmp_path / "run", gold)]
-    monkeypatch.setattr("risk.minimum_risk", lambda scores, lengths: pytest.fail("the decoder is asked"))
+    monkeypatch.setattr(
+        "risk.minimum_risk", lambda scores, lengths: pytest.fail("the decoder is asked")
+    )
     with pytest.raises(pytest.fail.Exception, match="the decoder is asked"):
         predict_pairs(tmp_path / "run", gold)
 

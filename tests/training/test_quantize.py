@@ -64,7 +64,9 @@ def batches(count: int = 40, seed: int = 2) -> list[Arrays]:
 
 
 def run(proto: Any, ids: np.ndarray) -> np.ndarray:
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        proto.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
     (out,) = session.run(["out"], {"ids": ids})
     return out
 
@@ -142,7 +144,9 @@ def test_weights_come_back_by_the_names_that_quantize_tells(both: tuple[Any, Any
 
 def test_rounding_together_loses_less_where_inputs_vary_together() -> None:
     draw = np.random.default_rng(4)
-    inputs = draw.normal(size=(500, 8)) @ draw.normal(size=(8, 96)) + 0.1 * draw.normal(size=(500, 96))
+    inputs = draw.normal(size=(500, 8)) @ draw.normal(size=(8, 96)) + 0.1 * draw.normal(
+        size=(500, 96)
+    )
     weight = draw.normal(scale=3, size=(96, 40))
     together = int8.round_together(weight, np.cov(inputs.T))
     assert np.array_equal(together, np.rint(together))
@@ -158,7 +162,9 @@ def test_what_is_seen_of_rows_is_their_range_mean_and_covariance() -> None:
     for some in rows:
         seen.add(some[None])
     every = rows.reshape(-1, 5).astype(np.float64)
-    assert np.array_equal(seen.low, rows.min((0, 1))) and np.array_equal(seen.high, rows.max((0, 1)))
+    assert np.array_equal(seen.low, rows.min((0, 1))) and np.array_equal(
+        seen.high, rows.max((0, 1))
+    )
     np.testing.assert_allclose(seen.mean, every.mean(0), rtol=1e-6)
     np.testing.assert_allclose(seen.covariance, np.cov(every.T, bias=True), rtol=1e-3, atol=1e-3)
 
@@ -189,7 +195,9 @@ def test_neighbours_order_padding_and_threads_change_nothing(tmp_path: Path) -> 
     pair = {"pair_i": np.asarray([0, 0]), "pair_j": np.asarray([1, 2])}
     short = [words for words in sentences(60, longest=8, seed=3) if len(words) > 1]
     ready = predictor.inputs.prepare([words for words in short if "unbelievable" not in words])
-    int8.quantize(proto, int8.observe(proto, ({**predictor.inputs.batch([one]), **pair} for one in ready)))
+    int8.quantize(
+        proto, int8.observe(proto, ({**predictor.inputs.batch([one]), **pair} for one in ready))
+    )
     assert sum(node.op_type == "MatMulIntegerToFloat" for node in proto.graph.node) > 12
     onnx.save(proto, str(path))
     write_bundle(work, tmp_path / "int8", config, {"tokenizer.json": predictor.inputs.text})
@@ -199,7 +207,9 @@ def test_neighbours_order_padding_and_threads_change_nothing(tmp_path: Path) -> 
     together = narrow.predict(words)
     alone = [narrow.predict([one])[0] for one in words]
     backwards = narrow.predict(words[::-1])[::-1]
-    wide_batches = load_predictor(tmp_path / "int8", Budget(threads=1, cells=4000))[0].predict(words)
+    wide_batches = load_predictor(tmp_path / "int8", Budget(threads=1, cells=4000))[0].predict(
+        words
+    )
     threaded = load_predictor(tmp_path / "int8", Budget(threads=3))[0].predict(words)
     for others in (alone, backwards, wide_batches, threaded):
         assert all(same(one, other) for one, other in zip(together, others, strict=True))

@@ -25,7 +25,9 @@ SMALL = {
 PAPER = [name for name in recipes() if name.startswith("paper-")]
 
 
-def test_the_papers_recipes_run_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_papers_recipes_run_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Those of SPMRL learnt lemmas and features as well; batches were counted in pieces."""
     monkeypatch.setenv("ARCSPAN_TREEBANKS", str(licensed(tmp_path)))
     monkeypatch.chdir(tmp_path)
@@ -41,4 +43,8 @@ def test_the_papers_recipes_run_by_themselves(tmp_path: Path, monkeypatch: pytes
         assert model.outputs == {"span", "arc", "headed", "label", "relation"}
         assert (tmp_path / "runs" / name / "result.json").is_file()
     as_published = read_config("paper-ptb-as-published").model
-    assert (as_published.headed_size, as_published.separate_hooked, as_published.cost) == (100, True, "arcs")
+    assert (as_published.headed_size, as_published.separate_hooked, as_published.cost) == (
+        100,
+        True,
+        "arcs",
+    )

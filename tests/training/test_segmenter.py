@@ -49,7 +49,9 @@ def test_a_configuration_without_a_parser_trains_a_segmenter(config: Path) -> No
     assert (folder / "segmenter.onnx").stat().st_mtime_ns == before
 
 
-def test_rules_stay_where_they_are_better_on_dev(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_stay_where_they_are_better_on_dev(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A segmenter of eight channels that saw twenty sentences once was kept without a word."""
     assert run(["train", "--segmenter", str(config)]) == 0
     said = capsys.readouterr().err
@@ -101,7 +103,9 @@ def test_check_reads_the_files(config: Path, capsys: pytest.CaptureFixture[str])
         ("output=''", "output names no folder"),
     ],
 )
-def test_what_is_wrong_with_a_configuration_is_said(config: Path, change: str, message: str) -> None:
+def test_what_is_wrong_with_a_configuration_is_said(
+    config: Path, change: str, message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         read_config(config, [change], segmenter_only=True)
     with pytest.raises(ConfigError, match=r"encoder\.path is missing"):

@@ -23,7 +23,9 @@ def block(*tokens: str, comments: str = "") -> str:
         misc = "SpaceAfter=No" if token.endswith("+") else "_"
         inside = words.split() if words else [form]
         if words:
-            lines.append(f"{count + 1}-{count + len(inside)}\t{form}" + LINE.format(head="_", misc=misc))
+            lines.append(
+                f"{count + 1}-{count + len(inside)}\t{form}" + LINE.format(head="_", misc=misc)
+            )
         for word in inside:
             count += 1
             lines.append(f"{count}\t{word}" + LINE.format(head=count - 1, misc=misc))
@@ -99,13 +101,17 @@ def test_every_style_shows_the_same_words_and_marks_their_ends(treebank: Path) -
     for seed in range(300):
         shown = varied(document, random.Random(seed))
         text = "\n\n".join(paragraph.text for paragraph in shown)
-        assert all(len(paragraph.text) == len(paragraph.marks) and paragraph.text for paragraph in shown)
+        assert all(
+            len(paragraph.text) == len(paragraph.marks) and paragraph.text for paragraph in shown
+        )
         marks = np.concatenate([np.append(paragraph.marks, (0, 0)) for paragraph in shown])[:-2]
         ended = np.flatnonzero(marks % EXPANDED == SENTENCE)
         assert len(ended) == len(document)
         assert all(not text[place].isspace() for place in np.flatnonzero(marks))
         letters = "".join(text.split()).lower().replace("’", "'").replace(".", "")
-        assert letters == "".join("".join(gold.text.split()) for gold in document).lower().replace(".", "")
+        assert letters == "".join("".join(gold.text.split()) for gold in document).lower().replace(
+            ".", ""
+        )
         seen |= {"wrapped"} if "Va\nau" in text else set()
         seen |= {"lower"} if text.islower() else {"upper"} if text.isupper() else set()
         seen |= {"lines"} if "\n" in text and "\n\n" not in text else set()

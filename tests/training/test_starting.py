@@ -78,7 +78,9 @@ def test_a_run_continues_on_another_treebank_with_new_labels_and_words(
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     quietly(
-        configure(tmp_path / "first", toy_pairs(10), training__epochs=12, model__intermediate=intermediate)
+        configure(
+            tmp_path / "first", toy_pairs(10), training__epochs=12, model__intermediate=intermediate
+        )
     )
     other = renamed(toy_pairs(6, seed=5), "ADVP", "NEW")
     # One small step: the new treebank cannot be learnt by it from nothing.
@@ -91,15 +93,22 @@ def test_a_run_continues_on_another_treebank_with_new_labels_and_words(
     known = before[0].inventories.labels
     assert after[0].inventories.labels[: len(known)] == known
     assert ("NEW",) in after[0].inventories.labels[len(known) :]
-    assert after[0].intermediate == (*before[0].intermediate, *(["NEW"] if intermediate == "parent" else []))
+    assert after[0].intermediate == (
+        *before[0].intermediate,
+        *(["NEW"] if intermediate == "parent" else []),
+    )
     old, new = (one[0].scorers["label"].weight for one in (before, after))
-    moved = slice(len(after[0].inventories.labels), len(after[0].inventories.labels) + len(old) - len(known))
+    moved = slice(
+        len(after[0].inventories.labels), len(after[0].inventories.labels) + len(old) - len(known)
+    )
     torch.testing.assert_close(new[: len(known)], old[: len(known)], atol=1e-3, rtol=0)
     torch.testing.assert_close(new[moved], old[len(known) :], atol=1e-3, rtol=0)
     assert after[1].words[: len(before[1].words)] == before[1].words  # type: ignore[union-attr]
 
 
-def test_a_model_of_both_layers_stays_one_when_it_learns_from_dependencies_alone(tmp_path: Path) -> None:
+def test_a_model_of_both_layers_stays_one_when_it_learns_from_dependencies_alone(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "first").mkdir()
     (tmp_path / "second").mkdir()
     quietly(configure(tmp_path / "first", toy_pairs(6), training__epochs=2))
@@ -119,19 +128,28 @@ def test_a_model_of_both_layers_stays_one_when_it_learns_from_dependencies_alone
 
 def test_names_keep_their_numbers_and_styles_use_their_own() -> None:
     old = Inventories(
-        ((), ("NP",), ("VP",)), ("nsubj",), ("NN",), ("NOUN",), seen_lemmas={"NN": {"a": "=x", "b": "=x"}}
+        ((), ("NP",), ("VP",)),
+        ("nsubj",),
+        ("NN",),
+        ("NOUN",),
+        seen_lemmas={"NN": {"a": "=x", "b": "=x"}},
     )
     new = Inventories(((), ("NP",), ("XP",)), ("obj",), ("NN",), ("NOUN",), styles=("mine",))
     both = extended(old, replace(new, seen_lemmas={"NN": {"b": "=y"}, "VB": {"c": "=z"}}))
     assert both.seen_lemmas == {"NN": {"a": "=x", "b": "=y"}, "VB": {"c": "=z"}}
     assert both.labels == ((), ("NP",), ("VP",), ("XP",))
     assert both.styles == ("base", "mine")
-    assert both.unused["label"] == ((3,), ())  # a new style may use what the default one uses, and its own
+    assert both.unused["label"] == (
+        (3,),
+        (),
+    )  # a new style may use what the default one uses, and its own
     assert both.unused["relation"] == ((1,), ())
     assert extended(old, old) == old
     new = replace(new, lemmas=("=y",), seen_lemmas={"NN": {"b": "=y"}})
     assert extended(old, new, only_new=True).labels == ((), ("NP",), ("XP",))
-    assert extended(old, new, only_new=True).seen_lemmas == {"NN": {"b": "=y"}}  # an address is not a lemma
+    assert extended(old, new, only_new=True).seen_lemmas == {
+        "NN": {"b": "=y"}
+    }  # an address is not a lemma
 
 
 def test_fewer_names_and_layers_keep_the_weights_of_what_stays(tmp_path: Path) -> None:
@@ -140,9 +158,18 @@ def test_fewer_names_and_layers_keep_the_weights_of_what_stays(tmp_path: Path) -
     bert = {"encoder__kind": "pretrained", "encoder__path": str(small_bert(tmp_path / "bert"))}
     pairs = renamed(toy_pairs(1, seed=5), "ADVP", "RARE") + toy_pairs(8)
     quietly(configure(tmp_path / "first", pairs, **bert, training__epochs=1))
-    changes = {"data__least": 2, "encoder__keep": 1, "training__rate": 1e-6, "training__encoder_rate": 0}
+    changes = {
+        "data__least": 2,
+        "encoder__keep": 1,
+        "training__rate": 1e-6,
+        "training__encoder_rate": 0,
+    }
     start = str(tmp_path / "first" / "run")
-    quietly(configure(tmp_path / "second", toy_pairs(8), model__start=start, training__epochs=1, **changes))
+    quietly(
+        configure(
+            tmp_path / "second", toy_pairs(8), model__start=start, training__epochs=1, **changes
+        )
+    )
     before, after = (load_parts(tmp_path / name / "run")["both"][0] for name in ("first", "second"))
     assert ("RARE",) in before.inventories.labels and ("RARE",) not in after.inventories.labels
     weights = [model.state_dict() for model in (before, after)]
@@ -169,7 +196,10 @@ def test_the_english_model_can_be_started_from() -> None:
 def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with the styles a and b, of which b is the default, a licence, a calibration and a segmenter."""
     folder = tmp_path_factory.mktemp("styled")
-    one, two = write_toy(folder, "one", toy_pairs(6)), write_toy(folder, "two", toy_pairs(6, seed=5))
+    one, two = (
+        write_toy(folder, "one", toy_pairs(6)),
+        write_toy(folder, "two", toy_pairs(6, seed=5)),
+    )
     path = configure(
         folder,
         toy_pairs(6),
@@ -192,7 +222,9 @@ def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("style", ["", "mine"])
-def test_fine_tuning_keeps_the_model_and_says_what_it_does(styled: Path, tmp_path: Path, style: str) -> None:
+def test_fine_tuning_keeps_the_model_and_says_what_it_does(
+    styled: Path, tmp_path: Path, style: str
+) -> None:
     """Sentences without a style were learnt in the first one by the alphabet; the default, the segmenter, the
     calibration and the licence were lost."""
     source = write_toy(tmp_path, "new", renamed(toy_pairs(6, seed=8), "ADVP", "NEW")) | (
@@ -232,7 +264,9 @@ def test_fine_tuning_keeps_the_model_and_says_what_it_does(styled: Path, tmp_pat
     table = {"mixed": Style(1, 0), "b": Style(1, 1)}
     assert parser.predictor.styles == ({"mine": Style(2, 2)} if style else {}) | table
     config = read_bundle(tmp_path / "bundle")
-    assert config["licence"] == "CC BY-SA 4.0" and config["calibration"] == {"label_temperature": 2.0}
+    assert config["licence"] == "CC BY-SA 4.0" and config["calibration"] == {
+        "label_temperature": 2.0
+    }
     assert (tmp_path / "bundle" / "segmenter.json").is_file()
     assert "temperatures of probabilities: the base's; fit them anew with --calibrate" in lines
     assert "licence: CC BY-SA 4.0, the base's" in lines
@@ -246,7 +280,9 @@ def test_a_segmenter_of_another_language_is_not_carried_over(
         return {}
 
     monkeypatch.setattr("arcspan.training.export._to_onnx", no_graph)
-    path = configure(tmp_path, toy_pairs(2), language="de", model__start=str(styled), training__epochs=1)
+    path = configure(
+        tmp_path, toy_pairs(2), language="de", model__start=str(styled), training__epochs=1
+    )
     quietly(path)
     lines: list[str] = []
     export(tmp_path / "run", tmp_path / "bundle", say=lines.append)

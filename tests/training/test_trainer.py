@@ -27,7 +27,9 @@ def trained(folder: Path, said: list[str] | None = None, **changes: Any) -> Trai
     config = read_config(configure(folder, toy_pairs(12), **changes))
     say = (lambda line: None) if said is None else said.append
     Path(config.output).mkdir()
-    trainer = Trainer("both", read_data(config, say), Path(config.output), Accelerator(), say, False)
+    trainer = Trainer(
+        "both", read_data(config, say), Path(config.output), Accelerator(), say, False
+    )
     trainer.run(resume=False)
     return trainer
 
@@ -85,14 +87,20 @@ def test_the_mix_of_layers_learns_at_the_encoders_rate(tmp_path: Path) -> None:
         configure(tmp_path, toy_pairs(2), encoder__kind="pretrained", encoder__overlap=6, **changes)
     )
     config = replace(config, training=replace(config.training, style_rate=0.01))
-    config = replace(config, data=replace(config.data, train=[replace(config.data.train[0], style="a")]))
+    config = replace(
+        config, data=replace(config.data, train=[replace(config.data.train[0], style="a")])
+    )
     data = read_data(config, lambda line: None)
     made = Trainer("both", data, tmp_path, Accelerator(), lambda line: None, False)
     names = {id(value): name for name, value in made.model.named_parameters()}
-    slow, quick, styles = ({names[id(one)] for one in own["params"]} for own in made.optimizer.param_groups)
+    slow, quick, styles = (
+        {names[id(one)] for one in own["params"]} for own in made.optimizer.param_groups
+    )
     assert {name.split(".")[1] for name in slow} == {"pretrained", "mix"}
     assert styles == {"styles.constituency.weight", "styles.dependency.weight"}
-    assert not any(name.startswith(("encoder.pretrained", "encoder.mix", "styles")) for name in quick)
+    assert not any(
+        name.startswith(("encoder.pretrained", "encoder.mix", "styles")) for name in quick
+    )
     assert made._rate() == config.training.rate
 
 
@@ -112,7 +120,11 @@ def test_batches_of_one_update_add_up_to_the_gradient_of_one_larger_batch(traine
 
     def gradient(batches: list[list[int]]) -> dict[str, torch.Tensor]:
         trainer._update(batches)
-        return {name: p.grad.clone() for name, p in trainer.model.named_parameters() if p.grad is not None}
+        return {
+            name: p.grad.clone()
+            for name, p in trainer.model.named_parameters()
+            if p.grad is not None
+        }
 
     together, apart = gradient([[0, 1, 2]]), gradient([[2], [0, 1]])
     assert together and together.keys() == apart.keys()
@@ -130,7 +142,9 @@ def test_the_average_moves_towards_the_weights_and_quicker_at_first(trainer: Tra
                 torch.testing.assert_close(average.weights[name], value * moved)
 
 
-def test_other_weights_are_lent_and_the_own_ones_come_back_even_after_an_error(trainer: Trainer) -> None:
+def test_other_weights_are_lent_and_the_own_ones_come_back_even_after_an_error(
+    trainer: Trainer,
+) -> None:
     own = {name: value.clone() for name, value in trainer.model.state_dict().items()}
     average = Average(trainer.model, 0.5)
     average.weights = {name: torch.zeros_like(value) for name, value in own.items()}
@@ -140,13 +154,17 @@ def test_other_weights_are_lent_and_the_own_ones_come_back_even_after_an_error(t
     assert all(torch.equal(value, own[name]) for name, value in trainer.model.state_dict().items())
 
 
-def test_a_gradient_that_is_not_a_number_stops_the_run_before_the_weights_change(trainer: Trainer) -> None:
+def test_a_gradient_that_is_not_a_number_stops_the_run_before_the_weights_change(
+    trainer: Trainer,
+) -> None:
     first = next(trainer.model.scorers["tag"].parameters())
     others = {name: p.clone() for name, p in trainer.model.named_parameters() if p is not first}
     kept = first.data.clone()
     try:
         first.data.fill_(float("nan"))
-        with pytest.raises(ArcspanError, match=rf"the gradient is nan at update {trainer.step + 1}: lower"):
+        with pytest.raises(
+            ArcspanError, match=rf"the gradient is nan at update {trainer.step + 1}: lower"
+        ):
             trainer._update([[0]])
     finally:
         first.data.copy_(kept)

@@ -72,13 +72,18 @@ def configure(folder: Path, pairs: list[Pair], **changes: Any) -> Path:
         section, _, field = name.rpartition("__")
         sections[section][field] = value
     path = folder / "config.toml"
-    path.write_text("".join(_section(name, fields) for name, fields in sections.items()), encoding="utf-8")
+    path.write_text(
+        "".join(_section(name, fields) for name, fields in sections.items()), encoding="utf-8"
+    )
     return path
 
 
 def _section(name: str, fields: dict[str, Any]) -> str:
     lines = [f"[{name}]"] if name else []
-    return "\n".join([*lines, *(f"{field} = {_toml(value)}" for field, value in fields.items())]) + "\n"
+    return (
+        "\n".join([*lines, *(f"{field} = {_toml(value)}" for field, value in fields.items())])
+        + "\n"
+    )
 
 
 def _toml(value: Any) -> str:
@@ -111,7 +116,9 @@ def test_each_system_learns_thirty_sentences_by_heart(tmp_path: Path, system: st
 def test_the_crf_loss_and_the_biaffine_labeller_learn_too(tmp_path: Path) -> None:
     pairs = toy_pairs(12)
     config = read_config(
-        configure(tmp_path, pairs, model__loss="crf", model__labeller="biaffine", training__epochs=25)
+        configure(
+            tmp_path, pairs, model__loss="crf", model__labeller="biaffine", training__epochs=25
+        )
     )
     result = train(config, say=lambda line: None, bars=False)
     assert result["dev"]["las"] > 95
@@ -143,7 +150,9 @@ def test_incompatible_sentences_are_dropped_or_kept_and_counted(tmp_path: Path) 
         folder = tmp_path / choice
         folder.mkdir()
         said: list[str] = []
-        config = read_config(configure(folder, mixed, data__incompatible=choice, training__epochs=1))
+        config = read_config(
+            configure(folder, mixed, data__incompatible=choice, training__epochs=1)
+        )
         train(config, say=said.append, bars=False)
         assert f"{kept} sentences" in said[0]
         assert "1 incompatible" in said[0]
@@ -158,7 +167,11 @@ def test_a_run_resumed_after_every_epoch_ends_with_the_same_weights(tmp_path: Pa
         "training__checkpoint_minutes": 0,  # after every update
         "encoder__word_dropout": 0.3,
     }
-    train(read_config(configure(tmp_path / "whole", pairs, **changes)), say=lambda line: None, bars=False)
+    train(
+        read_config(configure(tmp_path / "whole", pairs, **changes)),
+        say=lambda line: None,
+        bars=False,
+    )
     (tmp_path / "killed").mkdir()
     path = configure(tmp_path / "killed", pairs, **changes)
     script = (
@@ -207,7 +220,9 @@ def test_a_failed_write_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
             raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        checkpoint.write("last", "steps/000002", {"model": {"a": torch.zeros(2)}}, Full(), {"step": 2})
+        checkpoint.write(
+            "last", "steps/000002", {"model": {"a": torch.zeros(2)}}, Full(), {"step": 2}
+        )
     folder, state = checkpoint.open("last")
     assert state == {"step": 1}
     assert [entry.name for entry in folder.parent.iterdir()] == ["000001"]
@@ -251,7 +266,9 @@ def test_with_several_threads_gradients_are_added_up_in_one_order(tmp_path: Path
     # The gradient of x[index], for words of several pieces and for labels at nodes, made each run another model.
     seen: set[bool] = set()
     config = read_config(configure(tmp_path, toy_pairs(2), training__epochs=1))
-    train(config, say=lambda line: seen.add(torch.are_deterministic_algorithms_enabled()), bars=False)
+    train(
+        config, say=lambda line: seen.add(torch.are_deterministic_algorithms_enabled()), bars=False
+    )
     assert True in seen
     assert not torch.are_deterministic_algorithms_enabled()
     threads = torch.get_num_threads()
@@ -274,9 +291,13 @@ def test_the_average_is_made_where_the_weights_were_moved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was a copy of weights that were not on their device yet."""
-    config = read_config(configure(tmp_path, toy_pairs(2), training__average=0.5, training__epochs=1))
+    config = read_config(
+        configure(tmp_path, toy_pairs(2), training__average=0.5, training__epochs=1)
+    )
     accelerator = Accelerator()
-    monkeypatch.setattr(accelerator, "prepare", lambda step, optimizer: (step.to("meta"), optimizer))
+    monkeypatch.setattr(
+        accelerator, "prepare", lambda step, optimizer: (step.to("meta"), optimizer)
+    )
     data = read_data(config, lambda line: None)
     trainer = Trainer("both", data, tmp_path, accelerator, lambda line: None, False)
     trainer.epoch = config.training.epochs  # nothing is left to learn
@@ -285,13 +306,19 @@ def test_the_average_is_made_where_the_weights_were_moved(
     assert {value.device.type for value in trainer.average.weights.values()} == {"meta"}
 
 
-def test_predictions_are_made_where_training_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_are_made_where_training_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Models of a run parsed on the processor, whatever they were trained on."""
     train(
-        read_config(configure(tmp_path, toy_pairs(2), training__epochs=1)), say=lambda line: None, bars=False
+        read_config(configure(tmp_path, toy_pairs(2), training__epochs=1)),
+        say=lambda line: None,
+        bars=False,
     )
     placed: list[str] = []
-    monkeypatch.setattr(accelerate, "PartialState", lambda: SimpleNamespace(device=torch.device("meta")))
+    monkeypatch.setattr(
+        accelerate, "PartialState", lambda: SimpleNamespace(device=torch.device("meta"))
+    )
     monkeypatch.setattr(
         "arcspan.training.run.predict_gold",
         lambda models, *given, **options: placed.extend(model.device.type for model in models),
@@ -305,16 +332,22 @@ def test_precision_and_rates_may_change_on_resume_but_not_what_is_learnt(tmp_pat
     train(read_config(path), say=lambda line: None, bars=False)
     said: list[str] = []
     changed = read_config(path, ["training.precision=fp32", "training.rate=0.001"])
-    with pytest.raises(ConfigError, match=r"changed: training\.precision, training\.rate"):  # it is complete
+    with pytest.raises(
+        ConfigError, match=r"changed: training\.precision, training\.rate"
+    ):  # it is complete
         train(changed, resume=True, say=said.append, bars=False)
     (tmp_path / "run" / "result.json").unlink()
     train(changed, resume=True, say=said.append, bars=False)
     assert "resuming with other settings than before: training.precision, training.rate" in said
     with pytest.raises(ConfigError, match=r"changed: model\.arc_size"):
-        train(read_config(path, ["model.arc_size=32"]), resume=True, say=lambda line: None, bars=False)
+        train(
+            read_config(path, ["model.arc_size=32"]), resume=True, say=lambda line: None, bars=False
+        )
 
 
-def test_a_run_of_a_version_without_some_setting_is_resumed_with_its_default(tmp_path: Path) -> None:
+def test_a_run_of_a_version_without_some_setting_is_resumed_with_its_default(
+    tmp_path: Path,
+) -> None:
     path = configure(tmp_path, toy_pairs(4), training__epochs=1)
     train(read_config(path), say=lambda line: None, bars=False)
     kept = tmp_path / "run" / "config.json"
@@ -327,10 +360,14 @@ def test_a_run_of_a_version_without_some_setting_is_resumed_with_its_default(tmp
     train(read_config(path), resume=True, say=lambda line: None, bars=False)
 
 
-def test_a_finished_run_is_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_run_is_not_trained_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = configure(tmp_path, toy_pairs(4), training__epochs=1)
     result = train(read_config(path), say=lambda line: None, bars=False)
-    monkeypatch.setattr("arcspan.training.run.read_data", lambda *given: pytest.fail("data was read"))
+    monkeypatch.setattr(
+        "arcspan.training.run.read_data", lambda *given: pytest.fail("data was read")
+    )
     said: list[str] = []
     assert train(read_config(path), resume=True, say=said.append, bars=False) == result
     assert said == [f"{tmp_path / 'run'}: this run is finished"]
@@ -368,7 +405,12 @@ def test_a_run_is_not_trained_over(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--resume"):
         train(read_config(path), say=lambda line: None, bars=False)
     with pytest.raises(ConfigError, match=r"changed: training\.rate"):
-        train(read_config(path, ["training.rate=0.001"]), resume=True, say=lambda line: None, bars=False)
+        train(
+            read_config(path, ["training.rate=0.001"]),
+            resume=True,
+            say=lambda line: None,
+            bars=False,
+        )
 
 
 @pytest.mark.parametrize("system", ["sep", "joint2o"])
@@ -385,7 +427,11 @@ def test_a_bundle_scores_as_the_torch_model_does(tmp_path: Path, system: str) ->
         model, inputs, _, _ = load_parts(tmp_path / "run")[component["part"]]
         graph = ScoreGraph(model).eval()
         session = onnxruntime.InferenceSession(str(bundle / component["score"]))
-        for sentences in ([pair.dependencies.words for pair in pairs], [("word",)], [("the", "role") * 30]):
+        for sentences in (
+            [pair.dependencies.words for pair in pairs],
+            [("word",)],
+            [("the", "role") * 30],
+        ):
             arrays = inputs.batch(inputs.prepare(sentences))
             positions = max(map(len, sentences)) + 1
             arrays["pair_i"], arrays["pair_j"] = np.triu_indices(positions, 1)
@@ -409,7 +455,9 @@ def test_nodes_that_are_not_constituents_have_one_label_or_their_parents(
     tmp_path: Path, intermediate: str, changes: dict[str, Any]
 ) -> None:
     pairs = toy_pairs(12)
-    path = configure(tmp_path, pairs, model__intermediate=intermediate, training__epochs=10, **changes)
+    path = configure(
+        tmp_path, pairs, model__intermediate=intermediate, training__epochs=10, **changes
+    )
     result = train(read_config(path), say=lambda line: None, bars=False)
     assert result["dev"]["f1"] > 60
     parts = load_parts(tmp_path / "run")
@@ -442,7 +490,9 @@ def test_a_punctuation_rule_that_fits_no_word_of_dev_is_reported(tmp_path: Path)
     path = configure(tmp_path, toy_pairs(6), training__epochs=1)
     for rule, notes in (("ptb", 0), ("ctb", 1)):
         said: list[str] = []
-        config = read_config(path, [f'training.punctuation="{rule}"', f'output="{tmp_path / rule}"'])
+        config = read_config(
+            path, [f'training.punctuation="{rule}"', f'output="{tmp_path / rule}"']
+        )
         train(config, say=said.append, bars=False)
         assert sum(f"the punctuation rule {rule!r} fits no word" in line for line in said) == notes
 
@@ -469,7 +519,9 @@ def test_labels_that_occur_only_in_dev_are_reported(tmp_path: Path) -> None:
     pairs = toy_pairs(6)
     odd = toy_pairs(1, seed=9)[0]
     spans = [(i, j, "WEIRD" if label == "VP" else label) for i, j, label in odd.constituency.spans]
-    relations = ["strange" if relation == "nsubj" else relation for relation in odd.dependencies.relations]
+    relations = [
+        "strange" if relation == "nsubj" else relation for relation in odd.dependencies.relations
+    ]
     words, tags = odd.constituency.words, odd.constituency.tags
     dev = Pair(
         ConstituencyTree(words, tags, spans),
@@ -480,7 +532,9 @@ def test_labels_that_occur_only_in_dev_are_reported(tmp_path: Path) -> None:
     said: list[str] = []
     config = read_config(
         path,
-        [f"data.dev=[{{brackets={json.dumps(source['brackets'])}, conll={json.dumps(source['conll'])}}}]"],
+        [
+            f"data.dev=[{{brackets={json.dumps(source['brackets'])}, conll={json.dumps(source['conll'])}}}]"
+        ],
     )
     train(config, say=said.append, bars=False)
     assert any("labels only in dev" in line and "WEIRD" in line for line in said)
@@ -542,10 +596,14 @@ def test_a_bundle_that_cannot_be_fitted_is_not_written(
 ) -> None:
     """A missing file of --calibrate was found after the export, and the bundle stayed without temperatures."""
     train(
-        read_config(configure(tmp_path, toy_pairs(3), training__epochs=1)), say=lambda line: None, bars=False
+        read_config(configure(tmp_path, toy_pairs(3), training__epochs=1)),
+        say=lambda line: None,
+        bars=False,
     )
     call = ["export", str(tmp_path / "run"), str(tmp_path / "bundle")]
-    assert run([*call, "--calibrate", str(tmp_path / "toy.ptb"), str(tmp_path / "gone.conllu")]) == 2
+    assert (
+        run([*call, "--calibrate", str(tmp_path / "toy.ptb"), str(tmp_path / "gone.conllu")]) == 2
+    )
     assert "gone.conllu" in capsys.readouterr().err
     assert run([*call, "--style", "gum"]) == 2
     assert "--style is that of the treebanks of --calibrate" in capsys.readouterr().err
@@ -610,7 +668,14 @@ sys.exit(code)
 
 def test_two_processes_share_a_run(tmp_path: Path) -> None:
     path = configure(tmp_path, toy_pairs(20), training__epochs=25)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc_per_node",
+        "2",
+    ]
     environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
     script = tmp_path / "train.py"
     script.write_text(_TRAIN_AND_LIST_THREADS, encoding="utf-8")
@@ -623,7 +688,9 @@ def test_two_processes_share_a_run(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "gloo" not in done.stdout
-    records = [json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()]
+    records = [
+        json.loads(line) for line in (tmp_path / "run" / "log.jsonl").read_text().splitlines()
+    ]
     assert [record["epoch"] for record in records if record["kind"] == "dev"] == list(range(1, 26))
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert result["dev"]["las"] > 90

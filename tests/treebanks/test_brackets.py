@@ -13,7 +13,9 @@ from tests.treebanks.samples import TREES
 
 
 def units(text: str) -> list[tuple[int, str, str | None]]:
-    return [(unit.line, unit.text, unit.problem) for unit in cut_units(enumerate(text.split("\n"), 1))]
+    return [
+        (unit.line, unit.text, unit.problem) for unit in cut_units(enumerate(text.split("\n"), 1))
+    ]
 
 
 def test_trees_are_found_in_any_layout(tmp_path: Path) -> None:
@@ -30,7 +32,9 @@ def test_trees_are_found_in_any_layout(tmp_path: Path) -> None:
         assert [tree.brackets() for tree in read_brackets(path)] == expected
 
 
-def test_the_layout_of_the_penn_treebank_is_read_with_and_without_its_traces(tmp_path: Path) -> None:
+def test_the_layout_of_the_penn_treebank_is_read_with_and_without_its_traces(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "wsj_0001.mrg"
     path.write_text(
         "\n( (S\n    (NP-SBJ-1 (NNS Dogs) )\n    (VP (VBP want)\n      (S\n        (NP-SBJ (-NONE- *-1) )\n"
@@ -39,7 +43,10 @@ def test_the_layout_of_the_penn_treebank_is_read_with_and_without_its_traces(tmp
     (kept,) = read_brackets(path)
     assert kept.words == ("Dogs", "want", "*-1", "to", "bark", ".")
     (stripped,) = read_brackets(path, functions="strip", empties="strip", wrapper="strip")
-    assert stripped.brackets() == "(S (NP (NNS Dogs)) (VP (VBP want) (S (VP (TO to) (VP (VB bark))))) (. .))"
+    assert (
+        stripped.brackets()
+        == "(S (NP (NNS Dogs)) (VP (VBP want) (S (VP (TO to) (VP (VB bark))))) (. .))"
+    )
 
 
 def test_what_was_read_is_written_as_it_was(tmp_path: Path) -> None:
@@ -113,6 +120,8 @@ def test_units_do_not_depend_on_where_lines_break(written: list[str], spaces: li
     broken = pieces[0]
     for k, piece in enumerate(pieces[1:]):
         broken += spaces[k % len(spaces)] + piece
-    assert [" ".join(text.split()) for _, text, _ in units(broken)] == [text for _, text, _ in units(flat)]
+    assert [" ".join(text.split()) for _, text, _ in units(broken)] == [
+        text for _, text, _ in units(flat)
+    ]
     assert len(units(broken)) == len(written)
     assert all(problem is None for _, _, problem in units(broken))

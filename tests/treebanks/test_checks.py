@@ -52,7 +52,8 @@ def test_the_text_may_have_other_spaces_and_escapes(tmp_path: Path) -> None:
 def test_an_empty_element_is_found_unless_stripped(tmp_path: Path) -> None:
     trees = TREES.replace("(VP (VB Go))", "(NP (-NONE- *)) (VP (VB Go))")
     words = WORDS.replace(
-        "1\tGo\tgo\tVERB\tVB\t_\t0", "1\t*\t_\t_\t-NONE-\t_\t2\tdep\t_\t_\n2\tGo\tgo\tVERB\tVB\t_\t0"
+        "1\tGo\tgo\tVERB\tVB\t_\t0",
+        "1\t*\t_\t_\t-NONE-\t_\t2\tdep\t_\t_\n2\tGo\tgo\tVERB\tVB\t_\t0",
     )
     assert kinds(tmp_path, trees, words.replace("# text = Go\n", "")) == ["labels"]
     assert kinds(tmp_path, trees, WORDS) == ["words"]

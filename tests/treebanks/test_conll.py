@@ -72,7 +72,9 @@ def test_trees_survive_conllu(tmp_path: Path) -> None:
     assert list(read_conll(tmp_path / "b.conllu")) == trees
 
 
-def test_a_sentence_needs_no_blank_line_at_the_end_of_the_file_and_may_have_several(tmp_path: Path) -> None:
+def test_a_sentence_needs_no_blank_line_at_the_end_of_the_file_and_may_have_several(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.conllu"
     path.write_text("\n\n" + WORDS.rstrip() + "\r\n\n", newline="")
     assert len(list(read_conll(path))) == 3
@@ -90,9 +92,15 @@ def test_the_sign_of_a_number_is_a_word_and_not_a_comment(tmp_path: Path) -> Non
     ("text", "message"),
     [
         ("1\tGo\t_\t_\tVB\t_\t0\troot\t_\n", ":1: 9 columns where CoNLL has 10"),
-        ("# x\n1 Go _ _ VB _ 0 root _ _\n", ":2: 1 column where CoNLL has 10; columns are separated by tabs"),
+        (
+            "# x\n1 Go _ _ VB _ 0 root _ _\n",
+            ":2: 1 column where CoNLL has 10; columns are separated by tabs",
+        ),
         ("1\tGo\t_\t_\tVB\t_\t_\troot\t_\t_\n", ":1: the HEAD (column 7) is '_', not a number"),
-        ("1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n3\tb\t_\t_\t_\t_\t1\t_\t_\t_\n", ":2: the ID is '3' where 2 should"),
+        (
+            "1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n3\tb\t_\t_\t_\t_\t1\t_\t_\t_\n",
+            ":2: the ID is '3' where 2 should",
+        ),
         (
             "# x\n1\ta\t_\t_\t_\t_\t0\t_\t_\t_\n2\tb\t_\t_\t_\t_\t3\t_\t_\t_\n3\tc\t_\t_\t_\t_\t2\t_\t_\t_\n",
             ":2: the heads form a cycle",
@@ -139,7 +147,9 @@ def test_a_number_of_thousands_of_digits_is_not_an_id() -> None:
 
 def test_the_lemma_of_an_underscore_is_one_and_others_may_be_missing(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
-    path.write_text("1\t_\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n2\tgo\t_\t_\t_\tMood=Imp\t0\troot\t_\t_\n\n")
+    path.write_text(
+        "1\t_\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n2\tgo\t_\t_\t_\tMood=Imp\t0\troot\t_\t_\n\n"
+    )
     (tree,) = read_conll(path)
     assert (tree.lemmas, tree.features) == (("_", ""), ("", "Mood=Imp"))
     write_conllu([tree], tmp_path / "b.conllu")

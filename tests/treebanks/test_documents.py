@@ -15,9 +15,21 @@ PLAIN = ["# sent_id = 7", "1\tgenre = essay\t..."]
 
 def test_what_stands_beside_newdoc_holds_until_the_next_document() -> None:
     keep = DocumentFilter(without={"genre": ["essay"]})
-    assert [keep(lines) for lines in (PLAIN, ESSAY, PLAIN, NEWS, PLAIN)] == [True, False, False, True, True]
+    assert [keep(lines) for lines in (PLAIN, ESSAY, PLAIN, NEWS, PLAIN)] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
     keep = DocumentFilter(only={"genre": ["essay"]})
-    assert [keep(lines) for lines in (PLAIN, ESSAY, PLAIN, NEWS, PLAIN)] == [False, True, True, False, False]
+    assert [keep(lines) for lines in (PLAIN, ESSAY, PLAIN, NEWS, PLAIN)] == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_several_conditions_must_all_hold() -> None:

@@ -25,7 +25,9 @@ def test_nothing_is_written_when_a_strict_run_fails(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.conllu", "a.ptb"]
 
 
-def test_what_remains_of_a_real_treebank_is_wholly_compatible(treebanks: Path, tmp_path: Path) -> None:
+def test_what_remains_of_a_real_treebank_is_wholly_compatible(
+    treebanks: Path, tmp_path: Path
+) -> None:
     folder = treebanks / "gum"
     target = tmp_path / "b.ptb.gz", tmp_path / "b.conllu.gz"
     report = filter_pairs((folder / "dev.ptb.xz", folder / "dev.conllu.xz"), target)

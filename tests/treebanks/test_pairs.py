@@ -30,7 +30,9 @@ def test_words_are_the_same_up_to_escapes_quotes_and_slashes(tmp_path: Path) -> 
     leaves = ["``", "''", "1\\/2", "friend-LRB-s-RRB-", "--", "10_000", "`", "-LCB-", "a--LRB-"]
     forms = ['"', '"', "1/2", "friend(s)", "—", "10 000", "‘", "{", "a-("]
     tree = f"(TOP (X {' '.join(f'(T {leaf})' for leaf in leaves)}))\n"
-    rows = "".join(f"{m}\t{form}\t_\t_\t_\t_\t{m - 1}\t_\t_\t_\n" for m, form in enumerate(forms, 1))
+    rows = "".join(
+        f"{m}\t{form}\t_\t_\t_\t_\t{m - 1}\t_\t_\t_\n" for m, form in enumerate(forms, 1)
+    )
     ((constituency, dependencies),) = read_pairs(*write(tmp_path, tree, rows))
     assert constituency.words == dependencies.words == tuple(forms)
     # On paper the tree stays as the bracket file has it.
@@ -56,8 +58,16 @@ def test_a_missing_word_is_reported_with_both_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("trees", "words", "message"),
     [
-        (TREE_LINES[:2], BLOCKS, "a.conllu:16: a sentence with no tree: {brackets} ends after 2 trees"),
-        (TREE_LINES, BLOCKS[:2], "a.ptb:3: a tree with no sentence: {conll} ends after 2 sentences"),
+        (
+            TREE_LINES[:2],
+            BLOCKS,
+            "a.conllu:16: a sentence with no tree: {brackets} ends after 2 trees",
+        ),
+        (
+            TREE_LINES,
+            BLOCKS[:2],
+            "a.ptb:3: a tree with no sentence: {conll} ends after 2 sentences",
+        ),
         ([], BLOCKS, "a.ptb: no tree in this file"),
         (TREE_LINES, [], "a.conllu: no sentence in this file"),
     ],
@@ -90,7 +100,10 @@ BAD_BLOCKS = [
 def test_a_dropped_tree_never_shifts_the_others(tmp_path: Path, tree: str) -> None:
     report = ReadingReport()
     brackets, conll = write(tmp_path, TREE_LINES[0] + tree + TREE_LINES[2])
-    assert roots(list(read_pairs(brackets, conll, mismatch="skip", report=report))) == ["plays", "Go"]
+    assert roots(list(read_pairs(brackets, conll, mismatch="skip", report=report))) == [
+        "plays",
+        "Go",
+    ]
     assert (report.read, report.skipped) == (2, 1)
     assert report.problems[0].startswith(f"{brackets}:2: ")
 
@@ -125,7 +138,9 @@ def test_a_limit_stops_before_a_later_problem(tmp_path: Path) -> None:
 
 def test_traces_are_stripped_on_request(tmp_path: Path) -> None:
     tree = "(TOP (S (NP-SBJ (-NONE- *)) (VP (VB Go))))\n"
-    ((constituency, _),) = read_pairs(*write(tmp_path, tree, BLOCKS[2]), empties="strip", functions="strip")
+    ((constituency, _),) = read_pairs(
+        *write(tmp_path, tree, BLOCKS[2]), empties="strip", functions="strip"
+    )
     assert constituency.brackets() == "(TOP (S (VP (VB Go))))"
 
 
@@ -139,7 +154,9 @@ def test_one_file_cannot_be_both(tmp_path: Path) -> None:
 def test_a_single_file_gives_pairs_of_one_layer(tmp_path: Path) -> None:
     brackets, conll = write(tmp_path)
     both = list(read_pairs(brackets, conll))
-    assert [tuple(pair) for pair in read_pairs(None, conll)] == [(None, pair.dependencies) for pair in both]
+    assert [tuple(pair) for pair in read_pairs(None, conll)] == [
+        (None, pair.dependencies) for pair in both
+    ]
     assert [tuple(pair) for pair in read_pairs(brackets, None)] == [
         (pair.constituency, None) for pair in both
     ]
@@ -152,7 +169,10 @@ def test_a_single_file_gives_pairs_of_one_layer(tmp_path: Path) -> None:
 
 def test_problems_of_a_single_file_are_told_with_their_place_or_skipped(tmp_path: Path) -> None:
     brackets, conll = write(tmp_path, TREE_LINES[0] + BAD_TREES[2], BLOCKS[0] + BAD_BLOCKS[3])
-    for files, message in (((brackets, None), f"{brackets}:2: "), ((None, conll), f"{conll}:14: the ID")):
+    for files, message in (
+        ((brackets, None), f"{brackets}:2: "),
+        ((None, conll), f"{conll}:14: the ID"),
+    ):
         with pytest.raises(FileError) as error:
             list(read_pairs(*files))
         assert str(error.value).startswith(message)
@@ -162,7 +182,9 @@ def test_problems_of_a_single_file_are_told_with_their_place_or_skipped(tmp_path
         list(read_pairs(write(tmp_path, "", WORDS)[0], None))
 
 
-def test_only_the_sentences_to_keep_are_read_and_problems_of_others_are_nobodys(tmp_path: Path) -> None:
+def test_only_the_sentences_to_keep_are_read_and_problems_of_others_are_nobodys(
+    tmp_path: Path,
+) -> None:
     files = write(tmp_path, TREES.replace("sic", "sick"), WORDS)
     keep = DocumentFilter(without={"newdoc id": ["two"]})
     with pytest.raises(FileError):
@@ -174,7 +196,9 @@ def test_only_the_sentences_to_keep_are_read_and_problems_of_others_are_nobodys(
     assert roots(list(read_pairs(*files, keep=keep))) == ["plays", "Go"]
 
 
-def test_brackets_in_forms_of_a_conll_file_alone_are_read_as_arcspan_parse_reads_them(tmp_path: Path) -> None:
+def test_brackets_in_forms_of_a_conll_file_alone_are_read_as_arcspan_parse_reads_them(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a.conllu").write_text(
         "1\t-LRB-\t_\t_\t_\t_\t2\tpunct\t_\t_\n2\tsic\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     )
@@ -189,7 +213,9 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert list(read_pairs(*target)) == pairs
 
 
-@pytest.mark.parametrize("name", ["craft", "craft-ud", "gum", "gum-ud", "sequoia", "sinica", "icepahc"])
+@pytest.mark.parametrize(
+    "name", ["craft", "craft-ud", "gum", "gum-ud", "sequoia", "sinica", "icepahc"]
+)
 def test_the_shared_dev_files_fit_word_by_word(treebanks: Path, name: str) -> None:
     count = 0
     for constituency, dependencies in read_pairs(
@@ -219,13 +245,18 @@ class TestOneFile:
         path.write_text(BOTH)
         pairs = list(read_pairs(path))
         assert pairs == list(read_pairs(None, path))
-        assert pairs[0].constituency.spans[-1] == (1, 2, "NP") and pairs[0].dependencies.heads == (0, 1)
+        assert pairs[0].constituency.spans[-1] == (1, 2, "NP") and pairs[0].dependencies.heads == (
+            0,
+            1,
+        )
         assert write_pairs(pairs, again) == 1
         assert list(read_pairs(again)) == pairs
 
     def test_a_sentence_without_the_comment_has_one_tree(self, tmp_path: Path) -> None:
         path = tmp_path / "both.conllu"
-        path.write_text(BOTH + "\n".join(line for line in BOTH.split("\n") if "constituency" not in line))
+        path.write_text(
+            BOTH + "\n".join(line for line in BOTH.split("\n") if "constituency" not in line)
+        )
         assert [pair.constituency is None for pair in read_pairs(path)] == [False, True]
 
     def test_line_breaks_as_stanza_writes_them_are_white_space(self, tmp_path: Path) -> None:
@@ -236,10 +267,18 @@ class TestOneFile:
     @pytest.mark.parametrize(
         ("old", "new", "message"),
         [
-            ("(NN home)", "(NN away)", "both.conllu:2: word 2 is 'away' here and 'home' at .*both.conllu:4"),
+            (
+                "(NN home)",
+                "(NN away)",
+                "both.conllu:2: word 2 is 'away' here and 'home' at .*both.conllu:4",
+            ),
             ("home)))))", "home))))", "both.conllu:2: the tree that starts here is not closed"),
             ("(TOP (S", "(TOP (X x)) (TOP (S", "both.conllu:2: 2 trees in this comment"),
-            ("(TOP (S (VP (VB Go) (NP (NN home)))))", "", "both.conllu:2: no trees in this comment"),
+            (
+                "(TOP (S (VP (VB Go) (NP (NN home)))))",
+                "",
+                "both.conllu:2: no trees in this comment",
+            ),
             ("1\tobl", "2\tobl", "both.conllu:3: the heads form a cycle"),
         ],
     )
@@ -267,7 +306,9 @@ class TestHeadsThatAreNotATree:
         assert (tree.heads, tree.is_tree) == ((2, -1, 2), False)
         write_pairs([Pair(None, tree)], tmp_path / "b.conllu")  # type: ignore[arg-type]
         assert (tmp_path / "b.conllu").read_text() == self.ROWS.format(2, "_", 2)
-        with pytest.raises(FileError, match=r"a.conllu:2: the HEAD \(column 7\) is '_', not a number"):
+        with pytest.raises(
+            FileError, match=r"a.conllu:2: the HEAD \(column 7\) is '_', not a number"
+        ):
             self.read(tmp_path, 2, "_", 2, kind="tree")
 
     def test_partial_heads_must_be_those_of_some_tree(self, tmp_path: Path) -> None:
@@ -289,12 +330,16 @@ def test_brackets_in_forms_are_read_alike_with_and_without_a_bracket_file(tmp_pa
     trees, rows = tmp_path / "a.ptb", tmp_path / "a.conllu"
     trees.write_text("(X (-LRB- -LRB-) (LS a))\n")
     rows.write_text("1\t-LRB-\t_\t_\t_\t_\t2\tx\t_\t_\n2\ta\t_\t_\t_\t_\t0\troot\t_\t_\n\n")
-    assert [next(read_pairs(path, rows)).dependencies.words for path in (trees, None)] == [("(", "a")] * 2
+    assert [next(read_pairs(path, rows)).dependencies.words for path in (trees, None)] == [
+        ("(", "a")
+    ] * 2
 
 
 def test_columns_of_conllu_plus_become_those_of_conllu(tmp_path: Path) -> None:
     path = tmp_path / "a.conllup"
-    path.write_text("# global.columns = ID FORM UPOS HEAD DEPREL OWN:NER\n1\tGo\tVERB\t0\troot\tO\n\n")
+    path.write_text(
+        "# global.columns = ID FORM UPOS HEAD DEPREL OWN:NER\n1\tGo\tVERB\t0\troot\tO\n\n"
+    )
     tree = next(read_pairs(path)).dependencies
     assert (tree.upos, tree.relations, tree.lemmas) == (("VERB",), ("root",), ("",))
     path.write_text("# global.columns = ID FORM\n1\n\n")

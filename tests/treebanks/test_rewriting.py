@@ -45,8 +45,14 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("(SBAR (NP (WDT which)) (S (VP (VBZ is))))", "(SBAR (WHNP (WDT which)) (S (VP (VBZ is))))"),
-        ("(SBAR (NP (WP$ whose) (NN dog)) (S (NN x)))", "(SBAR (WHNP (WP$ whose) (NN dog)) (S (NN x)))"),
+        (
+            "(SBAR (NP (WDT which)) (S (VP (VBZ is))))",
+            "(SBAR (WHNP (WDT which)) (S (VP (VBZ is))))",
+        ),
+        (
+            "(SBAR (NP (WP$ whose) (NN dog)) (S (NN x)))",
+            "(SBAR (WHNP (WP$ whose) (NN dog)) (S (NN x)))",
+        ),
         ("(SBARQ (ADVP (WRB Why)) (SQ (NN x)))", "(SBARQ (WHADVP (WRB Why)) (SQ (NN x)))"),
         (
             "(SBAR (PP (IN in) (NP (WDT which))) (S (NN x)))",
@@ -54,7 +60,10 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
         ),
         ("(SBAR (NP (DT the) (NN dog)) (S (NN x)))", "(SBAR (NP (DT the) (NN dog)) (S (NN x)))"),
         ("(S (NP (WP who)) (VP (VBZ is)))", "(S (NP (WP who)) (VP (VBZ is)))"),
-        ("(SBAR (ADVP (WRB how) (RB far)) (S (NN x)))", "(SBAR (ADVP (WRB how) (RB far)) (S (NN x)))"),
+        (
+            "(SBAR (ADVP (WRB how) (RB far)) (S (NN x)))",
+            "(SBAR (ADVP (WRB how) (RB far)) (S (NN x)))",
+        ),
     ],
 )
 def test_constituents_are_renamed_by_label_parent_first_tags_and_length(
@@ -63,7 +72,9 @@ def test_constituents_are_renamed_by_label_parent_first_tags_and_length(
     assert rewritten(tmp_path, WH, before) == after
 
 
-def test_what_is_removed_leaves_its_children_and_the_outermost_constituent_stays(tmp_path: Path) -> None:
+def test_what_is_removed_leaves_its_children_and_the_outermost_constituent_stays(
+    tmp_path: Path,
+) -> None:
     rules = '[[constituents]]\nlabel = ["NML", "X"]\nremove = true\n'
     assert rewritten(tmp_path, rules, "(NP (NML (NML (NN a)) (CC or) (NML (NN b))) (NN c))") == (
         "(NP (NN a) (CC or) (NN b) (NN c))"
@@ -130,11 +141,17 @@ def test_tags_change_in_both_trees_by_parent_and_word_and_relations_by_name(tmp_
         ("[tags]\nX = 'Y'", "tags should be a list, not"),
         ("[[tags]]\ntag = 'X'", r"tags\[0\] does not say what to do: to"),
         ("[[constituents]]\nlabel = 'X'\nto = 'Y'\nremove = true", "to or remove"),
-        ("[[constituents]]\nlabel = 'X'\nremove = 1.5", r"constituents\[0\].remove should be true or false"),
+        (
+            "[[constituents]]\nlabel = 'X'\nremove = 1.5",
+            r"constituents\[0\].remove should be true or false",
+        ),
         ("[[tags]]\ntag = 'X'\nremove = true", "unknown field"),
         ("[[constituents]]\nto = 'Y'", r"constituents\[0\].label is missing"),
         ("[[constituents]]\nlabel = 'X'\nto = ''", "does not say what to do"),
-        ("[[constituents]]\nlabel = 'X'\nto = 'Y'\nfrist = 'A'", r"did you mean constituents\[0\]\.first"),
+        (
+            "[[constituents]]\nlabel = 'X'\nto = 'Y'\nfrist = 'A'",
+            r"did you mean constituents\[0\]\.first",
+        ),
         (
             "[[constituents]]\nlabel = 'X'\nto = 'Y'\nwords = 0",
             "words should be a whole number, at least 1, not 0",
@@ -142,7 +159,9 @@ def test_tags_change_in_both_trees_by_parent_and_word_and_relations_by_name(tmp_
         ("[[constituents]]\nlabel = [1]\nto = 'Y'", r"label\[0\] should be a string, not 1"),
         ("[[tags]]\ntag = 'X'\nword = '('\nto = 'Y'", "word is not a regular expression"),
         pytest.param(
-            f"[[tags]]\ntag = 'X'\nword = '{'(' * 3000}'\nto = 'Y'", "word is not a reg", id="3,000 groups"
+            f"[[tags]]\ntag = 'X'\nword = '{'(' * 3000}'\nto = 'Y'",
+            "word is not a reg",
+            id="3,000 groups",
         ),
     ],
 )
@@ -179,5 +198,7 @@ def test_both_trees_of_one_file_are_rewritten_in_place(tmp_path: Path) -> None:
     )
     changes = rewrite_files(read_rules(path), (None, source), (None, target))
     assert changes == {"NML -> (removed)": 1, "det -> x": 1}
-    expected = f"# sent_id = 1\n# constituency = (NP (DT a) (NN dog))\n{rows}".replace("\tdet\t", "\tx\t")
+    expected = f"# sent_id = 1\n# constituency = (NP (DT a) (NN dog))\n{rows}".replace(
+        "\tdet\t", "\tx\t"
+    )
     assert target.read_text() == expected

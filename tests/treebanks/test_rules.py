@@ -47,7 +47,9 @@ def test_a_table_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
         ("head * left\nroot a b", 2, "too many values"),
     ],
 )
-def test_a_damaged_table_is_refused_with_its_line(tmp_path: Path, text: str, line: int, what: str) -> None:
+def test_a_damaged_table_is_refused_with_its_line(
+    tmp_path: Path, text: str, line: int, what: str
+) -> None:
     path = tmp_path / "table.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FileError) as caught:

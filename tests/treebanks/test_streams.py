@@ -16,7 +16,9 @@ from arcspan.treebanks import streams
 from arcspan.treebanks.streams import open_output, read_lines, read_text
 
 
-@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress], ids=["plain", "gzip", "xz"])
+@pytest.mark.parametrize(
+    "compress", [bytes, gzip.compress, lzma.compress], ids=["plain", "gzip", "xz"]
+)
 @pytest.mark.parametrize("name", ["a.txt", "-"])
 def test_lines_come_out_the_same_from_every_kind_of_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compress: type[bytes], name: str
@@ -38,10 +40,14 @@ def test_standard_input_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not stdin.buffer.closed
 
 
-def test_a_byte_that_is_not_utf8_is_named_by_its_line_even_far_into_the_file(tmp_path: Path) -> None:
+def test_a_byte_that_is_not_utf8_is_named_by_its_line_even_far_into_the_file(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"0123456789\n" * 100_000 + b"caf\xe9\n")
-    with pytest.raises(FileError, match=r"a\.txt:100001: byte 0xe9 \(byte 4 of the line\) is not UTF-8"):
+    with pytest.raises(
+        FileError, match=r"a\.txt:100001: byte 0xe9 \(byte 4 of the line\) is not UTF-8"
+    ):
         list(read_lines(path))
 
 
@@ -52,10 +58,15 @@ def test_a_byte_that_is_not_utf8_is_named_by_its_line_even_far_into_the_file(tmp
         (b"one\ntwo\x00\n", "a.txt:2: a zero byte: this is a binary file"),
         ("one".encode("utf-16"), "a.txt:1: the file is in UTF-16"),
         (lzma.compress(b"one\n" * 1000)[:-20], "a.txt: the compressed file is damaged or cut off"),
-        (gzip.compress(b"one\n" * 1000, mtime=0)[:-20], "a.txt: the compressed file is damaged or cut off"),
+        (
+            gzip.compress(b"one\n" * 1000, mtime=0)[:-20],
+            "a.txt: the compressed file is damaged or cut off",
+        ),
     ],
 )
-def test_what_is_no_text_is_refused_with_the_place(tmp_path: Path, data: bytes, message: str) -> None:
+def test_what_is_no_text_is_refused_with_the_place(
+    tmp_path: Path, data: bytes, message: str
+) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(data)
     with pytest.raises(FileError) as error:
@@ -131,16 +142,22 @@ def test_a_line_that_is_too_long_is_refused_with_its_number(
     path = tmp_path / "a.conllu.gz"
     path.write_bytes(gzip.compress(b"short\n" + b" " * 50_000_000))
     tracemalloc.start()
-    with pytest.raises(FileError, match=r"a\.conllu\.gz:2: a line of more than 1,000,000 characters"):
+    with pytest.raises(
+        FileError, match=r"a\.conllu\.gz:2: a line of more than 1,000,000 characters"
+    ):
         list(read_lines(path))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10_000_000
 
 
-def test_an_xz_file_of_several_streams_is_read_and_trailing_bytes_are_refused(tmp_path: Path) -> None:
+def test_an_xz_file_of_several_streams_is_read_and_trailing_bytes_are_refused(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "a.xz"
-    path.write_bytes(lzma.compress(b"one\n") + b"\x00" * 8 + lzma.compress(b"two\n" * 500_000) + b"\x00" * 4)
+    path.write_bytes(
+        lzma.compress(b"one\n") + b"\x00" * 8 + lzma.compress(b"two\n" * 500_000) + b"\x00" * 4
+    )
     assert sum(1 for _ in read_lines(path)) == 500_001
     for more in (b"garbage", b"\x00\x00\x00\x00garbage", lzma.compress(b"three")[:20]):
         path.write_bytes(lzma.compress(b"one\n") + more)

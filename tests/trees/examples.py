@@ -20,10 +20,14 @@ def figure_1() -> tuple[ConstituencyTree, DependencyTree]:
 
 
 LABELS = st.text(
-    st.characters(blacklist_categories=["Cs"], blacklist_characters=" \t\n\r\f\v()"), min_size=1, max_size=5
+    st.characters(blacklist_categories=["Cs"], blacklist_characters=" \t\n\r\f\v()"),
+    min_size=1,
+    max_size=5,
 )
 PLAIN_WORDS = st.text(
-    st.characters(blacklist_categories=["Cs"], blacklist_characters=" \t\n\r\f\v\\-"), min_size=1, max_size=5
+    st.characters(blacklist_categories=["Cs"], blacklist_characters=" \t\n\r\f\v\\-"),
+    min_size=1,
+    max_size=5,
 )
 
 
@@ -33,10 +37,14 @@ def constituency_trees(draw: st.DrawFn, max_words: int = 9) -> ConstituencyTree:
     n = draw(st.integers(1, max_words))
     words = draw(st.lists(PLAIN_WORDS, min_size=n, max_size=n))
     tags = draw(
-        st.one_of(st.just([""] * n), st.lists(st.one_of(st.just(""), LABELS), min_size=n, max_size=n))
+        st.one_of(
+            st.just([""] * n), st.lists(st.one_of(st.just(""), LABELS), min_size=n, max_size=n)
+        )
     )
     spans = [(0, n, draw(LABELS))] if n > 1 or draw(st.booleans()) else []
-    for i, j in draw(st.lists(st.tuples(st.integers(0, n), st.integers(0, n)), max_size=2 * max_words)):
+    for i, j in draw(
+        st.lists(st.tuples(st.integers(0, n), st.integers(0, n)), max_size=2 * max_words)
+    ):
         if i < j and spans and all(not (i < a < j < b or a < i < b < j) for a, b, _ in spans):
             spans.append((i, j, draw(st.one_of(LABELS, st.just("")))))
     return ConstituencyTree(words, tags, spans)

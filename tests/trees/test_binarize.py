@@ -30,7 +30,15 @@ def check_binary(nodes, n):
 def test_left_and_right_binarization_branch_to_their_sides():
     flat = read("(X (A a) (B b) (C c) (D d))")
     assert shape(binarize(flat, "left")) == [(0, 4), (0, 3), (0, 2), (0, 1), (1, 2), (2, 3), (3, 4)]
-    assert shape(binarize(flat, "right")) == [(0, 4), (0, 1), (1, 4), (1, 2), (2, 4), (2, 3), (3, 4)]
+    assert shape(binarize(flat, "right")) == [
+        (0, 4),
+        (0, 1),
+        (1, 4),
+        (1, 2),
+        (2, 4),
+        (2, 3),
+        (3, 4),
+    ]
 
 
 def test_figure_2_vp_is_left_binarized_and_np_right_binarized():
@@ -58,7 +66,13 @@ def test_left_binarization_where_both_are_feasible():
 def test_a_child_that_attaches_to_a_sibling_travels_with_it():
     """In UD "and" attaches to the second conjunct."""
     coordination = read("(NP (NN cats) (CC and) (NN dogs))")
-    assert shape(binarize(coordination, "head", [0, 3, 1])) == [(0, 3), (0, 1), (1, 3), (1, 2), (2, 3)]
+    assert shape(binarize(coordination, "head", [0, 3, 1])) == [
+        (0, 3),
+        (0, 1),
+        (1, 3),
+        (1, 2),
+        (2, 3),
+    ]
 
 
 def test_unary_chains_collapse_and_come_back():
@@ -81,7 +95,11 @@ def compatible_pairs(draw):
     heads = draw(projective_heads(len(c)))
     d = DependencyTree(heads, ["x"] * len(c))
     # Keep the constituents that fit, so that many examples have some.
-    spans = [s for s in c.spans if compatible(ConstituencyTree(c.words, c.tags, [(0, len(c), "S"), s]), d)]
+    spans = [
+        s
+        for s in c.spans
+        if compatible(ConstituencyTree(c.words, c.tags, [(0, len(c), "S"), s]), d)
+    ]
     return ConstituencyTree(c.words, c.tags, spans), d
 
 
@@ -100,7 +118,9 @@ def right_most_split(nodes, heads):
         split = next(k for k in range(i + 1, j) if (i, k) in spans and (k, j) in spans)
         for k in range(split + 1, j):
             a, b = head_of(i, k), head_of(k, j)
-            splits_a_child = any(x < k < y and i <= x and y <= j and (x, y) != (i, j) for x, y in labelled)
+            splits_a_child = any(
+                x < k < y and i <= x and y <= j and (x, y) != (i, j) for x, y in labelled
+            )
             if a and b and not splits_a_child and (heads[a - 1] == b or heads[b - 1] == a):
                 return False
         a, b = head_of(i, split), head_of(split, j)

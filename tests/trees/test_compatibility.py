@@ -19,7 +19,10 @@ def fits(c, d) -> bool:
         outgoing = [m for m in inside if d.heads[m - 1] not in inside]
         if len(outgoing) != 1:
             return False
-        if any(h in inside and m not in inside and h != outgoing[0] for m, h in enumerate(d.heads, start=1)):
+        if any(
+            h in inside and m not in inside and h != outgoing[0]
+            for m, h in enumerate(d.heads, start=1)
+        ):
             return False
     return True
 
@@ -67,7 +70,8 @@ def test_a_constituent_with_two_heads_is_named_with_both():
     cause = why_incompatible(c, DependencyTree([3, 3, 0], ["det", "nsubj", "root"]))
     assert (cause.kind, cause.span, cause.words) == ("heads", (0, 2, "NP"), (1, 2))
     assert (
-        str(cause) == "constituent NP (0, 2) has more than one word with its head outside: 'a' (1), 'dog' (2)"
+        str(cause)
+        == "constituent NP (0, 2) has more than one word with its head outside: 'a' (1), 'dog' (2)"
     )
 
 

@@ -29,7 +29,9 @@ def test_fitting_heads_always_fit_and_are_the_given_ones_where_those_do(pair):
 
 def test_only_the_arcs_that_clash_change():
     c, d = figure_1()
-    wrong = DependencyTree([2, 0, 2, 5, 2, 2], d.relations)  # "a" attaches to "plays", out of its noun phrase
+    wrong = DependencyTree(
+        [2, 0, 2, 5, 2, 2], d.relations
+    )  # "a" attaches to "plays", out of its noun phrase
     assert compatible_heads(c, wrong) == d.heads
 
 
@@ -41,10 +43,30 @@ def test_of_two_candidates_the_one_nearest_to_its_head_becomes_the_head():
 @pytest.mark.parametrize(
     ("brackets", "given", "expected", "decided_by"),
     [
-        ("(S (X (B b) (C c)) (A a) (D d))", (0, 1, 2, 3), (0, 1, 1, 3), "a head outside before dependents"),
-        ("(S (A a) (NP (B b) (C c) (D d)))", (2, 0, 1, 3), (0, 3, 1, 3), "dependents before the root"),
-        ("(S (A a) (NP (B b) (C c)))", (3, 1, 0), (3, 3, 0), "the root before nearness to the head"),
-        ("(S (NP (B b) (C c) (D d)) (A a))", (4, 4, 4, 0), (3, 3, 4, 0), "nearness before the first"),
+        (
+            "(S (X (B b) (C c)) (A a) (D d))",
+            (0, 1, 2, 3),
+            (0, 1, 1, 3),
+            "a head outside before dependents",
+        ),
+        (
+            "(S (A a) (NP (B b) (C c) (D d)))",
+            (2, 0, 1, 3),
+            (0, 3, 1, 3),
+            "dependents before the root",
+        ),
+        (
+            "(S (A a) (NP (B b) (C c)))",
+            (3, 1, 0),
+            (3, 3, 0),
+            "the root before nearness to the head",
+        ),
+        (
+            "(S (NP (B b) (C c) (D d)) (A a))",
+            (4, 4, 4, 0),
+            (3, 3, 4, 0),
+            "nearness before the first",
+        ),
     ],
 )
 def test_the_head_child_is_chosen_in_this_order(brackets, given, expected, decided_by):

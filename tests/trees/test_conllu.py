@@ -8,7 +8,8 @@ TREE = DependencyTree([2, 0], ["nsubj", ""], ["It", "works"], ["PRP", ""], ["PRO
 
 def test_a_tree_is_written_row_by_row_with_an_underscore_where_there_is_nothing() -> None:
     assert (
-        format_conllu(TREE) == "1\tIt\t_\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\tworks\t_\t_\t_\t_\t0\t_\t_\t_\n\n"
+        format_conllu(TREE)
+        == "1\tIt\t_\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\tworks\t_\t_\t_\t_\t0\t_\t_\t_\n\n"
     )
 
 

@@ -115,7 +115,10 @@ def test_every_kind_of_wrapper_comes_off_and_goes_back_on(wrapper):
 
 def test_a_wrapper_that_holds_several_constituents_stays():
     assert read("(TOP (S (NN a)) (S (NN b)))", wrapper="strip").spans[0] == (0, 2, "TOP")
-    assert read("( (S (NN a)) (S (NN b)))").with_wrapper("ROOT").brackets() == "(ROOT (S (NN a)) (S (NN b)))"
+    assert (
+        read("( (S (NN a)) (S (NN b)))").with_wrapper("ROOT").brackets()
+        == "(ROOT (S (NN a)) (S (NN b)))"
+    )
 
 
 def test_a_wrapped_bare_word_loses_its_wrapper():

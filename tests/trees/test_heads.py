@@ -47,7 +47,11 @@ def test_the_english_table_finds_the_head_child(parent, children, head):
         ("CP", "IP DEC", "IP"),
         ("VRD", "VV VV", "VV"),
         ("XYZ", "A B PU", "B"),
-        ("PRN", "NP PU IP PU", "PU"),  # "head PRN left PU" never applied: punctuation was left out before
+        (
+            "PRN",
+            "NP PU IP PU",
+            "PU",
+        ),  # "head PRN left PU" never applied: punctuation was left out before
     ],
 )
 def test_the_chinese_table_finds_the_head_child(parent, children, head):
@@ -79,7 +83,9 @@ def test_a_sentence_is_converted_with_heads_and_relations():
 
 
 def test_function_tags_decide_relations_where_labels_have_them():
-    tree = read("(S (NP-TMP (NN today)) (NP-SBJ-1 (PRP he)) (VP (VBZ is) (NP-PRD (DT a) (NN king))))")
+    tree = read(
+        "(S (NP-TMP (NN today)) (NP-SBJ-1 (PRP he)) (VP (VBZ is) (NP-PRD (DT a) (NN king))))"
+    )
     assert convert(tree, "ptb").relations == ("VMOD", "SUB", "ROOT", "NMOD", "PRD")
 
 

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 
 from arcspan.errors import TreeError
-from arcspan.trees import ConstituencyTree, DependencyTree, LexicalNode, LexicalTree, binarize, unbinarize
+from arcspan.trees import (
+    ConstituencyTree,
+    DependencyTree,
+    LexicalNode,
+    LexicalTree,
+    binarize,
+    unbinarize,
+)
 from tests.trees.examples import FIGURE_1_HEADS, FIGURE_1_RELATIONS, WORDS, figure_1
 from tests.trees.test_binarize import compatible_pairs
 
@@ -54,7 +61,9 @@ def test_join_then_split_gives_back_any_compatible_pair(pair):
 
 def test_join_refuses_incompatible_trees_and_says_why():
     c, _ = figure_1()
-    with pytest.raises(TreeError, match=r"constituent NP \(2, 5\) has more .*: 'a' \(3\), 'role' \(5\)"):
+    with pytest.raises(
+        TreeError, match=r"constituent NP \(2, 5\) has more .*: 'a' \(3\), 'role' \(5\)"
+    ):
         LexicalTree.join(c, DependencyTree([2, 0, 2, 5, 2, 2], FIGURE_1_RELATIONS))
     with pytest.raises(TreeError, match="not projective"):
         LexicalTree.join(c, DependencyTree([4, 0, 5, 5, 2, 2], FIGURE_1_RELATIONS))
@@ -94,7 +103,9 @@ def test_trees_ten_thousand_levels_deep_are_joined_and_split():
 
 
 @pytest.mark.treebanks
-@pytest.mark.parametrize("name", ["craft", "craft-ud", "gum", "gum-ud", "sequoia", "sinica", "icepahc"])
+@pytest.mark.parametrize(
+    "name", ["craft", "craft-ud", "gum", "gum-ud", "sequoia", "sinica", "icepahc"]
+)
 def test_every_compatible_sentence_survives_join_and_every_sentence_binarization(treebanks, name):
     from arcspan.treebanks import read_pairs
 
@@ -130,6 +141,12 @@ def test_every_compatible_sentence_survives_join_and_every_sentence_binarization
 def test_lemmas_and_features_survive_join_and_split():
     c = ConstituencyTree.from_brackets("(S (NP (NNS dogs)) (VP (VBP bark)))")
     d = DependencyTree(
-        [2, 0], ["nsubj", "root"], c.words, c.tags, None, ["dog", "bark"], ["Number=Plur", "Mood=Ind"]
+        [2, 0],
+        ["nsubj", "root"],
+        c.words,
+        c.tags,
+        None,
+        ["dog", "bark"],
+        ["Number=Plur", "Mood=Ind"],
     )
     assert LexicalTree.join(c, d).split() == (c, d)

@@ -35,6 +35,10 @@ def test_white_space_in_a_word_is_the_same_in_brackets_and_columns(word: str) ->
     assert in_brackets.replace("\N{NO-BREAK SPACE}", " ") == row[1] == one_line(word)
 
 
-@given(st.text(min_size=1).filter(lambda word: not set(word) & set("()[]{} \t\n\r\f\v") and "B-" not in word))
+@given(
+    st.text(min_size=1).filter(
+        lambda word: not set(word) & set("()[]{} \t\n\r\f\v") and "B-" not in word
+    )
+)
 def test_any_other_word_survives_brackets(word: str) -> None:
     assert read(two_words(word).brackets()).words == (word, "x")

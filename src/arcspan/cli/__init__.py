@@ -58,10 +58,16 @@ class _LazyGroup(click.Group):
 
 @click.group(
     cls=_LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(__version__, "-V", "--version", prog_name="arcspan")
-@click.option("-q", "--quiet", is_flag=True, help="No progress bars and no notes; results and errors only.")
+@click.option(
+    "-q", "--quiet", is_flag=True, help="No progress bars and no notes; results and errors only."
+)
 @click.pass_context
 def arcspan(ctx: click.Context, quiet: bool) -> None:
     """Constituency and dependency trees at once, guaranteed compatible."""
@@ -129,7 +135,9 @@ def _mend_standard_streams() -> None:
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDONLY)  # gets the lowest free number; writing to it is an error
+            os.open(
+                os.devnull, os.O_RDONLY
+            )  # gets the lowest free number; writing to it is an error
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:

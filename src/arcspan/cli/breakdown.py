@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from arcspan.cli.progress import note
-from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options, system_names
+from arcspan.cli.scoring import (
+    FILES_HELP,
+    gold_and_systems,
+    make_scoring,
+    scoring_options,
+    system_names,
+)
 
 HELP = f"""Scores by length, width and label, for any number of systems.
 
@@ -24,11 +30,18 @@ HELP = f"""Scores by length, width and label, for any number of systems.
 @scoring_options
 @click.option("-o", "--output", type=click.Path(file_okay=False), default="breakdown",
               help="Folder to write to, created if it does not exist.")  # fmt: skip
-@click.option("-n", "--name", "names", multiple=True, help="Name of a system, once for each, in order.")
+@click.option(
+    "-n", "--name", "names", multiple=True, help="Name of a system, once for each, in order."
+)
 @click.option("--format", "kind", type=click.Choice(["png", "svg", "pdf"]), default="png")
 @click.option("--no-plots", is_flag=True, help="Write the numbers only; needs no matplotlib.")
 def command(
-    files: tuple[str, ...], output: str, names: tuple[str, ...], kind: str, no_plots: bool, **how: Any
+    files: tuple[str, ...],
+    output: str,
+    names: tuple[str, ...],
+    kind: str,
+    no_plots: bool,
+    **how: Any,
 ) -> None:
     """Scores by length, width and label."""
     from arcspan.evaluation.breakdown import breakdown_files, csv_tables

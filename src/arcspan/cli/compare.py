@@ -6,7 +6,13 @@ from typing import Any
 
 import click
 
-from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options, system_names
+from arcspan.cli.scoring import (
+    FILES_HELP,
+    gold_and_systems,
+    make_scoring,
+    scoring_options,
+    system_names,
+)
 
 HELP = f"""Is system A better than system B, or is the difference due to chance?
 
@@ -21,8 +27,12 @@ HELP = f"""Is system A better than system B, or is the difference due to chance?
 
 @click.command("compare", help=HELP)
 @scoring_options
-@click.option("-n", "--name", "names", multiple=True, help="Name of a system, once for A and once for B.")
-@click.option("--samples", type=click.IntRange(1, 10_000_000), default=10_000, help="Random draws per test.")
+@click.option(
+    "-n", "--name", "names", multiple=True, help="Name of a system, once for A and once for B."
+)
+@click.option(
+    "--samples", type=click.IntRange(1, 10_000_000), default=10_000, help="Random draws per test."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the random draws.")
 @click.option(
     "--confidence",
@@ -30,7 +40,9 @@ HELP = f"""Is system A better than system B, or is the difference due to chance?
     default=0.95,
     help="Width of the confidence intervals.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the intervals of both systems.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, with the intervals of both systems."
+)
 def command(files: tuple[str, ...], names: tuple[str, ...], as_json: bool, **how: Any) -> None:
     """Is system A better than system B?"""
     from arcspan.evaluation.report import evaluate_files

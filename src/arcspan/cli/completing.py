@@ -25,7 +25,9 @@ def question(pair: Pair, style: str | None = None) -> Query:
         require = [Arc(head, m) for m, head in enumerate(pair.dependencies.heads, 1)]
     else:
         spans = {
-            (i, j) for i, j, _ in pair.constituency.without_wrapper().spans if 1 < j - i < len(pair.words)
+            (i, j)
+            for i, j, _ in pair.constituency.without_wrapper().spans
+            if 1 < j - i < len(pair.words)
         }
         require = [Span(i, j) for i, j in sorted(spans)]
     return Query(require=tuple(require), confidence=True, style=style)
@@ -43,7 +45,13 @@ def _completed(pair: Pair, parse: Parse) -> Pair:
 
 
 def complete_files(
-    parser: Parser, files: Files, outputs: tuple[str, str], *, least: float, style: str | None, watch: Watch
+    parser: Parser,
+    files: Files,
+    outputs: tuple[str, str],
+    *,
+    least: float,
+    style: str | None,
+    watch: Watch,
 ) -> Counter[str]:
     """Write pairs of a file's sentences, the gold layer as it stands; how many, and how many left out, by reason."""
     if not parser.predictor.joint:
@@ -61,7 +69,10 @@ def complete_files(
             pair = place.checked()
             if pair.dependencies is not None and not pair.dependencies.is_projective:
                 counts["not projective"] += 1
-            elif parser.predictor.chart_bytes(len(pair.words), sums=True) > parser.predictor.budget.memory:
+            elif (
+                parser.predictor.chart_bytes(len(pair.words), sums=True)
+                > parser.predictor.budget.memory
+            ):
                 counts["too long"] += 1
             else:
                 under_way.append((place, pair))

@@ -77,7 +77,8 @@ def _files(source: str) -> tuple[Path, list[Path]]:
     return root, [
         one
         for one in found
-        if one.is_file() and not any(part.startswith(hidden) for part in one.relative_to(root).parts)
+        if one.is_file()
+        and not any(part.startswith(hidden) for part in one.relative_to(root).parts)
     ]
 
 
@@ -98,9 +99,15 @@ class Call:
 
     def run(self, sources: Sequence[str], is_text: bool) -> int:
         """Parse a text, files, folders or standard input; the exit code."""
-        if len(sources) > 1 or self._to_folder or (sources and not is_text and _stands_for_many(sources[0])):
+        if (
+            len(sources) > 1
+            or self._to_folder
+            or (sources and not is_text and _stands_for_many(sources[0]))
+        ):
             if is_text:
-                raise click.UsageError("--text takes one text, in quotes, and no folder for its parses")
+                raise click.UsageError(
+                    "--text takes one text, in quotes, and no folder for its parses"
+                )
             return self._parse_many(sources)
         if self.workers:
             raise click.UsageError("--workers needs --engine ray")
@@ -111,7 +118,9 @@ class Call:
         kind, items = self.reader.read(parser, path or "-", text=source if path is None else None)
         if self.reader.kind is None and kind != "text":
             name = name_of(path or "-")
-            note(f"{name}: looks like {kind}: its words are parsed (--input text takes it as prose)")
+            note(
+                f"{name}: looks like {kind}: its words are parsed (--input text takes it as prose)"
+            )
         slow = path is not None and not os.path.isfile(path)
         writing = Writing(parser, form, slow=slow, inputs=[path] if path else [], **self.options)
         return self._write(writing, items, output, kind)
@@ -120,7 +129,9 @@ class Call:
         if "-" in sources:
             raise click.UsageError("standard input (-) does not go with other files")
         documents, output = find_documents(sources), self.output
-        if output != "-" and (self._to_folder or not (os.path.exists(output) or Path(output).suffix)):
+        if output != "-" and (
+            self._to_folder or not (os.path.exists(output) or Path(output).suffix)
+        ):
             has_columns = any(document.source.endswith(".parquet") for document in documents)
             form = self.form or ("parquet" if has_columns else "conllu")
             return replace(self, form=form, output=os.path.abspath(output))._parse_apart(documents)
@@ -137,7 +148,11 @@ class Call:
     @property
     def _to_folder(self) -> bool:
         """Whether the output is a folder, whatever is parsed."""
-        return self.engine == "ray" or self.output.endswith((os.sep, "/")) or os.path.isdir(self.output)
+        return (
+            self.engine == "ray"
+            or self.output.endswith((os.sep, "/"))
+            or os.path.isdir(self.output)
+        )
 
     def _target(self, inputs: Sequence[str | None]) -> tuple[str, str]:
         """The one output and its format."""
@@ -190,7 +205,9 @@ class Call:
             settings = self._settings(writing.parser, writing.form, kind)
             _write_resumable(writing, items, ResumableOutput(output, settings, resume=self.resume))
         else:
-            writing.colour = output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            writing.colour = (
+                output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            )
             writing.write(items, output)
         if not writing.sentences:
             note("no sentence in the input")
@@ -222,7 +239,11 @@ class Call:
         if self.engine == "ray":
             from arcspan.integrations.ray import run_tasks
 
-            model = os.path.abspath(self.model) if self.model and os.path.exists(self.model) else self.model
+            model = (
+                os.path.abspath(self.model)
+                if self.model and os.path.exists(self.model)
+                else self.model
+            )
             options = {"path": model, "memory_limit": self.memory}
             tasks = [one._asdict() for one in left]
             outcomes = run_tasks(partial(_work, self), tasks, workers=self.workers, **options)
@@ -269,7 +290,9 @@ class Call:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             before = read_note(target(path))
             again = before is not None and not before.done and FORMATS[self.form].streamed
-            output = ResumableOutput(path, settings, resume=again, keep=True, source=document.source)
+            output = ResumableOutput(
+                path, settings, resume=again, keep=True, source=document.source
+            )
             try:
                 if again:
                     output.open()
@@ -294,7 +317,9 @@ class Call:
         from arcspan.integrations.parquet import parse_column, parse_contents
 
         if run.source.endswith(".parquet"):
-            _, run.failures = parse_column(parser, run.source, run.output.open(), self.reader.column)
+            _, run.failures = parse_column(
+                parser, run.source, run.output.open(), self.reader.column
+            )
         else:
             contents = (item.content for item in run.items)
             _, run.failures = parse_contents(parser, contents, run.output.open())
@@ -342,15 +367,25 @@ def _stands_for_many(source: str) -> bool:
         return False
     if os.path.exists(source):
         return os.path.isdir(source)
-    return glob.has_magic(source) and not re.search(r"\s", source) and bool(glob.glob(source, recursive=True))
+    return (
+        glob.has_magic(source)
+        and not re.search(r"\s", source)
+        and bool(glob.glob(source, recursive=True))
+    )
 
 
 def _form_of(output: str) -> str:
     """The format that a name stands for; pretty for standard output, devices, and names without a suffix."""
     suffix = Path(output).suffix.lower()
-    if suffix and suffix not in _SUFFIXES and (os.path.isfile(output) or not os.path.exists(output)):
+    if (
+        suffix
+        and suffix not in _SUFFIXES
+        and (os.path.isfile(output) or not os.path.exists(output))
+    ):
         known = " ".join(_SUFFIXES)
-        raise click.UsageError(f"{output}: no format is known by {suffix}: use --format, or one of {known}")
+        raise click.UsageError(
+            f"{output}: no format is known by {suffix}: use --format, or one of {known}"
+        )
     return _SUFFIXES.get(suffix, "pretty")
 
 
@@ -370,5 +405,7 @@ def _path_of(source: str | None, is_text: bool) -> str | None:
         return None
     named = source.lower().endswith((*_SUFFIXES, *_OTHERS)) or source.count(os.sep) > 1
     if named and not re.search(r"\s", source):
-        raise ArcspanError(f"{source}: no such file (for a text that looks like a name, add --text)")
+        raise ArcspanError(
+            f"{source}: no such file (for a text that looks like a name, add --text)"
+        )
     return None

@@ -29,10 +29,16 @@ HELP = f"""Score predicted trees against gold trees.
 
 @click.command("evaluate", help=HELP)
 @scoring_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: every figure, signature and count.")
-@click.option("--labels", is_flag=True, help="Also precision and recall of every label and relation.")
 @click.option(
-    "--evalb", is_flag=True, help="Print the summary that EVALB prints for the bracket files, nothing else."
+    "--json", "as_json", is_flag=True, help="Print JSON: every figure, signature and count."
+)
+@click.option(
+    "--labels", is_flag=True, help="Also precision and recall of every label and relation."
+)
+@click.option(
+    "--evalb",
+    is_flag=True,
+    help="Print the summary that EVALB prints for the bracket files, nothing else.",
 )
 @click.option(
     "--raw",
@@ -40,7 +46,9 @@ HELP = f"""Score predicted trees against gold trees.
     help="Align the words of two CoNLL-U files with the same text and score tokens, sentences, words, tags, lemmas "
     "and dependencies as CoNLL 2018 did.",
 )
-def command(files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, raw: bool, **how: Any) -> None:
+def command(
+    files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, raw: bool, **how: Any
+) -> None:
     """Score predicted trees against gold trees."""
     if raw:
         _evaluate_raw(files, as_json)
@@ -61,7 +69,9 @@ def command(files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, ra
             summary = evaluate_brackets(gold.brackets, system.brackets, scoring.rules)
             click.echo(summary)
             if summary.gives_up_at:
-                note(f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)")
+                note(
+                    f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)"
+                )
         return
     reports = [evaluate_files(gold, system, scoring) for system in systems]
     result = reports[0] if len(reports) == 1 else Runs.of(reports)

@@ -29,11 +29,16 @@ from arcspan.errors import MissingExtraError
     help="Fit the temperatures of probabilities on this held-out treebank. Repeatable.",
 )
 @click.option(
-    "--style", help="Style in which the treebanks of --calibrate are parsed; default: the model's own."
+    "--style",
+    help="Style in which the treebanks of --calibrate are parsed; default: the model's own.",
 )
 @click.option("--replace", is_flag=True, help="Replace an existing bundle.")
 def command(
-    checkpoint: str, bundle: str, calibrate: tuple[tuple[str, str], ...], style: str | None, **options: Any
+    checkpoint: str,
+    bundle: str,
+    calibrate: tuple[tuple[str, str], ...],
+    style: str | None,
+    **options: Any,
 ) -> None:
     """Turn the best model of the run in CHECKPOINT into the model bundle BUNDLE.
 

@@ -44,10 +44,18 @@ class Row(NamedTuple):
 )
 @click.option("--only", default="", help="Only these measures (names separated by commas).")
 @MODEL
-@click.option("-k", type=click.IntRange(1, 100), default=1, help="Measure the K best parses of texts.")
+@click.option(
+    "-k", type=click.IntRange(1, 100), default=1, help="Measure the K best parses of texts."
+)
 @click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
 def command(
-    files: tuple[str, ...], per: str, layout: str | None, only: str, model: str | None, k: int, output: str
+    files: tuple[str, ...],
+    per: str,
+    layout: str | None,
+    only: str,
+    model: str | None,
+    k: int,
+    output: str,
 ) -> None:
     """Measure the syntax of FILES: texts (.txt), which are parsed, or trees (brackets or CoNLL-U).
 
@@ -63,7 +71,9 @@ def command(
     wanted = [name.strip() for name in only.split(",") if name.strip()] or list(MEASURES)
     if unknown := [name for name in wanted if name not in MEASURES]:
         raise ArcspanError(f"no measure {unknown[0]!r}; there are {', '.join(MEASURES)}")
-    layout = layout or next((kind for kind in ("csv", "json") if output.endswith(f".{kind}")), "table")
+    layout = layout or next(
+        (kind for kind in ("csv", "json") if output.endswith(f".{kind}")), "table"
+    )
     rows = list(_rows(files, per, wanted, model, k))
     with open_output(output) as out:
         {"table": _table, "csv": _csv, "json": _json}[layout](out, rows)
@@ -109,7 +119,9 @@ def _texts(
             yield path, parsed(path, parser, k if k > 1 else None)
 
 
-def _row(file: str, number: int, sentences: list[list[tuple[float, Sums]]], wanted: Sequence[str]) -> Row:
+def _row(
+    file: str, number: int, sentences: list[list[tuple[float, Sums]]], wanted: Sequence[str]
+) -> Row:
     known = measures({"sentences": 0, "words": 0} | total(sentences))
     found = {name: known[name] for name in wanted if name in known}
     uncertain = any(len(parses) > 1 for parses in sentences)
@@ -128,7 +140,8 @@ def _table(out: IO[str], rows: list[Row]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row.measures))
     heads = [f"{row.file}:{row.sentence}" if row.sentence else row.file for row in rows]
     cells = [
-        [name, *(_cell(row.measures, name) + _cell(row.errors, name, " ±") for row in rows)] for name in names
+        [name, *(_cell(row.measures, name) + _cell(row.errors, name, " ±") for row in rows)]
+        for name in names
     ]
     out.write(columns([["", *heads], *cells]) + "\n")
 

@@ -14,5 +14,7 @@ THREADS = click.option(
     "--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor."
 )
 STYLE = click.option(
-    "--style", metavar="NAME", help="Treebank conventions to follow, for a model trained on several."
+    "--style",
+    metavar="NAME",
+    help="Treebank conventions to follow, for a model trained on several.",
 )

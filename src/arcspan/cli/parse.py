@@ -57,7 +57,9 @@ def _preferences(
         try:
             number = float(weight if part else "")
         except ValueError:
-            raise click.BadParameter(f"{value!r} is not PART=WEIGHT, such as 'span,2,6=1.5'") from None
+            raise click.BadParameter(
+                f"{value!r} is not PART=WEIGHT, such as 'span,2,6=1.5'"
+            ) from None
         found.append((_constraints(ctx, param, (part,))[0], number))
     return found
 
@@ -90,7 +92,10 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "of a line), subtitles (numbers and times), chat (times and names). Offsets remain those of the original.",
 )
 @click.option(
-    "--text", "is_text", is_flag=True, help="Take the argument as text, even if a file has that name."
+    "--text",
+    "is_text",
+    is_flag=True,
+    help="Take the argument as text, even if a file has that name.",
 )
 @click.option(
     "-f",
@@ -106,7 +111,9 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     help="Rows of csv and tsv.",
 )
 @click.option("--syntax", is_flag=True, help="json: also clauses, coordinations and phrases.")
-@click.option("--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment.")
+@click.option(
+    "--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment."
+)
 @click.option(
     "--offsets",
     is_flag=True,
@@ -115,7 +122,10 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @MODEL
 @STYLE
 @click.option(
-    "-k", type=click.IntRange(1), metavar="N", help="The N best parses of each sentence, best first."
+    "-k",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The N best parses of each sentence, best first.",
 )
 @click.option(
     "--require",
@@ -125,7 +135,11 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     help=f"A part that both trees of the one sentence must have: {_PARTS}. Repeatable.",
 )
 @click.option(
-    "--forbid", multiple=True, metavar="PART", callback=_constraints, help="A part that they must not have."
+    "--forbid",
+    multiple=True,
+    metavar="PART",
+    callback=_constraints,
+    help="A part that they must not have.",
 )
 @click.option(
     "--prefer",
@@ -151,7 +165,9 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     help="Draw one of the two trees (pretty, html, svg, tikz, png, pdf).",
 )
 @click.option(
-    "--heads/--no-heads", default=True, help="Draw the heads of constituents (html, svg, png, pdf), or not."
+    "--heads/--no-heads",
+    default=True,
+    help="Draw the heads of constituents (html, svg, png, pdf), or not.",
 )
 @click.option(
     "--colours",

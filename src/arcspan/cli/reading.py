@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 _LOOK_AHEAD = 1 << 20  # characters in which the kind of input must show
 _WORD_LINE = re.compile(r"\d+(?:[-.]\d+)?(?:\t[^\t]*){9}")
-_NAMED = {"conll": "conllu", "brackets": "brackets"}  # a damaged treebank must not be parsed as prose
+_NAMED = {
+    "conll": "conllu",
+    "brackets": "brackets",
+}  # a damaged treebank must not be parsed as prose
 _Thing = TypeVar("_Thing")
 
 
@@ -56,7 +59,12 @@ class Reader:
     column: str = "text"
 
     def read(
-        self, parser: Parser, source: Source, *, text: str | None = None, document: str | None = None
+        self,
+        parser: Parser,
+        source: Source,
+        *,
+        text: str | None = None,
+        document: str | None = None,
     ) -> tuple[str, Iterator[Item]]:
         """The kind of an input and the sentences in it; a `text` stands for itself."""
         path, kind = Path(os.fspath(source).removesuffix(".gz").removesuffix(".xz")), self.kind
@@ -67,10 +75,14 @@ class Reader:
             seen, pieces = recognised(pieces)
             kind = _NAMED.get(named_kind(f"_{path.suffix}") or "", seen)
         found = self._items(parser, kind or "text", pieces, source)
-        items = (item._replace(document=document, number=number) for number, item in enumerate(found, 1))
+        items = (
+            item._replace(document=document, number=number) for number, item in enumerate(found, 1)
+        )
         return kind or "text", items
 
-    def _items(self, parser: Parser, kind: str, pieces: Iterator[str], path: Source) -> Iterator[Item]:
+    def _items(
+        self, parser: Parser, kind: str, pieces: Iterator[str], path: Source
+    ) -> Iterator[Item]:
         if kind == "parquet":
             return _cells(parser, os.fspath(path), self.column)
         if kind == "text" and self.clean:
@@ -89,7 +101,8 @@ class Reader:
         if kind == "conllu":
             sentences = cut_sentences(lines, path)
             return (
-                Item([unescape_brackets(word.form) for word in one.words], one.lines) for one in sentences
+                Item([unescape_brackets(word.form) for word in one.words], one.lines)
+                for one in sentences
             )
         trees = trees_of(parse_lines(enumerate(lines, 1), empties="strip"), path)
         return (Item(list(tree.words)) for tree in trees)

@@ -68,9 +68,13 @@ class ResumableOutput:
         self._resume, self._keep = resume, keep or resume
         self._note = Note(settings, _stamp(source))
         self.part, self._notes = _places(self.path)
-        self._draft = self._notes.with_suffix(".draft")  # a note on its way, under the lock of the output
+        self._draft = self._notes.with_suffix(
+            ".draft"
+        )  # a note on its way, under the lock of the output
         self._output = hashlib.sha256()
-        self._ahead: deque[str] = deque()  # checksums of the input up to each item that is under way
+        self._ahead: deque[str] = (
+            deque()
+        )  # checksums of the input up to each item that is under way
         self._saved = time.monotonic()
         before = read_note(self.path) if resume else None
         self.complete = before is not None and before.done and not self.part.exists()
@@ -123,7 +127,9 @@ class ResumableOutput:
             left -= len(block)
         changed = self._note.length and self._output.hexdigest() != self._note.output
         if changed or (self.complete and file.read(1)):
-            raise ArcspanError(f"{self._place}: changed since it was written: delete it and start again")
+            raise ArcspanError(
+                f"{self._place}: changed since it was written: delete it and start again"
+            )
 
     def count_start(self) -> None:
         """Note that a run has begun; ArcspanError where `STARTS` of them were killed without getting any further."""
@@ -149,10 +155,14 @@ class ResumableOutput:
         for number, item in enumerate(items, 1):
             seen.update(repr(item).encode("utf-8", "surrogatepass"))
             if number == before.items and seen.hexdigest() != before.input:
-                raise ArcspanError(f"{self._place}: made from another input: delete it and start again")
+                raise ArcspanError(
+                    f"{self._place}: made from another input: delete it and start again"
+                )
             if number > before.items:
                 if self.complete:
-                    raise ArcspanError(f"{self.path}: made from a shorter input: delete it and start again")
+                    raise ArcspanError(
+                        f"{self.path}: made from a shorter input: delete it and start again"
+                    )
                 self._ahead.append(seen.hexdigest())
                 yield item
         if number < before.items:
@@ -167,7 +177,9 @@ class ResumableOutput:
         self.open().write(data)
         self._output.update(data)
         items, length = self.items + 1, self._note.length + len(data)
-        self._note = self._note._replace(items=items, length=length, input=self._ahead.popleft(), starts=0)
+        self._note = self._note._replace(
+            items=items, length=length, input=self._ahead.popleft(), starts=0
+        )
         if time.monotonic() - self._saved > _SECONDS:
             self._save()
 

@@ -24,7 +24,9 @@ FILES_HELP = """
 def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The arguments FILES and the options that `make_scoring` takes."""
     options = [
-        click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False)),
+        click.argument(
+            "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False)
+        ),
         click.option(
             "--punctuation",
             type=click.Choice(["auto", "ptb", "ctb", "unicode", "upos", "none"]),
@@ -80,7 +82,9 @@ def system_names(given: Sequence[str], systems: Sequence[TreeFiles]) -> list[str
     """Names of systems: as given, else by their files, else by their folders, else by number."""
     if given:
         if len(given) != len(systems):
-            raise ArcspanError(f"{len(given)} names for {len(systems)} systems: give --name once for each")
+            raise ArcspanError(
+                f"{len(given)} names for {len(systems)} systems: give --name once for each"
+            )
         if len(set(given)) != len(given):
             raise ArcspanError(f"two systems have the same name: {', '.join(given)}")
         return list(given)

@@ -19,7 +19,15 @@ from arcspan.syntax import Match, Query
 from arcspan.syntax.pattern import ATTRIBUTES
 from arcspan.treebanks.streams import open_output
 
-COLUMNS = ("file", "sentence", "left", "match", "right", "label", "probability")  # and the named nodes
+COLUMNS = (
+    "file",
+    "sentence",
+    "left",
+    "match",
+    "right",
+    "label",
+    "probability",
+)  # and the named nodes
 COUNTS = ("matches", "sentences", "words", "per_1000_words", "file")
 
 
@@ -48,7 +56,13 @@ class Tally:
     def row(self, name: str) -> list[str]:
         """The values of `COUNTS`."""
         rate = 1000 * self.matches / self.words if self.words else 0.0
-        return [f"{self.matches:.6g}", f"{self.sentences:.6g}", str(self.words), f"{rate:.2f}", name]
+        return [
+            f"{self.matches:.6g}",
+            f"{self.sentences:.6g}",
+            str(self.words),
+            f"{rate:.2f}",
+            name,
+        ]
 
 
 @click.command("search")
@@ -64,7 +78,9 @@ class Tally:
 @click.option("--csv", "layout", flag_value="csv", help="A concordance as a table with commas.")
 @click.option("--context", type=click.IntRange(0), default=8, help="Words on each side of a match.")
 @click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
-def command(query: str, files: tuple[str, ...], layout: str | None, context: int, output: str) -> None:
+def command(
+    query: str, files: tuple[str, ...], layout: str | None, context: int, output: str
+) -> None:
     """Find constituents or words in FILES of trees (brackets or CoNLL-U, also .gz and .xz; - is standard input).
 
     \b
@@ -78,7 +94,9 @@ def command(query: str, files: tuple[str, ...], layout: str | None, context: int
     """
     asked = Query(query)
     refuse_to_overwrite(output, *files)
-    found = corpora(files, standard_input="conll" if query.lstrip("(! ").startswith("{") else "brackets")
+    found = corpora(
+        files, standard_input="conll" if query.lstrip("(! ").startswith("{") else "brackets"
+    )
     total = Tally()
     with open_output(output) as out:
         table = csv.writer(out, delimiter="," if layout == "csv" else "\t", lineterminator="\n")

@@ -29,7 +29,10 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", help="The address to listen on.")
 @click.option(
-    "--port", default=8000, type=click.IntRange(0, 65535), help="The port to listen on; 0 takes a free one."
+    "--port",
+    default=8000,
+    type=click.IntRange(0, 65535),
+    help="The port to listen on; 0 takes a free one.",
 )
 @MODEL
 @THREADS

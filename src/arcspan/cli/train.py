@@ -13,7 +13,9 @@ from arcspan.errors import ArcspanError, MissingExtraError
 
 @click.command(name="train")
 @click.argument("config", type=click.Path(dir_okay=False), required=False)
-@click.option("--resume", is_flag=True, help="Continue the run in the configuration's output folder.")
+@click.option(
+    "--resume", is_flag=True, help="Continue the run in the configuration's output folder."
+)
 @click.option(
     "--set",
     "overrides",
@@ -29,7 +31,9 @@ from arcspan.errors import ArcspanError, MissingExtraError
 @click.option("--check", is_flag=True, help="Read and check configuration and data, then stop.")
 @click.option("--recipes", is_flag=True, help="List the recipes that come with arcspan, then stop.")
 @click.option(
-    "--fields", is_flag=True, help="Show every field of a configuration with its default, then stop."
+    "--fields",
+    is_flag=True,
+    help="Show every field of a configuration with its default, then stop.",
 )
 def command(
     config: str | None,
@@ -57,7 +61,9 @@ def command(
             "give a configuration: arcspan train CONFIG.toml (arcspan train --fields shows one)"
         )
     if not Path(config).exists() and config not in included:
-        raise ArcspanError(f"{config}: neither a file nor one of the recipes: {', '.join(included)}")
+        raise ArcspanError(
+            f"{config}: neither a file nor one of the recipes: {', '.join(included)}"
+        )
     settings = configuration.read_config(config, list(overrides), segmenter_only=segmenter)
     needed = ("torch", "transformers", "accelerate", "safetensors", "onnx", "onnxscript")
     if not all(map(find_spec, needed)):

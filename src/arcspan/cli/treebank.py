@@ -15,7 +15,14 @@ from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.progress import note, progress
 from arcspan.errors import FileError, TreeError
 from arcspan.files import refuse_to_overwrite
-from arcspan.treebanks import ReadingReport, importers, load_rules, read_brackets, read_pairs, write_conllu
+from arcspan.treebanks import (
+    ReadingReport,
+    importers,
+    load_rules,
+    read_brackets,
+    read_pairs,
+    write_conllu,
+)
 from arcspan.treebanks import check as find_problems
 from arcspan.treebanks import stats as count_sentences
 from arcspan.treebanks.checks import KINDS
@@ -88,11 +95,15 @@ _CHECK = f"""Lint a pair or a file: print each problem as `file:line: what`; exi
 @command.command(help=_CHECK, short_help="Lint a pair or a file: every problem with its place.")
 @click.argument("files", nargs=-1, required=True, metavar="[BRACKETS CONLL | FILE]")
 @_STRIP
-@click.option("--ignore", multiple=True, type=click.Choice(list(KINDS)), help="Leave out a kind. Repeatable.")
+@click.option(
+    "--ignore", multiple=True, type=click.Choice(list(KINDS)), help="Leave out a kind. Repeatable."
+)
 def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
     """Print each problem as `file:line: what`; exit code 2 if there is any."""
     kinds: Counter[str] = Counter()
-    for finding in find_problems(*_one_treebank(files), ignore=ignore, watch=_watched, **_options(strip)):
+    for finding in find_problems(
+        *_one_treebank(files), ignore=ignore, watch=_watched, **_options(strip)
+    ):
         kinds[finding.kind] += 1
         click.echo(str(finding))
     if kinds:
@@ -104,7 +115,9 @@ def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
 @click.argument("files", nargs=-1, required=True, metavar=_IN_AND_OUT)
 @_MISMATCH
 @click.option("--max-length", type=click.IntRange(min=1), help="Leave out longer sentences too.")
-@click.option("--min-length", type=click.IntRange(min=1), default=1, help="Leave out shorter sentences too.")
+@click.option(
+    "--min-length", type=click.IntRange(min=1), default=1, help="Leave out shorter sentences too."
+)
 @click.option("--incompatible", is_flag=True, help="Keep incompatible sentences too.")
 @click.option(
     "--without",
@@ -114,7 +127,9 @@ def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
     "'newdoc id=@FILE' takes the values from a file, one per line. Repeat for several.",
 )
 @click.option("--only", multiple=True, metavar="NAME=VALUE,...", help="Keep only such documents.")
-def filter_(files: tuple[str, ...], min_length: int, max_length: int | None, **options: Any) -> None:
+def filter_(
+    files: tuple[str, ...], min_length: int, max_length: int | None, **options: Any
+) -> None:
     """Write the compatible sentences of a pair, comments and all columns included, to another pair.
 
     Of a single file, every sentence is written that the other options do not leave out.
@@ -124,9 +139,13 @@ def filter_(files: tuple[str, ...], min_length: int, max_length: int | None, **o
     inputs, outputs = _in_and_out(files, *lists)
     keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
     if (without or only) and inputs[1] is None:
-        raise click.UsageError("--without and --only need a CoNLL-U file: its comments identify documents.")
+        raise click.UsageError(
+            "--without and --only need a CoNLL-U file: its comments identify documents."
+        )
     options["keep"] = keep if without or only else None
-    report = filter_pairs(inputs, outputs, lengths=(min_length, max_length), watch=_watched, **options)
+    report = filter_pairs(
+        inputs, outputs, lengths=(min_length, max_length), watch=_watched, **options
+    )
     _tell_written(report.written, report.left_out)
     for value in keep.unused():
         note(f"no document has {value}")
@@ -158,7 +177,12 @@ def rewrite(rules: str, files: tuple[str, ...]) -> None:
 )
 @THREADS
 def complete(
-    file: str, brackets_out: str, conll_out: str, model: str | None, threads: int | None, **options: Any
+    file: str,
+    brackets_out: str,
+    conll_out: str,
+    model: str | None,
+    threads: int | None,
+    **options: Any,
 ) -> None:
     """Make pairs of a FILE of constituents or dependencies: a parser finds the other tree, held to the given one.
 
@@ -222,15 +246,21 @@ def _import_penn(name: str, help_text: str) -> None:
         _tell_imported(getattr(importers, f"import_{name}")(source, target, **options))
 
 
-_import_penn("ptb", "Penn Treebank: sections 02-21, 22 and 23 of the WSJ's .mrg files below SOURCE.")
-_import_penn("ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split as in Zhang & Clark (2008).")
+_import_penn(
+    "ptb", "Penn Treebank: sections 02-21, 22 and 23 of the WSJ's .mrg files below SOURCE."
+)
+_import_penn(
+    "ctb", "Chinese Treebank 5.1: .fid files below SOURCE, split as in Zhang & Clark (2008)."
+)
 
 
 @import_.command()
 @click.argument("source")
 @click.argument("target")
 @click.option("--language", help="Language to import, if SOURCE holds several.")
-@click.option("--size", type=click.Choice(["full", "5k"]), default="full", help="Size of the training part.")
+@click.option(
+    "--size", type=click.Choice(["full", "5k"]), default="full", help="Size of the training part."
+)
 def spmrl(source: str, target: str, language: str | None, size: Any) -> None:
     """SPMRL 2013/2014: one language's gold .ptb and .conll files below SOURCE."""
     _tell_imported(importers.import_spmrl(source, target, language=language, size=size))
@@ -284,9 +314,13 @@ def _in_and_out(files: tuple[str, ...], *others: str) -> tuple[Files, Files]:
 def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
     """UsageError, after the usage, for an output that is named as a file of the other kind: it may be an input."""
     if brackets_out and named_kind(brackets_out) == "conll":
-        raise click.UsageError(f"{brackets_out}: the name says columns, but brackets would be written to it.")
+        raise click.UsageError(
+            f"{brackets_out}: the name says columns, but brackets would be written to it."
+        )
     if conll_out and named_kind(conll_out) == "brackets":
-        raise click.UsageError(f"{conll_out}: the name says brackets, but columns would be written to it.")
+        raise click.UsageError(
+            f"{conll_out}: the name says brackets, but columns would be written to it."
+        )
 
 
 def _is_conll(file: str) -> bool:
@@ -302,11 +336,15 @@ def _files_in(folder: Path) -> list[tuple[str, str | None, str | None]]:
         paths = (folder / f"{name}{packed}" for packed in ("", ".xz", ".gz"))
         return next((str(path) for path in paths if path.is_file()), None)
 
-    pairs = [(split, find(f"{split}.ptb"), find(f"{split}.conllu")) for split in ("train", "dev", "test")]
+    pairs = [
+        (split, find(f"{split}.ptb"), find(f"{split}.conllu")) for split in ("train", "dev", "test")
+    ]
     name = folder.resolve().name
     found = [(f"{name}/{split}", trees, rows) for split, trees, rows in pairs if trees or rows]
     if not found:
-        raise click.UsageError(f"{folder}: no train, dev or test as .ptb or .conllu in this folder.")
+        raise click.UsageError(
+            f"{folder}: no train, dev or test as .ptb or .conllu in this folder."
+        )
     return found
 
 
@@ -365,9 +403,13 @@ def _print_details(name: str, statistics: Statistics, top: int = 5) -> None:
         click.echo(f"  incompatible: {incompatible:,} of {statistics.sentences:,} sentences")
     for kind, count in statistics.causes.most_common(top):
         click.echo(f"    {count:7,}  {CAUSES.get(kind, kind)}")
-        places = [(label, n) for (cause, label), n in statistics.places.most_common() if cause == kind]
+        places = [
+            (label, n) for (cause, label), n in statistics.places.most_common() if cause == kind
+        ]
         if places:
-            click.echo("             in " + ", ".join(f"{label} {n:,}" for label, n in places[:top]))
+            click.echo(
+                "             in " + ", ".join(f"{label} {n:,}" for label, n in places[:top])
+            )
     for title in ("labels", "relations", "tags"):
         inventory = getattr(statistics, title)
         shown = " ".join(f"{item or '(none)'}:{count}" for item, count in inventory.most_common())

@@ -97,7 +97,13 @@ class Writing:
     """
 
     def __init__(
-        self, parser: Parser, form: str, *, slow: bool = False, inputs: Sequence[str] = (), **options: Any
+        self,
+        parser: Parser,
+        form: str,
+        *,
+        slow: bool = False,
+        inputs: Sequence[str] = (),
+        **options: Any,
     ) -> None:
         def take(*names: str) -> dict[str, Any]:
             return {name: options.pop(name) for name in names if name in options}
@@ -138,7 +144,9 @@ class Writing:
                     yield self._end(opened.popleft())
                 if output := run.opened():
                     run.failures += parses[0].error is not None
-                    output.write(("" if output.items else self._header()) + self._text(item, parses))
+                    output.write(
+                        ("" if output.items else self._header()) + self._text(item, parses)
+                    )
             while opened:
                 yield self._end(opened.popleft())
         finally:
@@ -182,7 +190,9 @@ class Writing:
         for number, parse in itertools.chain(ahead, numbered):
             name = output
             if output != "-" and len(ahead) > 1:
-                name = _numbered(output, f"{number}" if parse.rank is None else f"{number}-{parse.rank}")
+                name = _numbered(
+                    output, f"{number}" if parse.rank is None else f"{number}-{parse.rank}"
+                )
                 refuse_to_overwrite(name, *self.inputs)
             self._put(self._picture(parse), name)
             names.append(name)
@@ -201,12 +211,16 @@ class Writing:
             return rendering.to_png(picture)
         return rendering.to_pdf(picture) if self.form == "pdf" else picture
 
-    def _parses(self, items: Iterator[Item], bar: bool = False) -> Iterator[tuple[Item, list[Parse]]]:
+    def _parses(
+        self, items: Iterator[Item], bar: bool = False
+    ) -> Iterator[tuple[Item, list[Parse]]]:
         """The sentences with their parses: one, or the k best."""
         shown: Any = progress(unit="sentence") if bar else contextlib.nullcontext()
         with shown as display:
             # Another thread waits for the parser, so that this one can be interrupted at any moment.
-            for item, parses in itertools.chain.from_iterable(as_they_come(self._stream(items), READ_AHEAD)):
+            for item, parses in itertools.chain.from_iterable(
+                as_they_come(self._stream(items), READ_AHEAD)
+            ):
                 self.sentences += 1
                 self.approximate += parses[0].approximate
                 if parses[0].error is not None:
@@ -233,7 +247,9 @@ class Writing:
                 yield item.content
 
         for arrived in as_they_come(items, READ_AHEAD) if self.slow else (items,):
-            for parses in self.parser.stream(contents(arrived), READ_AHEAD, errors="keep", **self._options):
+            for parses in self.parser.stream(
+                contents(arrived), READ_AHEAD, errors="keep", **self._options
+            ):
                 if self.query.constrained and parses[0].error is not None:
                     raise ArcspanError(parses[0].error)
                 yield under_way.popleft(), parses
@@ -273,7 +289,9 @@ class Writing:
         else:
             first = "" if item.document is None else f" id = {item.document}"
             place = f"{item.number}" if item.document is None else f"{item.document}-{item.number}"
-            text = (f"# newdoc{first}\n" if item.number == 1 else "") + f"# sent_id = {place}\n" + text
+            text = (
+                (f"# newdoc{first}\n" if item.number == 1 else "") + f"# sent_id = {place}\n" + text
+            )
         return _ranked(text, parse.rank or 1)
 
     def _json(self, item: Item, parse: Parse) -> str:
@@ -344,7 +362,9 @@ def _with_given_lines(given: tuple[str, ...], text: str) -> str:
             found.append(line)
         elif token.is_word:
             name, _, *row, misc = next(rows).split("\t")
-            found.append("\t".join([name, token.form, *row, misc if token.space_after else "SpaceAfter=No"]))
+            found.append(
+                "\t".join([name, token.form, *row, misc if token.space_after else "SpaceAfter=No"])
+            )
     return "\n".join(found) + "\n\n"
 
 

@@ -75,7 +75,13 @@ def check_count(value: Any, name: str) -> None:
 
 
 def check(
-    span: Given, arc: Given, lengths: Given, headed: Given, threads: int | None = None, *, joint: bool = False
+    span: Given,
+    arc: Given,
+    lengths: Given,
+    headed: Given,
+    threads: int | None = None,
+    *,
+    joint: bool = False,
 ) -> tuple[Scores, NDArray[np.int64]]:
     """The scores and lengths of a batch as arrays that fit each other; joint: spans and arcs must both be there."""
     if threads is not None and not (type(threads) is int and threads >= 1):
@@ -93,9 +99,13 @@ def check(
             f"lengths must be one whole number per sentence, not {sizes.dtype} of shape {sizes.shape}"
         )
     if len(shape) != 3 or shape[1] != shape[2] or shape[0] != len(sizes):
-        raise ScoreError(f"{name} must have the shape [B, n+1, n+1] with B = {len(sizes)}, not {list(shape)}")
+        raise ScoreError(
+            f"{name} must have the shape [B, n+1, n+1] with B = {len(sizes)}, not {list(shape)}"
+        )
     if (numbers := sizes.tolist()) and (min(numbers) < 0 or max(numbers) >= (shape[1] or 1)):
-        raise ScoreError(f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}")
+        raise ScoreError(
+            f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}"
+        )
     if arcs is not None and arcs.shape != shape:
         raise ScoreError(f"arc must have the shape of span, {list(shape)}, not {list(arcs.shape)}")
     second = None if headed is None else check_headed(headed, shape)
@@ -150,14 +160,20 @@ def best(
     scores, sizes = check(span, arc, lengths, headed, threads, joint=algorithm is not None)
     if algorithm is None:
         algorithm = CKY if arc is None else EISNER if span is None else EISNER_SATTA
-    found, status = _call(algorithm, scores, _FLOAT64 if algorithm == NAIVE else _FLOAT32, sizes, threads)
+    found, status = _call(
+        algorithm, scores, _FLOAT64 if algorithm == NAIVE else _FLOAT32, sizes, threads
+    )
     if status is not None:
         complain(status, lambda b: _search_again(algorithm, scores, found, b, int(sizes[b])))
     return found
 
 
 def _call(
-    algorithm: int, scores: Scores, kind: np.dtype[Any], sizes: NDArray[np.int64], threads: int | None
+    algorithm: int,
+    scores: Scores,
+    kind: np.dtype[Any],
+    sizes: NDArray[np.int64],
+    threads: int | None,
 ) -> tuple[Decoded, NDArray[np.int64] | None]:
     """The best trees by a kernel for scores of one type; also what it says of the sentences, if any is not done."""
     span, arc, headed = scores
@@ -204,7 +220,9 @@ def _search_again(algorithm: int, scores: Scores, found: Decoded, b: int, n: int
     parts, code = diagnose(scores, b, n)
     if code != DONE:
         return code
-    largest = max(np.abs(part[np.isfinite(part)]).max(initial=0) for part in parts if part is not None)
+    largest = max(
+        np.abs(part[np.isfinite(part)]).max(initial=0) for part in parts if part is not None
+    )
     if largest < 1e30:
         return FORBIDDEN
     # Sums of doubles near the end of their range overflow as well: divided by a power of two they keep their digits.

@@ -32,7 +32,9 @@ INFINITY = float("inf")
 # In sums -inf would give gradients of NaN; this is far enough below any score to have the weight zero.
 IMPOSSIBLE = -1e30
 
-Join: TypeAlias = Callable[[Tensor, int], Tensor]  # one axis of a tensor: torch.amax or torch.logsumexp
+Join: TypeAlias = Callable[
+    [Tensor, int], Tensor
+]  # one axis of a tensor: torch.amax or torch.logsumexp
 
 # Seconds that `eisner_satta` takes for each n^4 of a sentence on one thread ("ps / n^4" of the benchmark), and
 # seconds that a step of the loop over widths takes at least here: some thirty launches of ten microseconds.
@@ -40,7 +42,9 @@ _KERNEL_SECONDS = 20e-12
 _STEP_SECONDS = 300e-6
 
 
-def pays(lengths: Tensor | list[int], device: torch.device | str, threads: int | None = None) -> bool:
+def pays(
+    lengths: Tensor | list[int], device: torch.device | str, threads: int | None = None
+) -> bool:
     """Whether joint search of such a batch is faster here than in the kernels, for scores on `device`.
 
     On a CPU never. On an accelerator, when the kernels, which work n^4 steps per sentence on the host, would
@@ -53,7 +57,9 @@ def pays(lengths: Tensor | list[int], device: torch.device | str, threads: int |
     if torch.device(device).type == "cpu" or len(lengths) == 0:
         return False
     words = [int(n) for n in lengths]
-    kernels = _KERNEL_SECONDS * sum(n**4 for n in words) / min(threads or available_threads(), len(words))
+    kernels = (
+        _KERNEL_SECONDS * sum(n**4 for n in words) / min(threads or available_threads(), len(words))
+    )
     return kernels > _STEP_SECONDS * max(words)
 
 
@@ -88,7 +94,10 @@ def eisner_satta(
 
 
 def log_partition(
-    span: Tensor | None, arc: Tensor | None, lengths: Tensor | Sequence[int], headed: Tensor | None = None
+    span: Tensor | None,
+    arc: Tensor | None,
+    lengths: Tensor | Sequence[int],
+    headed: Tensor | None = None,
 ) -> Tensor:
     """The logarithm of the sum over all trees of exp(score), [B], as an autograd graph: derivatives of any order.
 
@@ -161,7 +170,9 @@ def _tops(charts: tuple[Tensor, ...], scores: Scores, lengths: Tensor) -> Tensor
         whole = complete[:, :, 1:2].sum(-1) + complete[b, :, lengths]
     else:
         whole = charts[0][b, 0, lengths]
-    return (whole + scores.arc[:, :, 0]).masked_fill(~words_of(lengths, scores.arc.shape[1]), -INFINITY)
+    return (whole + scores.arc[:, :, 0]).masked_fill(
+        ~words_of(lengths, scores.arc.shape[1]), -INFINITY
+    )
 
 
 def _fill_spans(span: Tensor, join: Join) -> Tensor:
@@ -201,7 +212,8 @@ def _fill_arcs(arc: Tensor, join: Join) -> tuple[Tensor, Tensor]:
         wide = (size - 1 - w, w)
         # joined: over k of complete[l, l+k] + complete[l+w, l+k+1], l = 1..
         joined = join(
-            _stripe(complete, wide, (1, 1), (0, 1)) + _stripe(complete, wide, (1 + w, 2), (0, 1)), -1
+            _stripe(complete, wide, (1, 1), (0, 1)) + _stripe(complete, wide, (1 + w, 2), (0, 1)),
+            -1,
         )
         made.diagonal(w, 1, 2)[:, 1:] = joined + arc.diagonal(-w, 1, 2)[:, 1:]
         made.diagonal(-w, 1, 2)[:, 1:] = joined + arc.diagonal(w, 1, 2)[:, 1:]
@@ -250,7 +262,9 @@ def _fill_joint(span: Tensor, arc: Tensor, headed: Tensor | None, join: Join) ->
             value = value + join(left + right, 2)
         # Row i of the packed scores begins where i * (size - 1) - i * (i + 1) / 2 - 1 + j is the pair (i, j).
         i = positions[:spans]
-        second = None if headed is None else headed[:, i * (size - 1) - i * (i + 1) // 2 - 1 + i + w]
+        second = (
+            None if headed is None else headed[:, i * (size - 1) - i * (i + 1) // 2 - 1 + i + w]
+        )
         if second is not None:
             value = value + second
         value = value.contiguous()
@@ -286,7 +300,9 @@ def _trace_joint(
     return nodes
 
 
-def _stripe(x: Tensor, shape: tuple[int, int], begin: tuple[int, int], across: tuple[int, int]) -> Tensor:
+def _stripe(
+    x: Tensor, shape: tuple[int, int], begin: tuple[int, int], across: tuple[int, int]
+) -> Tensor:
     """A view s[b, p, q, ...] = x[b, begin + (p, p) + q * across, ...] of the two axes after the batch."""
     _, row, column, *rest = x.stride()
     return x.as_strided(
@@ -319,7 +335,9 @@ def check(
                 f"{name} must have the shape [B, n+1, n+1] with B = {len(sizes)}, not {list(values.shape)}"
             )
         if values.shape != first.shape:
-            raise ScoreError(f"{name} must have the shape {list(first.shape)}, not {list(values.shape)}")
+            raise ScoreError(
+                f"{name} must have the shape {list(first.shape)}, not {list(values.shape)}"
+            )
     count, size = first.shape[:2]
     if len(sizes) and not 0 <= int(sizes.min()) <= int(sizes.max()) < max(size, 1):
         raise ScoreError(f"lengths must be between 0 and {size - 1}")
@@ -360,7 +378,11 @@ def _fit(scores: Scores, masks: list[Tensor]) -> tuple[Scores, Tensor]:
     for part, mask in zip(scores, masks, strict=True):
         if part is not None and part.numel():
             used = torch.where(mask, part.detach(), 0.0)
-            bad = torch.where(used.isnan(), NAN, torch.where(used == INFINITY, HUGE, 0)).flatten(1).amax(1)
+            bad = (
+                torch.where(used.isnan(), NAN, torch.where(used == INFINITY, HUGE, 0))
+                .flatten(1)
+                .amax(1)
+            )
             status = torch.where((status == NAN) | (bad == NAN), NAN, torch.maximum(status, bad))
             finite = torch.where(used.isinf() | used.isnan(), 0.0, used)
             largest = torch.maximum(largest, finite.abs().amax().double())

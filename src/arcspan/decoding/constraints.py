@@ -22,7 +22,10 @@ from numpy.typing import NDArray
 from arcspan.decoding.inference import log_partition
 from arcspan.errors import ScoreError
 
-SEARCHES, LEAST_SEARCHES = 64, 12  # for contradicting constraints: up to 40 words, and in very long sentences
+SEARCHES, LEAST_SEARCHES = (
+    64,
+    12,
+)  # for contradicting constraints: up to 40 words, and in very long sentences
 NAMED = 12  # contradicting constraints in an error
 
 
@@ -106,7 +109,9 @@ class Masks(NamedTuple):
             )
 
 
-def constrain(n: int, require: Iterable[Constraint] = (), forbid: Iterable[Constraint] = ()) -> Masks:
+def constrain(
+    n: int, require: Iterable[Constraint] = (), forbid: Iterable[Constraint] = ()
+) -> Masks:
     """The masks that leave exactly the trees of n words that meet every constraint.
 
     To require `Head` is to require the span as well; to forbid it forbids the span only with that head. Constraints
@@ -141,14 +146,18 @@ def check_range(n: int, what: Constraint, name: object) -> None:
     """Raise ScoreError, with the constraint's name, where no sentence of n words has such a part."""
     if isinstance(what, Arc):
         if not (0 <= what.head <= n and 1 <= what.modifier <= n):
-            raise ScoreError(f"{name}: a sentence of {n} words has the words 1 to {n}, and 0 is the root")
+            raise ScoreError(
+                f"{name}: a sentence of {n} words has the words 1 to {n}, and 0 is the root"
+            )
         if what.head == what.modifier:
             raise ScoreError(f"{name}: a word cannot be its own head")
     elif isinstance(what, Span | Head):
         if not 0 <= what.i < what.j <= n:
             raise ScoreError(f"{name}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
         if isinstance(what, Head) and not what.i < what.head <= what.j:
-            raise ScoreError(f"{name}: the head of a span is one of its words {what.i + 1} to {what.j}")
+            raise ScoreError(
+                f"{name}: the head of a span is one of its words {what.i + 1} to {what.j}"
+            )
     else:
         raise ScoreError(f"a constraint is a Span, an Arc or a Head, not {what!r}")
 
@@ -283,7 +292,13 @@ def _clash(a: Constraint, b: Constraint) -> str:
     elif not isinstance(a, Arc) and not isinstance(b, Arc):
         if a.i < b.i < a.j < b.j or b.i < a.i < b.j < a.j:
             return "cross each other"
-        if isinstance(a, Head) and isinstance(b, Head) and b.i <= a.i and a.j <= b.j and a.i < b.head <= a.j:
+        if (
+            isinstance(a, Head)
+            and isinstance(b, Head)
+            and b.i <= a.i
+            and a.j <= b.j
+            and a.i < b.head <= a.j
+        ):
             return f"cannot both hold: word {b.head} heads the larger span, so the smaller one too"
     elif isinstance(a, Head) and isinstance(b, Arc):
         if b.modifier == a.head and a.i < b.head <= a.j:

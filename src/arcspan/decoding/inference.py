@@ -80,7 +80,9 @@ def marginals(
     if with_headed or (with_headed is None and headed is not None):
         parts = np.zeros((*shape, size) if scores[2] is None else scores[2].shape, kind)
     partition = _run(scores, sizes, kind, threads, {"spans": spans, "heads": heads, "parts": parts})
-    spans, heads = (None if part is None else part.astype(kind, copy=False) for part in (spans, heads))
+    spans, heads = (
+        None if part is None else part.astype(kind, copy=False) for part in (spans, heads)
+    )
     return Marginals(partition, spans, heads, parts)
 
 
@@ -165,7 +167,9 @@ def minimum_bayes_risk(
         found = marginals(span, arc, lengths, headed, with_headed=False, threads=threads)
         spans, arcs = found.spans, found.arcs
     spans, arcs = (
-        None if score is None else np.where(np.asarray(score) == -np.inf, -np.inf, np.float32(chance))  # type: ignore[arg-type]
+        None
+        if score is None
+        else np.where(np.asarray(score) == -np.inf, -np.inf, np.float32(chance))  # type: ignore[arg-type]
         for score, chance in ((span, spans), (arc, arcs))
     )
     masks = None
@@ -237,7 +241,10 @@ def sample(
 
 
 def _score(
-    scores: Scores, sizes: NDArray[np.int64], heads: NDArray[np.int64] | None, rows: NDArray[np.int64] | None
+    scores: Scores,
+    sizes: NDArray[np.int64],
+    heads: NDArray[np.int64] | None,
+    rows: NDArray[np.int64] | None,
 ) -> NDArray[np.float64]:
     """The scores [B, k] of trees: heads [B, k, n+1], rows [B, k, ., 2 or 3] in pre-order, zeros after them."""
     span, arc, headed = scores
@@ -251,7 +258,11 @@ def _score(
         total = total + np.where(m <= sizes[:, None, None], arc[b, m, heads[..., 1:]], 0.0).sum(-1)
     if headed is not None and headed.size and rows is not None and heads is not None:
         h, size = rows[..., 2], headed.shape[-1]
-        pair = i * size + j if headed.ndim == 4 else np.maximum(i * (size - 1) - i * (i + 1) // 2 - 1 + j, 0)
+        pair = (
+            i * size + j
+            if headed.ndim == 4
+            else np.maximum(i * (size - 1) - i * (i + 1) // 2 - 1 + j, 0)
+        )
         seconds = headed.reshape(len(sizes), -1, size)
         own_head = np.take_along_axis(heads, h, -1)
         # Pre-order: the first span that a word heads is its largest, the one that is hooked.
@@ -269,10 +280,17 @@ class _Work(ctypes.Structure):
         *((name, ctypes.c_int) for name in ("count", "threads")),
         ("order", ctypes.c_void_p),
         ("next", ctypes.c_int),
-        *((part + what, ctypes.c_void_p) for what in ("", "_along") for part in ("span", "arc", "headed")),
+        *(
+            (part + what, ctypes.c_void_p)
+            for what in ("", "_along")
+            for part in ("span", "arc", "headed")
+        ),
         *((name, ctypes.c_void_p) for name in ("partition", "spans", "heads", "parts")),
         *((name, ctypes.c_void_p) for name in ("random", "tree_heads", "tree_rows")),
-        *((name, ctypes.c_int64) for name in ("size", "samples", "wide", "packed", "logarithms", "product")),
+        *(
+            (name, ctypes.c_int64)
+            for name in ("size", "samples", "wide", "packed", "logarithms", "product")
+        ),
     )
 
 
@@ -281,7 +299,11 @@ def _size(scores: Scores) -> int:
 
 
 def _kind(scores: Scores) -> Any:
-    return np.float32 if all(part is None or part.dtype.itemsize <= 4 for part in scores) else np.float64
+    return (
+        np.float32
+        if all(part is None or part.dtype.itemsize <= 4 for part in scores)
+        else np.float64
+    )
 
 
 def _run(
@@ -298,9 +320,20 @@ def _run(
     headed = None if scores[2] is None else as_array(scores[2], kind)
     partition, status = np.zeros(len(sizes)), np.empty(len(sizes), np.int64)
     order, threads = plan(sizes, 3 if span is None or arc is None else 4, threads)
-    arrays = {"lengths": sizes, "status": status, "order": order, "span": span, "arc": arc, "headed": headed}
+    arrays = {
+        "lengths": sizes,
+        "status": status,
+        "order": order,
+        "span": span,
+        "arc": arc,
+        "headed": headed,
+    }
     arrays |= {"partition": partition, **out}
-    pointers = {name: ctypes.addressof(pointer(array)) for name, array in arrays.items() if array is not None}
+    pointers = {
+        name: ctypes.addressof(pointer(array))
+        for name, array in arrays.items()
+        if array is not None
+    }
     parts = out.get("parts") if headed is None else headed
     work = _Work(
         count=len(sizes),

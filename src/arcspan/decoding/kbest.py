@@ -86,7 +86,9 @@ def kbest(
         heads = np.zeros((len(found), arcs.shape[1]), np.int64)
         for row, tree in zip(heads, found, strict=True):
             row[:m] = tree.heads
-        return Decoded(heads, [tree.spans for tree in found], np.array([tree.score for tree in found]))
+        return Decoded(
+            heads, [tree.spans for tree in found], np.array([tree.score for tree in found])
+        )
 
     return run_each(search, sizes, 4, threads)
 
@@ -147,12 +149,16 @@ class _Search(Iterator[ScoredTree]):
         if status[0] == FORBIDDEN:
             raise ScoreError(f"{name} has no tree: its scores forbid (-inf) every one")
         if status[0] != DONE:
-            raise ScoreError(f"{name} has a score that is NaN or plus infinity, or too large to add up")
+            raise ScoreError(
+                f"{name} has a score that is NaN or plus infinity, or too large to add up"
+            )
 
     def __next__(self) -> ScoredTree:
         heads, spans = np.empty(self._n + 1, np.int64), np.empty((2 * self._n - 1, 3), np.int64)
         score = np.empty(1)
-        code = self._next(ctypes.c_void_p(self._handle), pointer(heads), pointer(spans), pointer(score))
+        code = self._next(
+            ctypes.c_void_p(self._handle), pointer(heads), pointer(spans), pointer(score)
+        )
         if code == _EXHAUSTED:
             raise StopIteration
         if code == _NO_ROOM:

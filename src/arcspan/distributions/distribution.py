@@ -98,7 +98,9 @@ class TreeDistribution:
         chances = self._sums.marginals(with_headed=other._sums.scores.headed is not None)
         for chance, scores in zip(chances, other._sums.scores, strict=True):
             if chance is not None and scores is not None:
-                used = torch.where(chance.detach() > 0, scores, 0)  # not the padding, which may hold anything
+                used = torch.where(
+                    chance.detach() > 0, scores, 0
+                )  # not the padding, which may hold anything
                 finite = used.detach() > -torch.inf
                 expected = torch.where(finite, chance * torch.where(finite, used, 0), used)
                 total = total - expected.flatten(1).sum(1)
@@ -159,7 +161,9 @@ class TreeDistribution:
             headed = headed[:, i, j]
         return self.masked(span, arc, headed)
 
-    def masked(self: Self, span: Numbers = None, arc: Numbers = None, headed: Numbers = None) -> Self:
+    def masked(
+        self: Self, span: Numbers = None, arc: Numbers = None, headed: Numbers = None
+    ) -> Self:
         """The distribution given that trees lack the parts where a mask, shaped as the scores, is true."""
         scores = self._sums.given
         if headed is not None and scores.headed is None:
@@ -174,7 +178,9 @@ class TreeDistribution:
     def plus(self: Self, span: Numbers, arc: Numbers) -> Self:
         """The distribution with numbers added to the scores of spans and arcs, such as costs; it has no gradients."""
         return self._like(
-            None if part is None else part.detach() + (0 if more is None else torch.as_tensor(more).to(part))
+            None
+            if part is None
+            else part.detach() + (0 if more is None else torch.as_tensor(more).to(part))
             for part, more in zip(self._sums.given, (span, arc, None), strict=True)
         )
 
@@ -183,12 +189,16 @@ class TreeDistribution:
         if np.array_equal(chosen, np.arange(len(self))):
             return self
         at = torch.as_tensor(chosen, device=self.lengths.device)
-        return self._like((None if part is None else part[at] for part in self._sums.given), self.lengths[at])
+        return self._like(
+            (None if part is None else part[at] for part in self._sums.given), self.lengths[at]
+        )
 
     def _like(self: Self, scores: Iterable[Tensor | None], lengths: Tensor | None = None) -> Self:
         found = object.__new__(type(self))
         span, arc, headed = scores
-        TreeDistribution.__init__(found, span, arc, headed, self.lengths if lengths is None else lengths)
+        TreeDistribution.__init__(
+            found, span, arc, headed, self.lengths if lengths is None else lengths
+        )
         return found
 
     def _per_sentence(self, constraints: Constraints) -> list[list[Constraint]]:
@@ -197,7 +207,13 @@ class TreeDistribution:
         rows = [list(one) for one in given] if apart else [given] * len(self)
         if len(rows) != len(self):
             raise ScoreError(f"{len(rows)} lists of constraints for {len(self)} sentences")
-        kind = Arc if self._sums.scores.span is None else Span if self._sums.scores.arc is None else None
+        kind = (
+            Arc
+            if self._sums.scores.span is None
+            else Span
+            if self._sums.scores.arc is None
+            else None
+        )
         for one in (one for row in rows for one in row):
             if kind is not None and not isinstance(one, kind):
                 raise ScoreError(
@@ -213,7 +229,9 @@ class TreeDistribution:
         if arc is not None:
             heads = torch.as_tensor(getattr(trees, "heads", trees), device=self.lengths.device)
             if heads.shape[-2:] != (count, size):
-                raise ScoreError(f"heads must have the shape [..., {count}, {size}], not {list(heads.shape)}")
+                raise ScoreError(
+                    f"heads must have the shape [..., {count}, {size}], not {list(heads.shape)}"
+                )
         if span is not None:
             columns = 2 if arc is None else 3
             spans = getattr(trees, "spans", trees)
@@ -232,7 +250,9 @@ class TreeDistribution:
         count, size = len(self), self.size
         heads = spans = None
         if self._sums.scores.arc is not None:
-            heads = torch.as_tensor(found.heads, device=self.lengths.device).view(*lead, count, size)
+            heads = torch.as_tensor(found.heads, device=self.lengths.device).view(
+                *lead, count, size
+            )
         if self._sums.scores.span is not None:
             columns = 2 if heads is None else 3
             stacked = stack_spans(found.spans, size, columns).to(self.lengths.device)

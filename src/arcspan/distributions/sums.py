@@ -57,7 +57,9 @@ class Sums:
         """[B]; its gradients are the marginals."""
         if self.on_device:
             return _in_torch(self.scores, self.lengths)
-        if torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in self.given):
+        if torch.is_grad_enabled() and any(
+            part is not None and part.requires_grad for part in self.given
+        ):
             return self._apply(self.given.headed is not None)[0]
         if self._total is None:
             span, arc, headed = self.arrays()
@@ -70,12 +72,16 @@ class Sums:
         if not self.on_device:
             return Marginals(*self._apply(with_headed)[1:])
         scores = self.scores
-        graph = torch.is_grad_enabled() and any(part is not None and part.requires_grad for part in scores)
+        graph = torch.is_grad_enabled() and any(
+            part is not None and part.requires_grad for part in scores
+        )
         with torch.enable_grad():
             inputs = [_leaf(part if graph or part is None else part.detach()) for part in scores]
             if with_headed and inputs[2] is None:
                 count, size = scores.some.shape[:2]
-                inputs[2] = scores.some.new_zeros(count, size * (size - 1) // 2, size).requires_grad_()
+                inputs[2] = scores.some.new_zeros(
+                    count, size * (size - 1) // 2, size
+                ).requires_grad_()
             wanted: list[Any] = [part for part in inputs if part is not None]
             total = _in_torch(inputs, self.lengths).sum()
             found = iter(torch.autograd.grad(total, wanted, create_graph=graph))
@@ -100,7 +106,9 @@ class _InsideOutside(torch.autograd.Function):
     """Scores to log-partition and marginals, which the kernels have computed already."""
 
     @staticmethod
-    def forward(ctx: Any, known: decoding.Marginals, lengths: np.ndarray, *scores: Tensor | None) -> Any:
+    def forward(
+        ctx: Any, known: decoding.Marginals, lengths: np.ndarray, *scores: Tensor | None
+    ) -> Any:
         like = Scores(*scores).some
         found = [None if part is None else torch.from_numpy(part).to(like) for part in known]
         ctx.lengths = lengths
@@ -122,9 +130,15 @@ class _InsideOutside(torch.autograd.Function):
         if any(direction is not None for direction in directions):
             found = [
                 one if two is None else two if one is None else one + two
-                for one, two in zip(found, _hessian_product(scores, ctx.lengths, directions), strict=True)
+                for one, two in zip(
+                    found, _hessian_product(scores, ctx.lengths, directions), strict=True
+                )
             ]
-        return None, None, *(None if part is None else one for part, one in zip(scores, found, strict=True))
+        return (
+            None,
+            None,
+            *(None if part is None else one for part, one in zip(scores, found, strict=True)),
+        )
 
 
 def _hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Tensor | None]:
@@ -133,9 +147,13 @@ def _hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> l
     if headed is None and directions[2] is not None:  # second-order parts that have no scores
         headed = torch.zeros_like(directions[2])
     if not torch.is_grad_enabled():
-        parts, along = ([_on_host(part) for part in many] for many in ((span, arc, headed), directions))
+        parts, along = (
+            [_on_host(part) for part in many] for many in ((span, arc, headed), directions)
+        )
         found = decoding.hessian_product(parts[0], parts[1], lengths, parts[2], along=along)
-        return [None if one is None else torch.from_numpy(one).to(Scores(*scores).some) for one in found]
+        return [
+            None if one is None else torch.from_numpy(one).to(Scores(*scores).some) for one in found
+        ]
     inputs = [_leaf(part) for part in (span, arc, headed)]
     total = _in_torch(inputs, lengths).sum()
     used = [place for place, part in enumerate(inputs) if part is not None]
@@ -166,4 +184,6 @@ def _on_host(part: Tensor | None) -> np.ndarray | None:
 
 def _in_torch(scores: Parts, lengths: np.ndarray) -> Tensor:
     span, arc, headed = scores
-    return batched.log_partition(span, arc, torch.from_numpy(lengths), headed).to(Scores(*scores).some.dtype)
+    return batched.log_partition(span, arc, torch.from_numpy(lengths), headed).to(
+        Scores(*scores).some.dtype
+    )

@@ -60,7 +60,9 @@ def score(
         assert heads is not None and spans is not None
         i, j, h = spans.unbind(-1)
         own_head = heads.gather(-1, h)
-        largest = torch.zeros_like(heads).scatter_reduce(-1, h, j - i, "amax").gather(-1, h) == j - i
+        largest = (
+            torch.zeros_like(heads).scatter_reduce(-1, h, j - i, "amax").gather(-1, h) == j - i
+        )
         pair = (i * (some.shape[1] - 1) - i * (i + 1) // 2 + j - 1).clamp(min=0)
         total = total + headed[b, pair, h].where(j > 0, 0).sum(-1)
         total = total + headed[b, pair, own_head].where(largest & (own_head > 0), 0).sum(-1)
@@ -111,7 +113,9 @@ def _are_binary(spans: Tensor, lengths: Tensor) -> Tensor:
 
 def _fit_each_other(heads: Tensor, spans: Tensor, lengths: Tensor) -> Tensor:
     """Whether of each span (i, j, h) only h has its head outside, and words outside attach to h alone."""
-    i, j, h = (part[..., None] for part in spans.unbind(-1))  # [..., 2n-1, 1], against words [..., 1, n+1]
+    i, j, h = (
+        part[..., None] for part in spans.unbind(-1)
+    )  # [..., 2n-1, 1], against words [..., 1, n+1]
     m = torch.arange(heads.shape[-1], device=heads.device)
     own = heads[..., None, :]
     inside, head_inside = (m > i) & (m <= j), (own > i) & (own <= j)

@@ -105,7 +105,11 @@ def main_relation(relation: str) -> str:
 
 
 def score_attachment(
-    gold: DependencyTree, predicted: DependencyTree, counts: Sequence[bool], *, subtypes: bool = True
+    gold: DependencyTree,
+    predicted: DependencyTree,
+    counts: Sequence[bool],
+    *,
+    subtypes: bool = True,
 ) -> list[ScoredArc]:
     """The arcs of both trees where `counts` says so; `subtypes=False` takes nsubj:pass for nsubj.
 

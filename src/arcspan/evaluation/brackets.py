@@ -80,7 +80,9 @@ def read_flat(line: str) -> FlatTree:
         elif closing:
             problem = "a closing bracket too many"
         elif stray:
-            raise ValueError(f"text outside of brackets: {line[match.start() : match.start() + 40]!r}")
+            raise ValueError(
+                f"text outside of brackets: {line[match.start() : match.start() + 40]!r}"
+            )
     if stack:
         problem = f"{len(stack)} closing brackets too few"
     return FlatTree(words, tags, spans, problem)
@@ -128,7 +130,9 @@ def bracket_counts(one: SentenceBrackets) -> dict[str, int]:
     }
 
 
-def counted_brackets(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> tuple[FlatTree, FlatTree]:
+def counted_brackets(
+    gold: FlatTree, predicted: FlatTree, rules: BracketRules
+) -> tuple[FlatTree, FlatTree]:
     """What is left of both trees to count, after all deletions.
 
     >>> from arcspan.evaluation.rules import COLLINS
@@ -136,7 +140,9 @@ def counted_brackets(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -
     >>> counted_brackets(tree, tree, COLLINS)[0].spans
     [(0, 1, 'S'), (0, 1, 'NP')]
     """
-    keep1, keep2 = ([int(tag not in rules.deleted) for tag in tree.tags] for tree in (gold, predicted))
+    keep1, keep2 = (
+        [int(tag not in rules.deleted) for tag in tree.tags] for tree in (gold, predicted)
+    )
     if rules.quotes and 0 != sum(keep2) != sum(keep1):
         _restore_quotes(gold, predicted, keep1, keep2, rules)
     return _left(gold, keep1, rules), _left(predicted, keep2, rules)
@@ -170,7 +176,9 @@ def _restore_quotes(
         for a, (leaf1, position) in enumerate(marks1):
             gone1, gone2 = gold.tags[leaf1] in rules.deleted, predicted.tags[leaf2] in rules.deleted
             if position == before and gone1 != gone2:
-                keep, marks, leaf, at = (keep1, marks1, leaf1, a) if gone1 else (keep2, marks2, leaf2, b)
+                keep, marks, leaf, at = (
+                    (keep1, marks1, leaf1, a) if gone1 else (keep2, marks2, leaf2, b)
+                )
                 keep[leaf] += 1
                 marks[at:] = [(other, place + 1) for other, place in marks[at:]]
 
@@ -223,7 +231,9 @@ def count_crossing(gold: Sequence[LabelledSpan], predicted: Sequence[LabelledSpa
     spans = {(i, j) for i, j, _ in gold}
     # A span that the gold tree has crosses nothing in it.
     return sum(
-        any(s < i < t < j or i < s < j < t for s, t in spans) for i, j, _ in predicted if (i, j) not in spans
+        any(s < i < t < j or i < s < j < t for s, t in spans)
+        for i, j, _ in predicted
+        if (i, j) not in spans
     )
 
 
@@ -263,7 +273,9 @@ def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> SentenceB
 def _difference(gold: Sequence[str], predicted: Sequence[str], rules: BracketRules) -> str | None:
     """Why the words of the two trees do not fit, or None."""
     if len(gold) != len(predicted):
-        return f"{len(gold)} words that count in the gold tree, {len(predicted)} in the predicted one"
+        return (
+            f"{len(gold)} words that count in the gold tree, {len(predicted)} in the predicted one"
+        )
     for a, b in zip(gold, predicted, strict=True):
         if not rules.same_word(a, b):
             return f"the gold word {a!r} is {b!r} in the prediction"
@@ -332,7 +344,9 @@ class BracketReport(BracketScores):
     def gives_up_at(self) -> int | None:
         """The line at which the C program gives up for too many errors (its MAX_ERROR plus two), or None."""
         errors = [number for number, one in enumerate(self.sentences, 1) if one.status == ERROR]
-        return errors[self.rules.max_errors + 1] if len(errors) > self.rules.max_errors + 1 else None
+        return (
+            errors[self.rules.max_errors + 1] if len(errors) > self.rules.max_errors + 1 else None
+        )
 
     @property
     def signature(self) -> str:
@@ -348,8 +362,13 @@ class BracketReport(BracketScores):
         lines = ["=== Summary ==="]
         for title, scores in (("All", self.all), (f"len<={self.rules.cutoff}", self.short)):
             lines += ["", f"-- {title} --"]
-            lines += [f"Number of {name:<15} = {scores.totals[count]:6d}" for name, count in _NUMBERS.items()]
-            lines += [f"{name:<25} = {scores.figure(metric):6.2f}" for name, metric in _SUMMARY.items()]
+            lines += [
+                f"Number of {name:<15} = {scores.totals[count]:6d}"
+                for name, count in _NUMBERS.items()
+            ]
+            lines += [
+                f"{name:<25} = {scores.figure(metric):6.2f}" for name, metric in _SUMMARY.items()
+            ]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -380,11 +399,15 @@ def evaluate_brackets(
     """
     rules = as_rules(prm)
     sentences: list[SentenceBrackets] = []
-    for number, (a, b) in enumerate(zip_longest(read_lines(gold_path), read_lines(predicted_path)), 1):
+    for number, (a, b) in enumerate(
+        zip_longest(read_lines(gold_path), read_lines(predicted_path)), 1
+    ):
         if a is not None and b is not None:
             one = align(_flat(a, gold_path, number), _flat(b, predicted_path, number), rules)
             sentences.append(one._replace(pairs=()))
-        elif (a or b or "").strip():  # where one file ends first, the other may have blank lines only
+        elif (
+            a or b or ""
+        ).strip():  # where one file ends first, the other may have blank lines only
             path, ended = (gold_path, predicted_path) if b is None else (predicted_path, gold_path)
             raise FileError(
                 f"a tree without a partner: {name_of(ended)} ends after {len(sentences)} lines",
@@ -398,4 +421,6 @@ def _flat(line: str, path: str | os.PathLike[str], number: int) -> FlatTree:
     try:
         return read_flat(line)
     except ValueError as error:
-        raise FileError(f"{error}; EVALB reads one tree per line", path=name_of(path), line=number) from None
+        raise FileError(
+            f"{error}; EVALB reads one tree per line", path=name_of(path), line=number
+        ) from None

@@ -50,7 +50,9 @@ def bin_names(ends: Sequence[int], first: int = 1) -> list[str]:
     ['1', '2', '3–5', '>5']
     """
     lows = [first, *(end + 1 for end in ends)]
-    names = [str(end) if low == end else f"{low}–{end}" for low, end in zip(lows, ends, strict=False)]
+    names = [
+        str(end) if low == end else f"{low}–{end}" for low, end in zip(lows, ends, strict=False)
+    ]
     return [*names, f">{lows[-1] - 1}"]
 
 
@@ -102,22 +104,33 @@ def breakdown(
         pairs = one.brackets.pairs if one.brackets is not None else ()
         if pairs:
             length = length_names[bisect_left(lengths, len(one.gold.constituency.words))]
-            confusions["f1_by_length"].update((a and length, b and length, same) for a, b, same in pairs)
-            confusions["f1_by_width"].update((a and width(a), b and width(b), same) for a, b, same in pairs)
+            confusions["f1_by_length"].update(
+                (a and length, b and length, same) for a, b, same in pairs
+            )
+            confusions["f1_by_width"].update(
+                (a and width(a), b and width(b), same) for a, b, same in pairs
+            )
         if one.arcs:
             length = length_names[bisect_left(lengths, len(one.gold.dependencies.heads))]
             for arc in one.arcs:
-                near, far = distance(arc.gold_head, arc.word), distance(arc.predicted_head, arc.word)
+                near, far = (
+                    distance(arc.gold_head, arc.word),
+                    distance(arc.predicted_head, arc.word),
+                )
                 confusions["las_by_length"][length, length, arc.right] += 1
                 confusions["las_by_distance"][near, far, arc.right] += 1
 
     report = make_report(gold, predicted, scoring or Scoring(), see)
     orders = (length_names, width_names, length_names, [ROOT, *distance_names])
     found = zip(confusions.items(), orders, strict=True)
-    return Breakdown(report, {curve: tallies(confusion, order) for (curve, confusion), order in found})
+    return Breakdown(
+        report, {curve: tallies(confusion, order) for (curve, confusion), order in found}
+    )
 
 
-def breakdown_files(gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None) -> Breakdown:
+def breakdown_files(
+    gold: TreeFiles, predicted: TreeFiles, scoring: Scoring | None = None
+) -> Breakdown:
     """The breakdown of files; see `evaluate_files`."""
     return score_files(breakdown, gold, predicted, scoring)
 
@@ -146,11 +159,16 @@ def csv_tables(systems: Mapping[str, Breakdown]) -> dict[str, str]:
                 pairs[what].append([name, *pair, count, *at_head])
     header = ["system", "gold", "predicted", "count"]
     tables = {
-        "curves.csv": [["system", "curve", "bin", *Tally._fields, "precision", "recall", "f1"], *curves],
+        "curves.csv": [
+            ["system", "curve", "bin", *Tally._fields, "precision", "recall", "f1"],
+            *curves,
+        ],
         "labels.csv": [header, *pairs["labels"]],
         "relations.csv": [[*header, "head_right"], *pairs["relations"]],
     }
-    return {name: _csv(rows) for name, rows in tables.items() if name == "curves.csv" or len(rows) > 1}
+    return {
+        name: _csv(rows) for name, rows in tables.items() if name == "curves.csv" or len(rows) > 1
+    }
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> str:

@@ -118,7 +118,11 @@ class AllFigures(BracketFigures):
     lcm_con = Metric("LCM con", "complete", "complete_con", "con_sentences", rules=("brackets",))
     lcm_dep = Metric("LCM dep", "complete", "complete_dep", "dep_sentences", rules=("attachment",))
     lcm_both = Metric(
-        "LCM con+dep", "complete", "complete_both", "both_sentences", rules=("brackets", "attachment")
+        "LCM con+dep",
+        "complete",
+        "complete_both",
+        "both_sentences",
+        rules=("brackets", "attachment"),
     )
     compatible = Metric("compatible", "complete", "fitting", "predicted_pairs", rules=())
     tag_accuracy = Metric("tag accuracy, all words", "tags", "right_tags", "tags")
@@ -142,7 +146,9 @@ class Tally(NamedTuple):
     gold: int = 0
     predicted: int = 0
     found: int = 0  # of the gold ones
-    right: int = 0  # of the predicted ones; differs from `found` where rules take two labels for the same
+    right: int = (
+        0  # of the predicted ones; differs from `found` where rules take two labels for the same
+    )
 
     @property
     def precision(self) -> float:
@@ -175,7 +181,12 @@ def tallies(confusion: Confusion, order: Iterable[str] | None = None) -> dict[st
     >>> tallies(Counter({("NP", "NP", True): 1, ("VP", "NP", False): 1}))["NP"]
     Tally(gold=1, predicted=2, found=1, right=1)
     """
-    counters = gold, predicted, found, right = Counter[Any](), Counter[Any](), Counter[Any](), Counter[Any]()
+    counters = gold, predicted, found, right = (
+        Counter[Any](),
+        Counter[Any](),
+        Counter[Any](),
+        Counter[Any](),
+    )
     for (a, b, is_right), count in confusion.items():
         gold[a] += count
         predicted[b] += count

@@ -43,7 +43,9 @@ def draw_curves(systems: Mapping[str, Breakdown], kind: str = "png") -> bytes:
         raise ArcspanError("nothing was scored, so there is nothing to draw")
     with matplotlib.rc_context(_STYLE):
         rows, across = (2, 2) if len(names) > 2 else (1, len(names))
-        figure = matplotlib.figure.Figure(figsize=(3.35 * across, 2.3 * rows + 0.35), layout="constrained")
+        figure = matplotlib.figure.Figure(
+            figsize=(3.35 * across, 2.3 * rows + 0.35), layout="constrained"
+        )
         panels = figure.subplots(rows, across, squeeze=False).ravel()
         for letter, panel, name in zip("abcd", panels, names, strict=False):
             _draw_curve(panel, name, systems)
@@ -66,7 +68,9 @@ def _draw_curve(panel: Any, name: str, systems: Mapping[str, Breakdown]) -> None
     heights: list[float] = []
     looks = zip(cycle(_COLOURS), cycle(_MARKERS), cycle(_DASHES), strict=False)
     for (title, system), (colour, marker, dash) in zip(systems.items(), looks, strict=False):
-        points = {x: value for x, b in enumerate(bins) if (value := system.value(name, b)) is not None}
+        points = {
+            x: value for x, b in enumerate(bins) if (value := system.value(name, b)) is not None
+        }
         heights += points.values()
         look = {"color": colour, "marker": marker, "linestyle": dash, "zorder": 3}
         edge = {"markeredgecolor": "white", "markeredgewidth": 0.5}

@@ -46,7 +46,9 @@ class RawScore(NamedTuple):
     precision: float
     recall: float
     f1: float  # the score of the shared task
-    aligned_accuracy: float | None  # share of the aligned words; None for Tokens, Sentences and Words
+    aligned_accuracy: (
+        float | None
+    )  # share of the aligned words; None for Tokens, Sentences and Words
     gold: int
     predicted: int
     right: int
@@ -93,7 +95,9 @@ class RawReport(Printable):
         return "\n\n".join([f"Raw text  [{self.signature}]\n{columns(rows)}", *notes])
 
     def __repr__(self) -> str:
-        text = ", ".join(f"{name} {self[name].f1:.2f}" for name in ("Words", "Sentences", "UAS", "LAS"))
+        text = ", ".join(
+            f"{name} {self[name].f1:.2f}" for name in ("Words", "Sentences", "UAS", "LAS")
+        )
         return f"<RawReport: {text}>"
 
 
@@ -121,7 +125,9 @@ def evaluate_raw(gold: RawSource, predicted: RawSource) -> RawReport:
     other = _load(udeval, predicted, "the predicted sentences")
     _check_same_text(one, other)
     found = udeval.evaluate(one, other)
-    return RawReport({name: RawScore.of(found[name]) for name in METRICS}, tuple(_notes(one, other)))
+    return RawReport(
+        {name: RawScore.of(found[name]) for name in METRICS}, tuple(_notes(one, other))
+    )
 
 
 def _load(udeval: Any, source: RawSource, name: str) -> Any:
@@ -172,12 +178,16 @@ def _check_same_text(gold: Any, predicted: Any) -> None:
     if gold.characters == predicted.characters:
         return
     texts = ["".join(file.characters) for file in (gold, predicted)]
-    place = next((k for k, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts)))
+    place = next(
+        (k for k, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), min(map(len, texts))
+    )
     lines = [
         next((token.line for token in file.tokens if place < token.end), file.tokens[-1].line)
         for file in (gold, predicted)
     ]
-    excerpts = [repr(text[place : place + 20]) if place < len(text) else "the end" for text in texts]
+    excerpts = [
+        repr(text[place : place + 20]) if place < len(text) else "the end" for text in texts
+    ]
     after = f"after {texts[0][max(0, place - 20) : place]!r}" if place else "at the start"
     raise FileError(
         f"the text differs from {gold.path}:{lines[0]}: {after} comes {excerpts[0]} there and {excerpts[1]} here; "

@@ -109,7 +109,9 @@ class Report(AllFigures, Printable):
             "main": f"punctuation:{self.punctuation}|subtypes:ignored",
             "tags": "words:all",
         }
-        return "|".join([name, *(how[kind] for kind in METRICS[name].depends_on), f"arcspan:{__version__}"])
+        return "|".join(
+            [name, *(how[kind] for kind in METRICS[name].depends_on), f"arcspan:{__version__}"]
+        )
 
     def signatures(self) -> dict[str, str]:
         """The signatures of the figures that there are, by name."""
@@ -281,10 +283,14 @@ def check_comparable(reports: Mapping[str, Report]) -> list[str]:
     shared = list(first.figures())
     for other, report in others:
         if first.sentences != report.sentences:
-            raise ArcspanError(f"{one} has {first.sentences} sentences, {other} has {report.sentences}")
+            raise ArcspanError(
+                f"{one} has {first.sentences} sentences, {other} has {report.sentences}"
+            )
         known = report.figures()
         shared = [name for name in shared if name in known]
         for name in shared:
             if first.signature(name) != report.signature(name):
-                raise ArcspanError(f"{one} has {first.signature(name)}, {other} has {report.signature(name)}")
+                raise ArcspanError(
+                    f"{one} has {first.signature(name)}, {other} has {report.signature(name)}"
+                )
     return shared

@@ -45,7 +45,9 @@ class BracketRules:
     labelled: bool = True
     cutoff: int = 40
     max_errors: int = 10
-    _counted: dict[str, str | None] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _counted: dict[str, str | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         fill = functools.partial(object.__setattr__, self)
@@ -113,7 +115,9 @@ def read_prm(path: str | os.PathLike[str]) -> BracketRules:
         try:
             if not _read_keyword(keyword, value, found):
                 unknown = True
-                warnings.warn(f"{path}:{number}: EVALB has no keyword {keyword}; ignored", stacklevel=2)
+                warnings.warn(
+                    f"{path}:{number}: EVALB has no keyword {keyword}; ignored", stacklevel=2
+                )
         except ValueError as error:
             raise FileError(f"{keyword} {error}", path=path, line=number) from None
     if unknown and not found:
@@ -139,7 +143,11 @@ def _read_keyword(keyword: str, value: str, found: dict[str, Any]) -> bool:
     return keyword in {*_SETS, *_PAIRS, *_NUMBERS, "DEBUG"}
 
 
-_SETS = {"DELETE_LABEL": "deleted", "DELETE_LABEL_FOR_LENGTH": "deleted_for_length", "QUOTE_LABEL": "quotes"}
+_SETS = {
+    "DELETE_LABEL": "deleted",
+    "DELETE_LABEL_FOR_LENGTH": "deleted_for_length",
+    "QUOTE_LABEL": "quotes",
+}
 _PAIRS = {"EQ_LABEL": "equal_labels", "EQ_WORD": "equal_words"}
 _NUMBERS = {"CUTOFF_LEN": "cutoff", "MAX_ERROR": "max_errors", "LABELED": "labelled"}
 

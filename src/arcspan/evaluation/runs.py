@@ -49,7 +49,9 @@ class Runs(Printable):
     def deviation(self) -> dict[str, float]:
         """The standard deviation of every figure, with n - 1 in its denominator; 0 for a single run."""
         values = self._values()
-        return {name: statistics.stdev(own) if len(own) > 1 else 0.0 for name, own in values.items()}
+        return {
+            name: statistics.stdev(own) if len(own) > 1 else 0.0 for name, own in values.items()
+        }
 
     def _signatures(self) -> dict[str, str]:
         return {name: self.reports[0].signature(name) for name in self._values()}
@@ -74,5 +76,7 @@ class Runs(Printable):
     def __repr__(self) -> str:
         mean, deviation = self.mean(), self.deviation()
         shown = [name for name in ("las", "uas", "f1") if name in mean]
-        text = ", ".join(f"{METRICS[name].title} {mean[name]:.2f}±{deviation[name]:.2f}" for name in shown)
+        text = ", ".join(
+            f"{METRICS[name].title} {mean[name]:.2f}±{deviation[name]:.2f}" for name in shown
+        )
         return f"<{len(self.reports)} runs: {text}>"

@@ -58,7 +58,9 @@ class Scoring:
         if self.punctuation != "auto":
             return self, gold
         first = list(islice(gold, 100))
-        trees = [tree for tree in (as_pair(pair).dependencies for pair in first) if tree is not None]
+        trees = [
+            tree for tree in (as_pair(pair).dependencies for pair in first) if tree is not None
+        ]
         rule: Punctuation = "upos" if any(any(tree.upos) for tree in trees) else "ptb"
         return replace(self, punctuation=rule), chain(first, gold)
 
@@ -71,11 +73,17 @@ class Scoring:
             brackets = self._brackets(gold.constituency, predicted.constituency, number)
         if gold.dependencies is not None and predicted.dependencies is not None:
             same_words(gold.dependencies.words, predicted.dependencies.words, number)
-            counts, known = words_that_count(self.punctuation, *_gold_columns(gold), gold.dependencies.upos)
-            arcs = score_attachment(gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes)
+            counts, known = words_that_count(
+                self.punctuation, *_gold_columns(gold), gold.dependencies.upos
+            )
+            arcs = score_attachment(
+                gold.dependencies, predicted.dependencies, counts, subtypes=self.subtypes
+            )
         return SentenceScore(gold, predicted, brackets, arcs, known)
 
-    def _brackets(self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int) -> SentenceBrackets:
+    def _brackets(
+        self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int
+    ) -> SentenceBrackets:
         if gold.words != predicted.words:
             same_words(gold.without_empties().words, predicted.without_empties().words, number)
         same = len(gold) == len(predicted)
@@ -167,7 +175,9 @@ def count(one: SentenceScore) -> dict[str, int]:
         "complete_both": int(brackets.complete and complete_dep),
         "predicted_pairs": int(None not in one.predicted),
         # Heads that do not form a tree fit nothing.
-        "fitting": int(None not in one.predicted and one.predicted[1].is_tree and compatible(*one.predicted)),
+        "fitting": int(
+            None not in one.predicted and one.predicted[1].is_tree and compatible(*one.predicted)
+        ),
         **_annotation_counts(one),
     }
 
@@ -196,6 +206,7 @@ def _annotation_counts(one: SentenceScore) -> dict[str, int]:
         counts[name] = len(pairs)
         # Features may be written in any order.
         counts["right_" + name] = sum(
-            a == b or (name == "features" and sorted(a.split("|")) == sorted(b.split("|"))) for a, b in pairs
+            a == b or (name == "features" and sorted(a.split("|")) == sorted(b.split("|")))
+            for a, b in pairs
         )
     return counts

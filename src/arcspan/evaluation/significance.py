@@ -70,10 +70,25 @@ class Comparison(Printable):
     def __str__(self) -> str:
         """A table; stars mark p-values of both tests below 0.05, 0.01 and 0.001."""
         share = f"{100 * self.confidence:g}% interval"
-        rows = [["", *self.names, " - ".join(self.names), share, "p (bootstrap)", "p (randomization)", ""]]
+        rows = [
+            [
+                "",
+                *self.names,
+                " - ".join(self.names),
+                share,
+                "p (bootstrap)",
+                "p (randomization)",
+                "",
+            ]
+        ]
         for name, one in self.differences.items():
             low, high = one.interval
-            values = f"{one.a:.2f}", f"{one.b:.2f}", f"{one.difference:+.2f}", f"[{low:+.2f}, {high:+.2f}]"
+            values = (
+                f"{one.a:.2f}",
+                f"{one.b:.2f}",
+                f"{one.difference:+.2f}",
+                f"[{low:+.2f}, {high:+.2f}]",
+            )
             chances = one.p_bootstrap, one.p_randomization
             stars = "*" * sum(max(chances) < p for p in (0.05, 0.01, 0.001))
             rows.append([METRICS[name].title, *values, *(f"{p:.4f}" for p in chances), stars])
@@ -112,7 +127,9 @@ def compare(
     if not 0 < confidence < 1:
         raise ArcspanError(f"the confidence lies between 0 and 1 (0.95), not {confidence}")
     counted = [name for name in a.counts if name in b.counts]
-    one, other = (np.array([report.counts[name] for name in counted], np.float64).T for report in (a, b))
+    one, other = (
+        np.array([report.counts[name] for name in counted], np.float64).T for report in (a, b)
+    )
     draws = _bootstrap(one, other, samples, np.random.default_rng([seed, 0]))
     exchanges = _randomize(one, other, samples, np.random.default_rng([seed, 1]))
     differences = {}
@@ -120,7 +137,9 @@ def compare(
         value = METRICS[name].value
         value_a, value_b = getattr(a, name), getattr(b, name)
         drawn_a, drawn_b = (value(dict(zip(counted, sums.T, strict=True))) for sums in draws)
-        swapped_a, swapped_b = (value(dict(zip(counted, sums.T, strict=True))) for sums in exchanges)
+        swapped_a, swapped_b = (
+            value(dict(zip(counted, sums.T, strict=True))) for sums in exchanges
+        )
         observed, spread = value_a - value_b, drawn_a - drawn_b
         differences[name] = Difference(
             value_a,
@@ -163,7 +182,9 @@ def _bootstrap(a: Array, b: Array, samples: int, rng: np.random.Generator) -> tu
 
 def _randomize(a: Array, b: Array, samples: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Counts of both systems [samples, counts] after exchanging their outputs for random sentences."""
-    moved = _sums(lambda rows: rng.integers(0, 2, size=(rows, len(a)), dtype=np.int8), b - a, samples)
+    moved = _sums(
+        lambda rows: rng.integers(0, 2, size=(rows, len(a)), dtype=np.int8), b - a, samples
+    )
     return a.sum(axis=0) + moved, b.sum(axis=0) - moved
 
 

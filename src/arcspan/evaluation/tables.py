@@ -61,7 +61,9 @@ def report_table(report: Report) -> str:
     width = max(len(metric.title) for metric in METRICS.values())
     for title, how, names in blocks({name: report.signature(name) for name in METRICS}):
         if any(name in values for name in names):
-            lines = [f"  {METRICS[name].title:<{width}}  {shown(values.get(name)):>6}" for name in names]
+            lines = [
+                f"  {METRICS[name].title:<{width}}  {shown(values.get(name)):>6}" for name in names
+            ]
             parts.append("\n".join([f"{title}  [{how}]", *lines]))
         else:
             parts.append(f"{title}  -")
@@ -73,7 +75,9 @@ def shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def tally_table(title: str, tallies: Mapping[str, Tally], main: Mapping[str, Tally] | None = None) -> str:
+def tally_table(
+    title: str, tallies: Mapping[str, Tally], main: Mapping[str, Tally] | None = None
+) -> str:
     """Precision and recall of each label or relation, the most frequent first; beside them those without subtypes."""
     heads = ["gold", "predicted", "P", "R", "F1"]
     rows = [[title, *heads] + ["|", "any subtype:", *heads] * (main is not None)]
@@ -86,4 +90,8 @@ def tally_table(title: str, tallies: Mapping[str, Tally], main: Mapping[str, Tal
 def _cells(tally: Tally | None) -> list[str]:
     if tally is None:
         return ["-"] * 5
-    return [str(tally.gold), str(tally.predicted), *map(shown, (tally.precision, tally.recall, tally.f1))]
+    return [
+        str(tally.gold),
+        str(tally.predicted),
+        *map(shown, (tally.precision, tally.recall, tally.f1)),
+    ]

@@ -45,11 +45,15 @@ def from_nltk(tree: Tree) -> ConstituencyTree:
     below = [tree]
     for node in below:
         below += [child for child in node if isinstance(child, Tree)]
-    tagged = not any(len(node) > 1 and not all(isinstance(child, Tree) for child in node) for node in below)
+    tagged = not any(
+        len(node) > 1 and not all(isinstance(child, Tree) for child in node) for node in below
+    )
     words: list[str] = []
     tags: list[str] = []
     spans: list[tuple[int, int, str]] = []
-    stack: list[Any] = [tree]  # what is still to visit, last first: trees, leaves, and ends of constituents
+    stack: list[Any] = [
+        tree
+    ]  # what is still to visit, last first: trees, leaves, and ends of constituents
     while stack:
         node = stack.pop()
         if isinstance(node, _End):
@@ -57,7 +61,9 @@ def from_nltk(tree: Tree) -> ConstituencyTree:
             if start == len(words):
                 raise TreeError(f"the constituent {label} has no words")
             spans[node] = (start, len(words), label)
-        elif not isinstance(node, Tree) or (tagged and len(node) == 1 and not isinstance(node[0], Tree)):
+        elif not isinstance(node, Tree) or (
+            tagged and len(node) == 1 and not isinstance(node[0], Tree)
+        ):
             word, tag = (node[0], node.label()) if isinstance(node, Tree) else (node, "")
             words.append(str(word))
             tags.append(str(tag))

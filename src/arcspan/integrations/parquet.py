@@ -61,14 +61,19 @@ def to_table(parses: Iterable[Sequence[Parse]], first_row: int = 0) -> Any:
 
 def _record(parse: Parse) -> dict[str, Any]:
     found = {"error": None, **parse.to_dict()}
-    for name, fields in (("offsets", ("start", "end")), ("constituents", ("start", "end", "label"))):
+    for name, fields in (
+        ("offsets", ("start", "end")),
+        ("constituents", ("start", "end", "label")),
+    ):
         if found[name] is not None:  # constituents without the wrapper
             rows = found[name][name == "constituents" :]
             found[name] = [dict(zip(fields, row, strict=True)) for row in rows]
     return found
 
 
-def parse_column(parser: Parser, source: str, target: Target, column: str = "text") -> tuple[int, int]:
+def parse_column(
+    parser: Parser, source: str, target: Target, column: str = "text"
+) -> tuple[int, int]:
     """Parse a column of a Parquet file, texts or lists of words, into another Parquet file.
 
     Returns how many sentences there are, and how many of them could not be parsed.
@@ -86,7 +91,9 @@ def parse_contents(parser: Parser, contents: Iterable[Input], target: Target) ->
 def _write(target: Target, tables: Iterable[Any]) -> tuple[int, int]:
     sentences = failures = 0
     with contextlib.ExitStack() as stack:
-        file = stack.enter_context(atomic_write(target, "wb")) if isinstance(target, str) else target
+        file = (
+            stack.enter_context(atomic_write(target, "wb")) if isinstance(target, str) else target
+        )
         writer = None
         for table in tables:
             writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema))
@@ -106,7 +113,9 @@ def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[lis
         schema = source.schema_arrow
         if schema.names.count(column) != 1:
             what = f"two columns {column!r}" if column in schema.names else f"no column {column!r}"
-            raise FileError(f"{what} (name one with --column): {', '.join(schema.names)}", path=path)
+            raise FileError(
+                f"{what} (name one with --column): {', '.join(schema.names)}", path=path
+            )
         kind = schema.field(column).type
         words = pa.types.is_list(kind) or pa.types.is_large_list(kind)
         inner = kind.value_type if words else kind
@@ -131,7 +140,9 @@ def _parsed(parser: Parser, chunks: Iterable[tuple[list[Any], Any]]) -> Iterator
         table = to_table(parser.stream(contents, errors="keep"), first)
         rows = pa.array([row - first for row in table.column("row").to_pylist()], pa.int64())
         for place, name in enumerate(others.column_names if others is not None else ()):
-            table = table.add_column(place, others.schema.field(name), others.column(name).take(rows))
+            table = table.add_column(
+                place, others.schema.field(name), others.column(name).take(rows)
+            )
         first += len(contents)
         yield table
     if first == 0:

@@ -34,7 +34,9 @@ def word_rows(parse: Parse) -> Iterator[Row]:
     head_words = [parse.words[head - 1] if head else None if head is None else "" for head in heads]
     names = parse.words, parse.lemmas, parse.tags, parse.upos, parse.features
     offsets = parse.offsets or [(None, None)] * n
-    for m, (*own, place) in enumerate(zip(*names, heads, head_words, relations, offsets, strict=True), 1):
+    for m, (*own, place) in enumerate(
+        zip(*names, heads, head_words, relations, offsets, strict=True), 1
+    ):
         yield m, *own, *place
 
 
@@ -62,7 +64,14 @@ def clause_rows(parse: Parse) -> Iterator[Row]:
         subject = "" if clause.subject is None else clause.subject.text
         objects = " / ".join(phrase.text for phrase in clause.objects)
         said = clause.kind, clause.finite, clause.verb.text, subject, objects
-        yield *clause.span, *said, rows.get(id(clause.parent), -1), clause.text, clause.start, clause.end
+        yield (
+            *clause.span,
+            *said,
+            rows.get(id(clause.parent), -1),
+            clause.text,
+            clause.start,
+            clause.end,
+        )
 
 
 def rows_of(table: str) -> tuple[tuple[str, ...], Callable[[Parse], Iterator[Row]]]:

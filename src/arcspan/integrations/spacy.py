@@ -54,7 +54,11 @@ except ImportError:
     raise MissingExtraError("arcspan.integrations.spacy", "spacy") from None
 
 TREE = "arcspan_tree"  # the extension that holds a sentence's constituents, on its first token
-SPACE_TAG, SPACE_RELATION, ROOT = "_SP", "dep", "ROOT"  # what spaCy itself writes for white space and roots
+SPACE_TAG, SPACE_RELATION, ROOT = (
+    "_SP",
+    "dep",
+    "ROOT",
+)  # what spaCy itself writes for white space and roots
 CHUNK = 64  # sentences that the parser reads ahead
 
 
@@ -115,7 +119,9 @@ class ArcspanComponent(Pipe):
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
         bounds = [self._sentence_bounds(doc) for doc in docs]
-        items = [self._item(doc, *place) for doc, own in zip(docs, bounds, strict=True) for place in own]
+        items = [
+            self._item(doc, *place) for doc, own in zip(docs, bounds, strict=True) for place in own
+        ]
         parses = self.parser.pipe(items, batch_size=CHUNK, style=self.style)
         for doc, own in zip(docs, bounds, strict=True):
             self._write(doc, own, [next(parses) for _ in own])
@@ -145,7 +151,11 @@ class ArcspanComponent(Pipe):
 
     def _write(self, doc: Doc, bounds: list[tuple[int, int]], parses: list[Parse]) -> None:
         n, strings = len(doc), doc.vocab.strings
-        columns: dict[str, list[Any]] = {"HEAD": [0] * n, "DEP": [SPACE_RELATION] * n, "TAG": [SPACE_TAG] * n}
+        columns: dict[str, list[Any]] = {
+            "HEAD": [0] * n,
+            "DEP": [SPACE_RELATION] * n,
+            "TAG": [SPACE_TAG] * n,
+        }
         columns |= {"POS": ["SPACE"] * n, "MORPH": [""] * n, "LEMMA": [token.text for token in doc]}
         columns["SENT_START"] = [-1] * n
         words = {token.i for token in doc if not token.is_space}
@@ -192,7 +202,10 @@ class ArcspanComponent(Pipe):
             found |= Scorer.score_token_attr(examples, attribute)
         found |= Scorer.score_token_attr(examples, "morph", getter=lambda token, _: token.morph.key)
         found |= Scorer.score_deps(
-            examples, "dep", getter=lambda token, _: token.dep_.lower(), ignore_labels=("p", "punct")
+            examples,
+            "dep",
+            getter=lambda token, _: token.dep_.lower(),
+            ignore_labels=("p", "punct"),
         )
         starts = {"has_annotation": lambda doc: doc.has_annotation("SENT_START")}
         return found | Scorer.score_spans(examples, "sents", **starts)
@@ -205,7 +218,9 @@ class ArcspanComponent(Pipe):
             return
         shutil.copytree(source, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
-    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> ArcspanComponent:
+    def from_disk(
+        self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()
+    ) -> ArcspanComponent:
         """Load the model bundle that `to_disk` saved."""
         self.__dict__["parser"] = Parser(Path(path) / "model", threads=self.threads)
         self.model = str(self.parser.path)
@@ -222,7 +237,10 @@ DEFAULTS = {setting.name: setting.default for setting in fields(ArcspanComponent
 @Language.factory(
     "arcspan",
     assigns=[
-        *(f"token.{name}" for name in ("head", "dep", "tag", "pos", "lemma", "morph", "is_sent_start")),
+        *(
+            f"token.{name}"
+            for name in ("head", "dep", "tag", "pos", "lemma", "morph", "is_sent_start")
+        ),
         *("doc.sents", "token._.constituent", "span._.constituents"),
         *(
             f"{kind}._.{name}"
@@ -234,7 +252,8 @@ DEFAULTS = {setting.name: setting.default for setting in fields(ArcspanComponent
     default_score_weights={
         **{"dep_las": 0.4, "constituents_f": 0.4, "tag_acc": 0.1, "sents_f": 0.1},
         **dict.fromkeys(
-            ("dep_uas", "pos_acc", "morph_acc", "lemma_acc", "constituents_p", "constituents_r"), 0.0
+            ("dep_uas", "pos_acc", "morph_acc", "lemma_acc", "constituents_p", "constituents_r"),
+            0.0,
         ),
     },
 )
@@ -266,12 +285,16 @@ def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
     spaces = [space for parse in parses for space in parse._spaces_after()]
     doc = Doc(vocab, words=words, spaces=spaces)
     ends = np.cumsum([len(parse) for parse in parses]).tolist()
-    bounds = [(end - len(parse), end) for end, parse in zip(ends, parses, strict=True) if len(parse)]
+    bounds = [
+        (end - len(parse), end) for end, parse in zip(ends, parses, strict=True) if len(parse)
+    ]
     ArcspanComponent()._write(doc, bounds, [parse for parse in parses if len(parse)])
     return doc
 
 
-def _fill(columns: dict[str, list[Any]], start: int, end: int, places: list[int], parse: Parse) -> None:
+def _fill(
+    columns: dict[str, list[Any]], start: int, end: int, places: list[int], parse: Parse
+) -> None:
     """The columns of a sentence with words at `places`; heads are relative, white space hangs on the word before it."""
     columns["SENT_START"][start] = 1
     said = {"TAG": parse.tags, "POS": parse.upos, "MORPH": parse.features, "LEMMA": parse.lemmas}
@@ -322,7 +345,11 @@ def _sentences(doc: Doc, start: int, end: int) -> Iterator[tuple[list[int], list
     for first in range(start, end):
         if tree := doc[first]._.get(TREE):
             words = [first + word for word in tree["words"]]
-            yield words, tree["tags"], [(words[i], words[j - 1] + 1, label) for i, j, label in tree["spans"]]
+            yield (
+                words,
+                tree["tags"],
+                [(words[i], words[j - 1] + 1, label) for i, j, label in tree["spans"]],
+            )
 
 
 def constituents(span: Span) -> list[Span]:
@@ -372,7 +399,9 @@ def parent(span: Span) -> Span | None:
     """The constituent right above a constituent or a word; None above the whole sentence: `span._.parent`."""
     place = _Place(span)
     begin, end = place.own
-    above = [(j - i, i, j) for i, j in place.chains if i <= begin and end <= j and (i, j) != place.own]
+    above = [
+        (j - i, i, j) for i, j in place.chains if i <= begin and end <= j and (i, j) != place.own
+    ]
     return place.span(*min(above)[1:]) if above else None
 
 
@@ -382,7 +411,11 @@ def children(span: Span) -> list[Span]:
     found: list[Span] = []
     for word in place.words if len(place.words) > 1 else ():
         if not found or word >= found[-1].end:
-            inside = [j for i, j in place.chains if i == word and j <= place.own[1] and (i, j) != place.own]
+            inside = [
+                j
+                for i, j in place.chains
+                if i == word and j <= place.own[1] and (i, j) != place.own
+            ]
             found.append(place.span(word, max(inside, default=word + 1)))
     return found
 
@@ -461,7 +494,11 @@ def noun_chunks(doclike: Doc | Span) -> Iterator[tuple[int, int, int]]:
 
 
 def _found(doclike: Doc | Span, get: Callable[[Syntax], list[Any]]) -> list[Any]:
-    return [one for sentence in _sents(doclike) for one in get(_syntax(sentence, constituency(sentence)))]
+    return [
+        one
+        for sentence in _sents(doclike)
+        for one in get(_syntax(sentence, constituency(sentence)))
+    ]
 
 
 def _noun_phrases(doclike: Doc | Span, kind: Any = "base") -> list[Any]:

@@ -60,7 +60,10 @@ class PretrainedEncoder(Encoder):
     input_names = ("pieces", "mask", "shapes", "index", "weight")
 
     def __init__(
-        self, settings: EncoderSettings, architecture: dict[str, Any], weights_from: str | None = None
+        self,
+        settings: EncoderSettings,
+        architecture: dict[str, Any],
+        weights_from: str | None = None,
     ) -> None:
         """`architecture` is the encoder's Hugging Face configuration; `weights_from` a folder or hub name."""
         super().__init__()
@@ -74,10 +77,14 @@ class PretrainedEncoder(Encoder):
         try:
             # Saved in half precision, an encoder would be made so: training is in single precision.
             if weights_from is not None:
-                self.pretrained = transformers.AutoModel.from_pretrained(weights_from, **kept).float()
+                self.pretrained = transformers.AutoModel.from_pretrained(
+                    weights_from, **kept
+                ).float()
             else:
                 rest = {name: value for name, value in architecture.items() if name != "model_type"}
-                config = transformers.AutoConfig.for_model(architecture["model_type"], **rest | kept)
+                config = transformers.AutoConfig.for_model(
+                    architecture["model_type"], **rest | kept
+                )
                 self.pretrained = transformers.AutoModel.from_config(config).float()
         finally:
             transformers.logging.set_verbosity(quiet)
@@ -89,17 +96,26 @@ class PretrainedEncoder(Encoder):
         self.mix = ScalarMix(self.layers) if self.layers > 1 else None
         self.shapes: nn.Embedding | None = None
         if settings.shapes:
-            self.shapes = nn.Embedding(len(SHAPES), self.pretrained.get_input_embeddings().weight.shape[1])
+            self.shapes = nn.Embedding(
+                len(SHAPES), self.pretrained.get_input_embeddings().weight.shape[1]
+            )
             nn.init.zeros_(self.shapes.weight)
         self.dropout = nn.Dropout(settings.dropout)
 
-    def forward(self, pieces: Tensor, mask: Tensor, shapes: Tensor, index: Tensor, weight: Tensor) -> Tensor:
+    def forward(
+        self, pieces: Tensor, mask: Tensor, shapes: Tensor, index: Tensor, weight: Tensor
+    ) -> Tensor:
         """hidden[B, n+2, D]; the arrays are those of `PieceInputs.batch`."""
         if self.shapes is None:
             given = {"input_ids": pieces}
         else:
-            given = {"inputs_embeds": self.pretrained.get_input_embeddings()(pieces) + self.shapes(shapes)}
-        output = self.pretrained(**given, attention_mask=mask, output_hidden_states=self.mix is not None)
+            given = {
+                "inputs_embeds": self.pretrained.get_input_embeddings()(pieces)
+                + self.shapes(shapes)
+            }
+        output = self.pretrained(
+            **given, attention_mask=mask, output_hidden_states=self.mix is not None
+        )
         if self.mix is None:
             hidden = output.last_hidden_state
         else:

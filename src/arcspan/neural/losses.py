@@ -197,7 +197,9 @@ class StructureLoss:
         return (value * torch.as_tensor(gold.weights[chosen], device=value.device)).sum(), nodes
 
 
-def _margin(trees: TreeDistribution, costly: TreeDistribution, agreed: Trees, names: Sequence[str]) -> Tensor:
+def _margin(
+    trees: TreeDistribution, costly: TreeDistribution, agreed: Trees, names: Sequence[str]
+) -> Tensor:
     """The greatest score + cost of all trees, less the agreed tree's score; cost counts wrong spans and arcs."""
     found = _best(costly, names)
     target, score = trees.score(agreed), trees.score(found)
@@ -267,7 +269,9 @@ def with_intermediate(
     if not intermediate:
         return labels
     numbers = {name: len(chains) + place for place, name in enumerate(intermediate)}
-    around: list[tuple[int, int, int]] = []  # sentence, end and label of the constituents that are open
+    around: list[
+        tuple[int, int, int]
+    ] = []  # sentence, end and label of the constituents that are open
     places = zip(where.b.tolist(), where.nodes[:, :2].tolist(), labels.tolist(), strict=True)
     for row, (b, (i, j), label) in enumerate(places):
         while around and (around[-1][0] != b or around[-1][1] <= i):
@@ -306,13 +310,17 @@ def _label_nodes(agreed: Trees, gold: Gold, chosen: np.ndarray) -> Nodes:
     b, nodes = chosen[row], np.pad(spans[row, column, :2], ((0, 0), (0, 1)))
     places = zip(b.tolist(), nodes[:, 0].tolist(), nodes[:, 1].tolist(), strict=True)
     unlabelled = gold.unlabelled.tolist()
-    labels = [(gold.chains[own] or {}).get((start, end), unlabelled[own]) for own, start, end in places]
+    labels = [
+        (gold.chains[own] or {}).get((start, end), unlabelled[own]) for own, start, end in places
+    ]
     return Nodes(b, nodes, np.asarray(labels, dtype=np.int64))
 
 
 def _cross_entropy(logits: Tensor, classes: np.ndarray, weights: np.ndarray) -> Tensor:
     target = torch.as_tensor(classes, device=logits.device)
-    each = torch.nn.functional.cross_entropy(logits.float(), target, ignore_index=IGNORE, reduction="none")
+    each = torch.nn.functional.cross_entropy(
+        logits.float(), target, ignore_index=IGNORE, reduction="none"
+    )
     return (each * torch.as_tensor(weights, device=logits.device)).sum()
 
 

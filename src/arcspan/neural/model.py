@@ -45,10 +45,19 @@ class Model(nn.Module):
     """
 
     def __init__(
-        self, settings: ModelSettings, encoder: Encoder, inventories: Inventories, part: str = "both"
+        self,
+        settings: ModelSettings,
+        encoder: Encoder,
+        inventories: Inventories,
+        part: str = "both",
     ) -> None:
         super().__init__()
-        self.settings, self.encoder, self.inventories, self.part = settings, encoder, inventories, part
+        self.settings, self.encoder, self.inventories, self.part = (
+            settings,
+            encoder,
+            inventories,
+            part,
+        )
         self.tag_input: nn.Embedding | None = None
         if settings.gold_tags:
             # Tag 0 is "no tag": begin, end, padding, and tags never seen in training.
@@ -66,7 +75,9 @@ class Model(nn.Module):
             names = len(getattr(inventories, output.names or "labels"))
             names += len(self.intermediate) if output.name == "label" else 0
             made = self._make_scorer(output.name, names)
-            if made is not None and (part == "both" or output.layer == part or output.of == "words"):
+            if made is not None and (
+                part == "both" or output.layer == part or output.of == "words"
+            ):
                 self.scorers[output.name] = made
 
     def _make_scorer(self, name: str, names: int) -> nn.Module | None:
@@ -81,13 +92,17 @@ class Model(nn.Module):
             made: nn.Module = find_part("scorers", settings.scorers[name])(settings, size, names)
             return made
         if name in ("span", "arc"):
-            return PairScorer(size, settings.span_size if name == "span" else settings.arc_size, dropout)
+            return PairScorer(
+                size, settings.span_size if name == "span" else settings.arc_size, dropout
+            )
         if name == "headed":
             return HeadedScorer(size, settings.headed_size, dropout, settings.separate_hooked)
         if name in ("label", "relation"):
             own = settings.label_size if name == "label" else settings.relation_size
             return LABELLERS[settings.labeller](size, own, names, dropout)
-        return nn.Sequential(MLP(size, settings.tag_size, dropout), nn.Linear(settings.tag_size, names))
+        return nn.Sequential(
+            MLP(size, settings.tag_size, dropout), nn.Linear(settings.tag_size, names)
+        )
 
     @property
     def outputs(self) -> frozenset[str]:
@@ -115,11 +130,18 @@ class Model(nn.Module):
         """The vectors that constituents, and that dependencies are scored from: `styles`[B, 2] (`outputs.Style`)."""
         if not self.styles or styles is None:
             return Hidden(hidden, hidden)
-        added = (self.styles[layer](styles[:, place]).unsqueeze(1) for place, layer in enumerate(LAYERS))
+        added = (
+            self.styles[layer](styles[:, place]).unsqueeze(1) for place, layer in enumerate(LAYERS)
+        )
         return Hidden(*(hidden + one for one in added))
 
     def structure(
-        self, hidden: Hidden, i: Tensor | None = None, j: Tensor | None = None, *, headed: bool = True
+        self,
+        hidden: Hidden,
+        i: Tensor | None = None,
+        j: Tensor | None = None,
+        *,
+        headed: bool = True,
     ) -> dict[str, Tensor]:
         """Scores of spans, arcs and headed spans; (i, j) are the pairs of fenceposts, made here if not given."""
         posts, words = fenceposts(hidden.constituency), hidden.dependency[:, :-1]
@@ -180,7 +202,9 @@ class Model(nn.Module):
         self, hidden: Hidden, nodes: Places, words: Places
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Scores of labels at nodes, and of relations at words, as `prediction.Scorer` wants them."""
-        found = self.at_places(hidden, as_indices(nodes, self.device), as_indices(words, self.device))
+        found = self.at_places(
+            hidden, as_indices(nodes, self.device), as_indices(words, self.device)
+        )
         made = {name: on_host(part) for name, part in found.items()}
         return made.get("label"), made.get("relation")
 
@@ -190,4 +214,7 @@ class Model(nn.Module):
 
 def as_indices(places: Places, device: torch.device) -> list[Tensor]:
     """Arrays of positions as tensors."""
-    return [torch.as_tensor(np.ascontiguousarray(place, dtype=np.int64), device=device) for place in places]
+    return [
+        torch.as_tensor(np.ascontiguousarray(place, dtype=np.int64), device=device)
+        for place in places
+    ]

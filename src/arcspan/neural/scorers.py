@@ -20,7 +20,9 @@ def fenceposts(hidden: Tensor) -> Tensor:
 def product(x: Tensor, y: Tensor) -> Tensor:
     """Multiply in single precision, also under autocast: scores of parts are added up by the hundred."""
     kind = x.device.type
-    if not torch.amp.autocast_mode.is_autocast_available(kind) or not torch.is_autocast_enabled(kind):
+    if not torch.amp.autocast_mode.is_autocast_available(kind) or not torch.is_autocast_enabled(
+        kind
+    ):
         return x @ y
     with torch.autocast(x.device.type, enabled=False):
         return x.float() @ y.float()
@@ -64,7 +66,9 @@ class PairScorer(nn.Module):
         super().__init__()
         self.first = MLP(size_in, size, dropout)
         self.second = MLP(size_in, size, dropout)
-        self.weight = nn.Linear(size, size, bias=True)  # the bias is the row that the constant 1 meets
+        self.weight = nn.Linear(
+            size, size, bias=True
+        )  # the bias is the row that the constant 1 meets
         nn.init.zeros_(self.weight.weight)
         nn.init.zeros_(self.weight.bias)
 

@@ -32,7 +32,9 @@ class EncoderSettings:
     )
     dropout: float = described(0.1, "dropout on the words' vectors", least=0, most=0.95)
     window: int = described(0, "most pieces read at once; 0: as many as the encoder takes", least=0)
-    overlap: int = described(128, "pieces that neighbouring windows of a long sentence share", least=0)
+    overlap: int = described(
+        128, "pieces that neighbouring windows of a long sentence share", least=0
+    )
     shapes: bool = described(False, "add features of upper and lower case, for uncased encoders")
     word_size: int = described(100, "lstm: size of word embeddings", least=1)
     character_size: int = described(50, "lstm: size of character embeddings", least=1)
@@ -43,7 +45,10 @@ class EncoderSettings:
         0.33, "lstm: dropout of embeddings and between layers", least=0, most=0.95
     )
     word_dropout: float = described(
-        0.2, "lstm: share of words hidden in training, so that unknown words are learnt", least=0, most=0.95
+        0.2,
+        "lstm: share of words hidden in training, so that unknown words are learnt",
+        least=0,
+        most=0.95,
     )
     least_count: int = described(2, "lstm: words seen less often have no embedding of their own")
 
@@ -53,7 +58,8 @@ class ModelSettings:
     """What is scored, how, and how it is trained: one of the paper's four systems."""
 
     start: str = described(
-        "", 'begin with the weights of a run, a bundle, or "en": its encoder and sizes are taken, too'
+        "",
+        'begin with the weights of a run, a bundle, or "en": its encoder and sizes are taken, too',
     )
     system: str = described("joint2o", "sep, mtl, joint1o or joint2o", choices=SYSTEMS)
     loss: str = described(
@@ -72,7 +78,9 @@ class ModelSettings:
     label_size: int = described(100, "size of the label MLPs", least=1)
     relation_size: int = described(100, "size of the relation MLPs", least=1)
     headed_size: int = described(500, "second order: size of the word and span MLPs", least=1)
-    separate_hooked: bool = described(False, "second order: score hooked spans with parameters of their own")
+    separate_hooked: bool = described(
+        False, "second order: score hooked spans with parameters of their own"
+    )
     labeller: str = described(
         "biaffine",
         "labels and relations by biaffine (the paper) or by mlp (smaller, faster)",
@@ -95,5 +103,9 @@ class ModelSettings:
         "labelled: the best labelled trees; two-stage, as in the paper: the best trees, which are labelled then",
         choices=("labelled", "two-stage"),
     )
-    decoder: str = described("", "a search of one's own: package.module:function; empty: the exact ones")
-    gold_tags: bool = described(False, "read part-of-speech tags as input, added to the words' vectors")
+    decoder: str = described(
+        "", "a search of one's own: package.module:function; empty: the exact ones"
+    )
+    gold_tags: bool = described(
+        False, "read part-of-speech tags as input, added to the words' vectors"
+    )

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from arcspan.prediction.predictor import Predictor
 
 ROUNDS = 30  # searches of a sentence; text never needed a dozen, 200 repetitions of one word need over 100
-PATIENCE = 12  # searches after which all of a sentence is labelled, which takes as long as one of them
+PATIENCE = (
+    12  # searches after which all of a sentence is labelled, which takes as long as one of them
+)
 LABELLED = 400  # words that such a sentence may have: its labels take a few kilobytes for each pair of words
 
 
@@ -49,7 +51,9 @@ class ModelInput:
 class BatchScores:
     """Scores of a batch; `errors` holds what is wrong with the constraints of a sentence, by its place."""
 
-    def __init__(self, predictor: Predictor, items: Sequence[ModelInput], *, headed: bool = True) -> None:
+    def __init__(
+        self, predictor: Predictor, items: Sequence[ModelInput], *, headed: bool = True
+    ) -> None:
         self.predictor, self.items = predictor, items
         self.lengths = np.asarray([item.length for item in items], dtype=np.int64)
         self.errors: dict[int, ArcspanError] = {}
@@ -60,10 +64,17 @@ class BatchScores:
         for b in self._constrained:
             try:
                 for name, own in self._name_bonuses(items[b]).items():
-                    bonuses.setdefault(name, {}).update({(b, *place): bonus for place, bonus in own.items()})
+                    bonuses.setdefault(name, {}).update(
+                        {(b, *place): bonus for place, bonus in own.items()}
+                    )
             except ArcspanError as error:
                 self.errors[b] = error
-        given = self.lengths, [item.style for item in items], predictor.inventories, predictor.calibration
+        given = (
+            self.lengths,
+            [item.style for item in items],
+            predictor.inventories,
+            predictor.calibration,
+        )
         self.labellers: list[Labeller] = []
         """One for each model: one, or the two of SEP."""
         for scorer in predictor.scorers:
@@ -80,7 +91,9 @@ class BatchScores:
                 raise ArcspanError(f"{one}: this model predicts no dependencies")
             if "span" not in predictor.outputs and isinstance(one, (Span, Head)):
                 raise ArcspanError(f"{one}: this model predicts no constituents")
-        if not predictor.joint and any(isinstance(one, Head) for one in every[len(query.require) :]):
+        if not predictor.joint and any(
+            isinstance(one, Head) for one in every[len(query.require) :]
+        ):
             raise ArcspanError(
                 "a head of a span can be forbidden or preferred only where one model finds both trees"
             )
@@ -91,7 +104,11 @@ class BatchScores:
         if b in self.errors:
             return
         query, n = self.items[b].query, int(self.lengths[b])
-        heads = [one for one in (*query.forbid, *(what for what, _ in query.prefer)) if isinstance(one, Head)]
+        heads = [
+            one
+            for one in (*query.forbid, *(what for what, _ in query.prefer))
+            if isinstance(one, Head)
+        ]
         seen = self.visible(b) if heads else None
         try:
             masks = structure_masks(n, query, seen)
@@ -137,7 +154,10 @@ class BatchScores:
         active = np.arange(len(self.lengths))
 
         def lower(nodes: Places, arcs: Places) -> None:
-            for values, own, places in (("label", scores.span, nodes), ("relation", scores.arc, arcs)):
+            for values, own, places in (
+                ("label", scores.span, nodes),
+                ("relation", scores.arc, arcs),
+            ):
                 if own is not None and len(places[0]):
                     own[tuple(places)] += labeller.values[values][tuple(places)]
 
@@ -163,7 +183,9 @@ class BatchScores:
         if not any(item.query.prefer for item in self.items):
             return scores
         unit = self.predictor.calibration.structure_temperature
-        span, arc = (None if part is None else on_host(part).copy() for part in (scores.span, scores.arc))
+        span, arc = (
+            None if part is None else on_host(part).copy() for part in (scores.span, scores.arc)
+        )
         for b, item in enumerate(self.items):
             for one, weight in item.query.prefer if b not in self.errors else ():
                 if isinstance(one, Span) and span is not None:

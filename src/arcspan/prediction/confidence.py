@@ -40,7 +40,9 @@ class Calibration:
         found = {one.name: float(given[one.name]) for one in fields(cls) if one.name in given}
         if "arc_temperature" in given:  # as bundles of version 0.1 have it
             found["structure_temperature"] = float(given["arc_temperature"])
-        if "label_weight" in given:  # of labels and relations beside the structure, in earlier bundles
+        if (
+            "label_weight" in given
+        ):  # of labels and relations beside the structure, in earlier bundles
             weight = (float(given["label_weight"]) + float(given.get("relation_weight", 1))) / 2
             found["structure_temperature"] = weight * found.get("structure_temperature", 1.0)
         return cls(**found)

@@ -104,7 +104,9 @@ def _name(value: Any) -> str | None:
 
 _NAMED: dict[str, Callable[..., Constraint]] = {
     "span": lambda i, j, label=None: Span(_whole(i), _whole(j), _name(label)),
-    "arc": lambda head, modifier, relation=None: Arc(_whole(head), _whole(modifier), _name(relation)),
+    "arc": lambda head, modifier, relation=None: Arc(
+        _whole(head), _whole(modifier), _name(relation)
+    ),
     "head": lambda i, j, head: Head(_whole(i), _whole(j), _whole(head)),
     "root": lambda word: Root(_whole(word)),
     "tag": lambda word, tag: Tag(_whole(word), str(_name(tag))),
@@ -133,7 +135,9 @@ def read_preferences(given: Iterable[Any]) -> list[Preference]:
     """
     found = []
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-        raise ArcspanError(f"preferences come in a list, not as {given!r}: write [(constraint, weight), ...]")
+        raise ArcspanError(
+            f"preferences come in a list, not as {given!r}: write [(constraint, weight), ...]"
+        )
     for one in given:
         try:
             what, given_weight = one
@@ -234,7 +238,12 @@ def name_bonuses(n: int, query: Query, known: Inventories) -> Bonuses:
 
 
 def _names(known: Inventories, output: str) -> Sequence[Any]:
-    return {"label": known.labels, "relation": known.relations, "tag": known.tags, "upos": known.upos}[output]
+    return {
+        "label": known.labels,
+        "relation": known.relations,
+        "tag": known.tags,
+        "upos": known.upos,
+    }[output]
 
 
 def _places(demand: _Demand, n: int, known: Inventories) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -253,7 +262,9 @@ def _places(demand: _Demand, n: int, known: Inventories) -> Iterator[tuple[str, 
         if what.relation is not None:
             if what.relation not in known.relations:
                 names = ", ".join(known.relations)
-                raise ArcspanError(f"{demand}: this model has no relation {what.relation!r}; it has {names}")
+                raise ArcspanError(
+                    f"{demand}: this model has no relation {what.relation!r}; it has {names}"
+                )
             yield "relation", (what.modifier, what.head)
     else:
         label = what.label if isinstance(what, Span) else None

@@ -42,9 +42,15 @@ def combine(members: Sequence[Member]) -> Member:
             listed = "; ".join(", ".join(sorted(own)) for own in outputs)
             raise BundleError(f"{member.name}: its outputs are not those of {first.name}: {listed}")
         if any(scorer.reads_tags for scorer in member.scorers):
-            raise BundleError(f"{member.name}: a model that reads tags cannot be part of an ensemble")
+            raise BundleError(
+                f"{member.name}: a model that reads tags cannot be part of an ensemble"
+            )
     scorers: list[Scorer] = [
-        Ensemble([member.scorers[place] for member in members], orders, [one.calibration for one in members])
+        Ensemble(
+            [member.scorers[place] for member in members],
+            orders,
+            [one.calibration for one in members],
+        )
         for place in range(len(first.scorers))
     ]
     inputs = EnsembleInputs([member.inputs for member in members])
@@ -88,7 +94,9 @@ class EnsembleInputs:
 
     def shape_class(self, prepared: Any) -> tuple[Any, ...]:
         """Those of all members."""
-        return tuple(member.shape_class(own) for member, own in zip(self._members, prepared, strict=True))
+        return tuple(
+            member.shape_class(own) for member, own in zip(self._members, prepared, strict=True)
+        )
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """The arrays of all members."""
@@ -119,7 +127,11 @@ class Ensemble:
         found = []
         for number, (scorer, order, _) in enumerate(self._members):
             mine = f"{number}."
-            own = {name.removeprefix(mine): array for name, array in arrays.items() if name.startswith(mine)}
+            own = {
+                name.removeprefix(mine): array
+                for name, array in arrays.items()
+                if name.startswith(mine)
+            }
             if "styles" in arrays:
                 own["styles"] = order["styles"][arrays["styles"]]
             found.append(scorer.score(own, headed=headed))
@@ -127,11 +139,17 @@ class Ensemble:
         structure = {}
         for name in ("span", "arc", "headed"):
             parts = zip((getattr(one, name) for one in found), units, strict=True)
-            structure[name] = self._mean([None if part is None else part / unit for part, unit in parts])
-        words = {name: self._names(name, [one.words[name] for one in found]) for name in found[0].words}
+            structure[name] = self._mean(
+                [None if part is None else part / unit for part, unit in parts]
+            )
+        words = {
+            name: self._names(name, [one.words[name] for one in found]) for name in found[0].words
+        }
         return Scores([one.hidden for one in found], **structure, words=words)
 
-    def label(self, hidden: Any, nodes: Places, words: Places) -> tuple[np.ndarray | None, np.ndarray | None]:
+    def label(
+        self, hidden: Any, nodes: Places, words: Places
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """The mean of all members' scores of labels, and of relations."""
         members = zip(self._members, hidden, strict=True)
         found = (scorer.label(own, nodes, words) for (scorer, _, _), own in members)

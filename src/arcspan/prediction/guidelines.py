@@ -86,7 +86,11 @@ class Guidelines:
         )
 
     def choose(
-        self, relations: np.ndarray, heads: np.ndarray, lengths: np.ndarray, words: Mapping[str, np.ndarray]
+        self,
+        relations: np.ndarray,
+        heads: np.ndarray,
+        lengths: np.ndarray,
+        words: Mapping[str, np.ndarray],
     ) -> np.ndarray:
         """The best relations that obey, in numbers [words]; all sentences in one array, one after the other.
 
@@ -97,7 +101,9 @@ class Guidelines:
         # Which words may negate a function word; without features particles ("not"), without tags all.
         negative = np.ones(len(found), dtype=np.bool_)
         if "upos" in words and "feature" in words:
-            negative = (self._particle | self._adverb)[words["upos"]] & self._negative[words["feature"]]
+            negative = (self._particle | self._adverb)[words["upos"]] & self._negative[
+                words["feature"]
+            ]
         elif "upos" in words:
             negative = self._particle[words["upos"]]
         begins = np.cumsum(lengths) - lengths
@@ -119,7 +125,9 @@ class Guidelines:
                 found[own] = best
         return found
 
-    def best(self, relations: np.ndarray, heads: np.ndarray, negative: np.ndarray) -> np.ndarray | None:
+    def best(
+        self, relations: np.ndarray, heads: np.ndarray, negative: np.ndarray
+    ) -> np.ndarray | None:
         """The best relations of one sentence that obey, in numbers [n]; None where none do.
 
         relations  scores [n, relations];  heads  [n];  negative  which words are negations, bool [n]

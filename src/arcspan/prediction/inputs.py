@@ -117,7 +117,16 @@ class PieceInputs:
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the tokenizer's own text, which is a file of its own."""
-        names = ("begin", "end", "padding", "unknown", "window", "overlap", "pooling", "pieces_per_word")
+        names = (
+            "begin",
+            "end",
+            "padding",
+            "unknown",
+            "window",
+            "overlap",
+            "pooling",
+            "pieces_per_word",
+        )
         return {"kind": self.kind, **{name: getattr(self, name) for name in names}}
 
     def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
@@ -128,7 +137,9 @@ class PieceInputs:
             # A word the tokenizer could stumble over (empty, or a lone surrogate) is looked up as unknown.
             # No more of a word than the pieces that are read: a word of a million characters would stop all threads.
             clean = ["" if _surrogate.search(word, 0, most) else word[:most] for word in words]
-            read = [ids[: self.pieces_per_word] or [self.unknown] for ids in self._pieces.cut(clean)]
+            read = [
+                ids[: self.pieces_per_word] or [self.unknown] for ids in self._pieces.cut(clean)
+            ]
             ids = np.array([id for own in read for id in own], dtype=np.int64)
             counts = np.array([len(own) for own in read], dtype=np.int64)
             found.append((ids, counts, np.array([shape(word) for word in words], dtype=np.int64)))
@@ -146,7 +157,9 @@ class PieceInputs:
         """
         ids, counts, _ = prepared
         longest = int(counts.max(initial=1))
-        return columns(len(ids) + 2), max(4, 1 << (longest - 1).bit_length()) if self.pooling == "mean" else 1
+        return columns(len(ids) + 2), max(
+            4, 1 << (longest - 1).bit_length()
+        ) if self.pooling == "mean" else 1
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`pieces`, `mask`, `shapes` [R, P] for R rows, and which pieces make a word: `index`, `weight` [B, n+2, M].
@@ -161,7 +174,9 @@ class PieceInputs:
             last = max(0, len(ids) - room)  # where the last window begins
             starts = [*range(0, last, room - self.overlap), last]
             first = len(rows)
-            rows += [(ids[start : start + room], piece_shapes[start : start + room]) for start in starts]
+            rows += [
+                (ids[start : start + room], piece_shapes[start : start + room]) for start in starts
+            ]
             place = np.empty((len(ids) + 2, 2), dtype=np.int64)
             position = np.arange(len(ids))
             begins = np.asarray(starts)
@@ -224,7 +239,9 @@ class WordInputs:
     def __init__(self, words: Sequence[str], characters: Sequence[str]) -> None:
         self.words, self.characters = list(words), list(characters)
         self._words = {word: id for id, word in enumerate(self.words, self.special)}
-        self._characters = {character: id for id, character in enumerate(self.characters, self.special)}
+        self._characters = {
+            character: id for id, character in enumerate(self.characters, self.special)
+        }
 
     @classmethod
     def count(cls, sentences: Iterable[Sequence[str]], *, least: int = 2) -> WordInputs:
@@ -232,7 +249,9 @@ class WordInputs:
         words = Counter(word for sentence in sentences for word in sentence)
         return cls(
             sorted(word for word, times in words.items() if times >= least),
-            sorted(character for character in set("".join(words)) if not _surrogate.match(character)),
+            sorted(
+                character for character in set("".join(words)) if not _surrogate.match(character)
+            ),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -243,7 +262,10 @@ class WordInputs:
         """For each sentence: the ids of its words, and of each word's characters."""
         known = self._words
         return [
-            ([known.get(word) or known.get(word.lower(), 1) for word in words], list(map(self._spell, words)))
+            (
+                [known.get(word) or known.get(word.lower(), 1) for word in words],
+                list(map(self._spell, words)),
+            )
             for words in sentences
         ]
 

@@ -68,7 +68,11 @@ class Labeller:
         """Score what is not known yet of spans (b, i, j) and arcs (b, m, h), and say what that was."""
         asked = []
         for name, places in (("label", nodes), ("relation", arcs)):
-            known = self._number[name][tuple(places)] if name in self._number else np.ones_like(places[0])
+            known = (
+                self._number[name][tuple(places)]
+                if name in self._number
+                else np.ones_like(places[0])
+            )
             new = known == 0
             asked.append(places if new.all() else tuple(place[new] for place in places))
         for begin in range(0, max(len(asked[0][0]), len(asked[1][0])), _ROWS):
@@ -155,7 +159,9 @@ class Labeller:
         of, m, heads = arcs
         words = {}
         for name, scored in self.given.words.items():
-            found = self.inventories.forbid_unused(name, scored[of, m], self._styles[of, _LAYER[name]])
+            found = self.inventories.forbid_unused(
+                name, scored[of, m], self._styles[of, _LAYER[name]]
+            )
             for (sentence, word), bonus in self._bonuses.get(name, {}).items():
                 found[(of == sentence) & (m == word)] += bonus
             words[name] = found.argmax(1)
@@ -167,14 +173,18 @@ class Labeller:
             trees[:, 3] = self._known("label", nodes).argmax(1)
         if decoded.heads is not None:
             scores = self._known("relation", arcs)
-            relations = guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
+            relations = (
+                guidelines.choose(scores, heads, lengths, words) if guidelines else scores.argmax(1)
+            )
         predictions = []
         word = node = 0
         for n, score in zip(lengths.tolist(), decoded.scores.tolist(), strict=True):
             own, below = slice(word, word + n), slice(node, node + 2 * n - 1)
             word, node = own.stop, below.stop
             tree = None if trees is None else trees[below]
-            own_heads, own_relations = (None, None) if relations is None else (heads[own], relations[own])
+            own_heads, own_relations = (
+                (None, None) if relations is None else (heads[own], relations[own])
+            )
             own_words = {name: ids[own] for name, ids in words.items()}
             predictions.append(Prediction(tree, own_heads, own_relations, own_words, score))
         return predictions

@@ -51,7 +51,9 @@ def _parse_parts(predictor: Predictor, item: ModelInput, cuts: Sequence[int]) ->
     requests = []
     for i, j in pairwise(cuts):
         tags = item.query.tags
-        requests.append((item.words[i:j], Query(style=item.style, tags=None if tags is None else tags[i:j])))
+        requests.append(
+            (item.words[i:j], Query(style=item.style, tags=None if tags is None else tags[i:j]))
+        )
     found = [own[0] for own in predictor.submit(requests, here=True).result()]
     for prediction in found:
         if prediction.error is not None:
@@ -86,7 +88,9 @@ def _join(predictor: Predictor, item: ModelInput) -> Prediction:
         label_of = dict(zip(inner, labels, strict=True))
         nodes = np.concatenate(
             [
-                [[*tree[place], tops[place], label_of[place]]] if place in label_of else parts.nodes(a)
+                [[*tree[place], tops[place], label_of[place]]]
+                if place in label_of
+                else parts.nodes(a)
                 for place, (a, _) in enumerate(over_pieces)
             ]
         )
@@ -100,7 +104,8 @@ class _Parts:
         self._predictions, self._cuts = predictions, cuts
         self.score = sum(part.score for part in predictions)
         self.words = {
-            name: np.concatenate([part.words[name] for part in predictions]) for name in predictions[0].words
+            name: np.concatenate([part.words[name] for part in predictions])
+            for name in predictions[0].words
         }
         self.relations = _all([part.relations for part in predictions])
         self.heads = _all([part.heads for part in predictions])
@@ -162,7 +167,9 @@ def cut(words: Sequence[str], span: np.ndarray | None, longest: int) -> list[tup
     return tree
 
 
-def choose_heads(tree: Sequence[tuple[int, int]], arc: np.ndarray) -> tuple[np.ndarray, list[int], float]:
+def choose_heads(
+    tree: Sequence[tuple[int, int]], arc: np.ndarray
+) -> tuple[np.ndarray, list[int], float]:
     """The best heads of K pieces that fit a binary tree over them, by dynamic programming.
 
     tree  spans (a, b) over the pieces, pre-order
@@ -174,7 +181,9 @@ def choose_heads(tree: Sequence[tuple[int, int]], arc: np.ndarray) -> tuple[np.n
     [2, 0]
     """
     place_of = {span: place for place, span in enumerate(tree)}
-    best: list[np.ndarray] = [np.zeros(0)] * len(tree)  # of a node: for each piece inside as its head
+    best: list[np.ndarray] = [np.zeros(0)] * len(
+        tree
+    )  # of a node: for each piece inside as its head
     split: dict[int, tuple[int, int]] = {}
     for place in range(len(tree) - 1, -1, -1):  # parts stand after the whole
         a, b = tree[place]
@@ -215,8 +224,14 @@ def _label(
     for labeller in batch.labellers:
         if "label" in labeller.scorer.outputs and len(i):
             labels = labeller.scores("label", np.zeros_like(i), i, j).argmax(1).tolist()
-        if "relation" in labeller.scorer.outputs and parts.heads is not None and parts.relations is not None:
-            relation = labeller.scores("relation", np.zeros_like(roots), roots, parts.heads[roots - 1])
+        if (
+            "relation" in labeller.scorer.outputs
+            and parts.heads is not None
+            and parts.relations is not None
+        ):
+            relation = labeller.scores(
+                "relation", np.zeros_like(roots), roots, parts.heads[roots - 1]
+            )
             parts.relations[roots - 1] = relation.argmax(1)
             if guidelines is not None:
                 fixed = np.arange(relation.shape[1]) == parts.relations[:, None]

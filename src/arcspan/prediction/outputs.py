@@ -61,7 +61,8 @@ def words_to_edits(table: Mapping[str, Mapping[str, list[str]]]) -> dict[str, di
     {'NNS': {'flies': 'l|0+|3+y', 'tries': 'l|0+|3+y'}}
     """
     return {
-        tag: {word: edit for edit, words in edits.items() for word in words} for tag, edits in table.items()
+        tag: {word: edit for edit, words in edits.items() for word in words}
+        for tag, edits in table.items()
     }
 
 
@@ -111,9 +112,12 @@ class Inventories:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Inventories:
         """The inverse of `to_json`; fields that an older version did not write are empty."""
-        known: dict[str, Any] = {one.name: tuple(data[one.name]) for one in fields(cls) if one.name in data}
+        known: dict[str, Any] = {
+            one.name: tuple(data[one.name]) for one in fields(cls) if one.name in data
+        }
         unused = {
-            name: tuple(tuple(own) for own in styles) for name, styles in data.get("unused", {}).items()
+            name: tuple(tuple(own) for own in styles)
+            for name, styles in data.get("unused", {}).items()
         }
         seen = words_to_edits(data.get("seen_lemmas", {}))
         labels = tuple(tuple(chain) for chain in data["labels"])
@@ -129,7 +133,9 @@ class Inventories:
             raise ScoreError(f"the model's scores of {name!r} are NaN: its weights are damaged")
         if name in self.unused and len(styles):
             known: dict[str, np.ndarray] = self.__dict__.setdefault("_known", {})
-            if name not in known:  # -inf for what a style does not use, 0 for the others: [styles, names]
+            if (
+                name not in known
+            ):  # -inf for what a style does not use, 0 for the others: [styles, names]
                 table = np.zeros((len(self.unused[name]), scores.shape[1]), np.float32)
                 for number, unused in enumerate(self.unused[name]):
                     table[number, list(unused)] = -np.inf

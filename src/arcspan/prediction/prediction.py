@@ -88,9 +88,9 @@ class Content(NamedTuple):
             return None
         spans = tuple([(i, j, label) for i, j, _, chain in self.nodes for label in chain])
         tags = self.tags or ("",) * len(words)
-        return ConstituencyTree._trusted(tuple(word or "_" for word in words), tags, spans).with_wrapper(
-            WRAPPER
-        )
+        return ConstituencyTree._trusted(
+            tuple(word or "_" for word in words), tags, spans
+        ).with_wrapper(WRAPPER)
 
     def dependencies(self, words: tuple[str, ...]) -> DependencyTree | None:
         """The d-tree."""
@@ -120,7 +120,9 @@ def content(words: Sequence[str], prediction: Prediction, inventories: Inventori
         found["features"] = tuple("" if one == "_" else one for one in found["features"])
     if prediction.nodes is not None:
         labels = inventories.labels
-        found["nodes"] = tuple([(i, j, h, labels[label]) for i, j, h, label in prediction.nodes.tolist()])
+        found["nodes"] = tuple(
+            [(i, j, h, labels[label]) for i, j, h, label in prediction.nodes.tolist()]
+        )
     if prediction.heads is not None:
         found["heads"] = tuple(prediction.heads.tolist())
     return Content(**found)

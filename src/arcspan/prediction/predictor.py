@@ -92,7 +92,9 @@ class Predictor:
         self.scorers, self.inputs, self.inventories = list(scorers), inputs, inventories
         self.budget = budget or Budget()
         self.threads = self.budget.threads or available_threads()
-        self.search: Callable[[Scores, np.ndarray], Decoded] = decoder or partial(search_scores, apart=apart)
+        self.search: Callable[[Scores, np.ndarray], Decoded] = decoder or partial(
+            search_scores, apart=apart
+        )
         universal = guidelines and are_universal(inventories.relations)
         self.guidelines = Guidelines(inventories) if universal else None
         self.styles = dict(styles or {})
@@ -102,7 +104,9 @@ class Predictor:
         """Whether the search is for labelled trees; a decoder of one's own is asked once, for trees."""
         self.outputs = frozenset().union(*(scorer.outputs for scorer in self.scorers))
         self.joint = not apart and any({"span", "arc"} <= scorer.outputs for scorer in self.scorers)
-        self.chart_bytes = partial(decoding.memory_needed, arcs=self.joint, headed="headed" in self.outputs)
+        self.chart_bytes = partial(
+            decoding.memory_needed, arcs=self.joint, headed="headed" in self.outputs
+        )
         """What the search of a sentence of n words takes: its scores and its chart; with `sums`, probabilities too."""
         lengths = range(2, long_sentences.BLOCK_COST)
         self.longest = 1 + bisect_right(lengths, self.budget.memory, key=self.chart_bytes)
@@ -130,7 +134,9 @@ class Predictor:
         found = self.submit(list(zip(sentences, given, strict=True)), eager=False).result()
         return [own[0] for own in found]
 
-    def submit(self, requests: Sequence[Request], *, eager: bool = True, here: bool = False) -> Submission:
+    def submit(
+        self, requests: Sequence[Request], *, eager: bool = True, here: bool = False
+    ) -> Submission:
         """Begin to predict; several submissions may be under way.
 
         Unless `eager`, a single batch is worked on by the caller's thread, when it asks for the result; with `here`,
@@ -146,8 +152,12 @@ class Predictor:
                 self._workers = self._workers or ThreadPoolExecutor(self.threads, "arcspan")
             try:
                 for places, batch in batches:
-                    submission.futures.append((places, self._workers.submit(self._predict_batch, batch)))
-            except RuntimeError:  # Python is ending, and its pools take no more: this thread does it
+                    submission.futures.append(
+                        (places, self._workers.submit(self._predict_batch, batch))
+                    )
+            except (
+                RuntimeError
+            ):  # Python is ending, and its pools take no more: this thread does it
                 submission.later = batches[len(submission.futures) :]
         return submission
 
@@ -173,12 +183,16 @@ class Predictor:
             if not words:
                 error = "cannot constrain an empty sentence" if query.constrained else None
                 done[place] = [self._empty() if error is None else Prediction(error=error)]
-            elif empty := [number for number, word in enumerate(words, 1) if not word.strip(whitespace)]:
+            elif empty := [
+                number for number, word in enumerate(words, 1) if not word.strip(whitespace)
+            ]:
                 done[place] = [Prediction(error=f"word {empty[0]} of the sentence is empty")]
             else:
                 places.append(place)
         found = {}
-        for place, ready in zip(places, self.inputs.prepare([requests[p][0] for p in places]), strict=True):
+        for place, ready in zip(
+            places, self.inputs.prepare([requests[p][0] for p in places]), strict=True
+        ):
             words, query = requests[place]
             cost = self.inputs.cost(ready)
             style = self.style if query.style is None else self.style_of(query.style)
@@ -211,7 +225,9 @@ class Predictor:
         """Places of like length together, the most costly first: the encoder's cells and the charts stay in bounds."""
         batch: list[int] = []
         widest = longest = 0
-        order = sorted(items.items(), key=lambda own: (own[1].kind, own[1].cost, own[1].length), reverse=True)
+        order = sorted(
+            items.items(), key=lambda own: (own[1].kind, own[1].cost, own[1].length), reverse=True
+        )
         for place, item in order:
             widest, longest = max(widest, item.cost), max(longest, item.length)
             count = len(batch) + 1
@@ -231,7 +247,9 @@ class Predictor:
         """A batch from words to labels. A failure is the failing sentence's alone."""
         try:
             longest = max(item.length for item in items)
-            if len(items) == 1 and (longest > self.longest or items[0].cost > long_sentences.BLOCK_COST):
+            if len(items) == 1 and (
+                longest > self.longest or items[0].cost > long_sentences.BLOCK_COST
+            ):
                 if items[0].query.constrained:
                     raise self.too_long(longest, self.chart_bytes(longest))
                 return [[long_sentences.predict_long(self, items[0])]]
@@ -282,7 +300,9 @@ class Predictor:
             given = np.zeros((len(items), size), dtype=np.int64)
             for b, item in enumerate(items):
                 if item.query.tags is not None:
-                    given[b, 1 : item.length + 1] = [self._tag_ids.get(tag, 0) for tag in item.query.tags]
+                    given[b, 1 : item.length + 1] = [
+                        self._tag_ids.get(tag, 0) for tag in item.query.tags
+                    ]
             arrays["gold_tags"] = given
         return arrays
 

@@ -12,7 +12,12 @@ from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
 from arcspan.errors import ArcspanError
-from arcspan.prediction.constraints import Constraint, Preference, read_constraints, read_preferences
+from arcspan.prediction.constraints import (
+    Constraint,
+    Preference,
+    read_constraints,
+    read_preferences,
+)
 from arcspan.prediction.outputs import Style
 
 
@@ -61,7 +66,9 @@ class Query:
         """
         known = {field.name for field in fields(cls)}
         if unknown := [name for name in options if name not in known]:
-            raise ArcspanError(f"unknown option {unknown[0]!r}: choose among {', '.join(sorted(known))}")
+            raise ArcspanError(
+                f"unknown option {unknown[0]!r}: choose among {', '.join(sorted(known))}"
+            )
         tags = options.get("tags")
         if isinstance(tags, (str, bytes)) or not isinstance(tags, (Iterable, type(None))):
             raise ArcspanError(f"tags come in a list, one per word, not as {tags!r}")

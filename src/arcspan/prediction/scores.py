@@ -53,7 +53,9 @@ class Scorer(Protocol):
     def score(self, arrays: Arrays, *, headed: bool = True) -> Scores:
         """Score a batch; without `headed`, second-order scores are left out."""
 
-    def label(self, hidden: Any, nodes: Places, words: Places) -> tuple[np.ndarray | None, np.ndarray | None]:
+    def label(
+        self, hidden: Any, nodes: Places, words: Places
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Scores of labels [K, labels] at nodes (b, i, j), and of relations [W, relations] at words (b, m, h).
 
         None for what the model does not have.

@@ -49,7 +49,12 @@ class SentenceScores:
     def __init__(self, batch: BatchScores, b: int = 0) -> None:
         if b in batch.errors:
             raise batch.errors[b]
-        self.batch, self.predictor, self.b, self.n = batch, batch.predictor, b, int(batch.lengths[b])
+        self.batch, self.predictor, self.b, self.n = (
+            batch,
+            batch.predictor,
+            b,
+            int(batch.lengths[b]),
+        )
         self.parts = [_sentence(labeller.given, b, self.n) for labeller in batch.labellers]
         """What each of the models says of the sentence."""
         self._weigh_names()
@@ -67,7 +72,9 @@ class SentenceScores:
             raise ArcspanError(
                 "the k best pairs need a model that finds both trees at once: this one finds each by itself"
             )
-        needed = decoding.memory_needed(self.n, headed="headed" in self.predictor.outputs, kbest=True)
+        needed = decoding.memory_needed(
+            self.n, headed="headed" in self.predictor.outputs, kbest=True
+        )
         if needed > self.predictor.budget.memory:
             raise self.predictor.too_long(self.n, needed)
         (labeller,) = self.batch.labellers
@@ -79,8 +86,12 @@ class SentenceScores:
         _, span, arc, headed, _ = _sentence(scores, self.b, self.n)
         with self.predictor.memory.take(needed):
             visible = self.batch.visible(self.b)[None]
-            (found,) = decoding.kbest(span, arc, self._lengths, k, headed, visible=visible, threads=1)
-        return labeller.predictions(found, np.full(len(found.scores), self.b), self.predictor.guidelines)
+            (found,) = decoding.kbest(
+                span, arc, self._lengths, k, headed, visible=visible, threads=1
+            )
+        return labeller.predictions(
+            found, np.full(len(found.scores), self.b), self.predictor.guidelines
+        )
 
     def _labeller(self, output: str) -> Labeller:
         for labeller in self.batch.labellers:
@@ -112,7 +123,9 @@ class SentenceScores:
             )
         return self._probabilities[temperature]
 
-    def confidence(self, prediction: Prediction, calibration: Calibration | None = None) -> Confidence:
+    def confidence(
+        self, prediction: Prediction, calibration: Calibration | None = None
+    ) -> Confidence:
         """The probabilities of a parse of this sentence, at the model's temperatures or others."""
         calibration = calibration or self.predictor.calibration
         temperature = calibration.structure_temperature
@@ -127,7 +140,9 @@ class SentenceScores:
             constituent = -np.expm1(log_softmax(scores, calibration.label_temperature)[:, 0])
             among = np.exp(log_softmax(scores[:, 1:], calibration.label_temperature))
             named = among[np.arange(len(label)), label - 1]
-            parts["spans"] = dict(zip(places, _probabilities(spans[i, j] * constituent), strict=True))
+            parts["spans"] = dict(
+                zip(places, _probabilities(spans[i, j] * constituent), strict=True)
+            )
             parts["labels"] = dict(zip(places, _probabilities(named), strict=True))
             other["labels"] = dict(
                 zip(places, _others(among, label - 1, inventories.labels[1:]), strict=True)
@@ -145,13 +160,17 @@ class SentenceScores:
                 parts["relations"] = _probabilities(chances[m, prediction.relations])
                 other["relations"] = _others(chances, prediction.relations, inventories.relations)
                 found = replace(prediction, relations=scores.argmax(1))  # as before guidelines
-        if self.predictor.labelled and calibration == self.predictor.calibration:  # what was searched for
+        if (
+            self.predictor.labelled and calibration == self.predictor.calibration
+        ):  # what was searched for
             pair = min(0.0, prediction.score / temperature - self.partition(temperature))
         else:
             pair = self.log_probability(found, calibration, binary=True)
         layers = (replace(found, heads=None), replace(found, nodes=None))
         logarithms = [pair, *(self.log_probability(one, calibration) for one in layers)]
-        entropies = (decoding.entropy(*self._divided(part, temperature), threads=1) for part in self.parts)
+        entropies = (
+            decoding.entropy(*self._divided(part, temperature), threads=1) for part in self.parts
+        )
         parts |= zip(("sentence", *LAYERS), _probabilities(np.exp(logarithms)), strict=True)
         return Confidence(
             **parts,
@@ -163,11 +182,17 @@ class SentenceScores:
     def _divided(self, scores: Scores, temperature: float) -> tuple[Any, Any, np.ndarray, Any]:
         """What sums over trees take: scores divided by a temperature, and the length after those of arcs."""
         parts = (scores.span, scores.arc, scores.headed)
-        span, arc, headed = (None if part is None else part / np.float32(temperature) for part in parts)
+        span, arc, headed = (
+            None if part is None else part / np.float32(temperature) for part in parts
+        )
         return span, arc, self._lengths, headed
 
     def log_probability(
-        self, prediction: Prediction, calibration: Calibration | None = None, *, binary: bool = False
+        self,
+        prediction: Prediction,
+        calibration: Calibration | None = None,
+        *,
+        binary: bool = False,
     ) -> float:
         """The log-probability of all labelled trees that look like the parse: its arcs, its constituents, no others.
 
@@ -189,7 +214,9 @@ class SentenceScores:
         given = (self._divided(one, temperature) for one in scores)
         return sum(float(decoding.log_partition(*one, threads=1)[0]) for one in given)
 
-    def _only(self, prediction: Prediction, scores: Scores, calibration: Calibration, binary: bool) -> Scores:
+    def _only(
+        self, prediction: Prediction, scores: Scores, calibration: Calibration, binary: bool
+    ) -> Scores:
         """Scores with the names of the parse, that forbid every tree that does not look like it."""
         span, arc, unit = scores.span, scores.arc, calibration.structure_temperature
         if arc is not None and prediction.heads is not None:
@@ -216,7 +243,9 @@ class SentenceScores:
             for i, j, _, own in prediction.nodes.tolist():
                 if own:
                     label[i, j] = own
-                    span[0, :i, i + 1 : j] = span[0, i + 1 : j, j + 1 :] = -np.inf  # what crosses it
+                    span[0, :i, i + 1 : j] = span[
+                        0, i + 1 : j, j + 1 :
+                    ] = -np.inf  # what crosses it
             i, j = np.nonzero(np.triu(~np.isneginf(span[0]), 1))
             chances = log_softmax(self.labels(i, j), calibration.label_temperature)
             span[0, i, j] += unit * chances[np.arange(len(i)), label[i, j]]
@@ -243,7 +272,11 @@ def _sentence(scores: Scores, b: int, n: int) -> Scores:
     """The scores of sentence b alone, which has n words."""
     at = (slice(b, b + 1), slice(n + 1), slice(n + 1))
     span, arc = (None if part is None else on_host(part)[at] for part in (scores.span, scores.arc))
-    headed = None if scores.headed is None else pack_headed(on_host(scores.headed)[b], n, np.float32)[None]
+    headed = (
+        None
+        if scores.headed is None
+        else pack_headed(on_host(scores.headed)[b], n, np.float32)[None]
+    )
     return scores._replace(span=span, arc=arc, headed=headed)
 
 
@@ -266,7 +299,9 @@ def _others(chances: np.ndarray, chosen: np.ndarray, names: Sequence[Any]) -> tu
     values = chances[rows, columns]
     order = np.lexsort((columns, -values))
     found: list[list[tuple[Any, float]]] = [[] for _ in chosen]
-    for row, column, value in zip(*(part[order].tolist() for part in (rows, columns, values)), strict=True):
+    for row, column, value in zip(
+        *(part[order].tolist() for part in (rows, columns, values)), strict=True
+    ):
         found[row].append((names[column], value))
     return tuple(map(tuple, found))
 
@@ -279,5 +314,6 @@ def _crossing(
     rows = zip(*(part[order].tolist() for part in (i, j, chances)), strict=True)
     rivals = [(a, b, p) for a, b, p in rows if p >= LEAST]
     return {
-        (c, d): tuple((a, b, p) for a, b, p in rivals if a < c < b < d or c < a < d < b) for c, d in places
+        (c, d): tuple((a, b, p) for a, b, p in rivals if a < c < b < d or c < a < d < b)
+        for c, d in places
     }

@@ -44,11 +44,19 @@ class LogProbability(float):
 
 
 def _less(both: float, given: float | None) -> float | None:
-    return None if given is None else float("-inf") if both == float("-inf") else min(0.0, both - given)
+    return (
+        None
+        if given is None
+        else float("-inf")
+        if both == float("-inf")
+        else min(0.0, both - given)
+    )
 
 
 def score_trees(
-    scores: SentenceScores, constituency: ConstituencyTree | None, dependencies: DependencyTree | None
+    scores: SentenceScores,
+    constituency: ConstituencyTree | None,
+    dependencies: DependencyTree | None,
 ) -> LogProbability:
     """The log-probability of trees over the words of a sentence, at the model's temperatures.
 
@@ -58,9 +66,14 @@ def score_trees(
     for tree, kind in ((constituency, ConstituencyTree), (dependencies, DependencyTree)):
         if not isinstance(tree, (kind, type(None))):
             raise ArcspanError(f"a {kind.__name__} is needed, not {type(tree).__name__}: {tree!r}")
-    for name, tree, output in (("constituency", constituency, "span"), ("dependency", dependencies, "arc")):
+    for name, tree, output in (
+        ("constituency", constituency, "span"),
+        ("dependency", dependencies, "arc"),
+    ):
         if tree is not None and len(tree.words) != scores.n:
-            raise ArcspanError(f"the {name} tree has {len(tree.words)} words, the sentence has {scores.n}")
+            raise ArcspanError(
+                f"the {name} tree has {len(tree.words)} words, the sentence has {scores.n}"
+            )
         if tree is not None and output not in outputs:
             raise ArcspanError(f"this model does not predict {name} trees")
     inventories = scores.predictor.inventories
@@ -74,8 +87,13 @@ def score_trees(
         known[0] = bool((nodes[:, 3] >= 0).all())
     if dependencies is not None:
         heads = np.asarray(dependencies.heads, dtype=np.int64)
-        of_name = {name: number for number, name in enumerate(inventories.relations)} | {"": -1, "_": -1}
-        named = np.asarray([of_name.get(name, -2) for name in dependencies.relations], dtype=np.int64)
+        of_name = {name: number for number, name in enumerate(inventories.relations)} | {
+            "": -1,
+            "_": -1,
+        }
+        named = np.asarray(
+            [of_name.get(name, -2) for name in dependencies.relations], dtype=np.int64
+        )
         known[1] = bool((named >= -1).all())
         relations = named if "relation" in outputs else None
 

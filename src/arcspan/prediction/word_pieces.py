@@ -93,7 +93,9 @@ class WordPieces:
             case _:
                 return None
         for name, token in special.items():
-            moves = any(token[option] for option in ("single_word", "lstrip", "rstrip", "normalized"))
+            moves = any(
+                token[option] for option in ("single_word", "lstrip", "rstrip", "normalized")
+            )
             if moves or not name or vocabulary.get(name) != token["id"]:
                 return None
         return cls(
@@ -112,7 +114,9 @@ class WordPieces:
 
     def cut(self, words: Sequence[str]) -> list[list[int]]:
         """The pieces of each word, which may have none."""
-        return [(self._remembered if len(word) <= LONGEST_KEPT else self._cut)(word) for word in words]
+        return [
+            (self._remembered if len(word) <= LONGEST_KEPT else self._cut)(word) for word in words
+        ]
 
     def _cut(self, word: str) -> list[int]:
         found: list[int] = []
@@ -159,16 +163,24 @@ class _Characters(dict[int, str]):
             return " "
         found = character
         if self._strip_accents:
-            found = "".join(c for c in unicodedata.normalize("NFD", character) if _category(c) != "Mn")
+            found = "".join(
+                c for c in unicodedata.normalize("NFD", character) if _category(c) != "Mn"
+            )
         if self._lowercase:
-            found = "".join(c.lower() for c in found)  # one by one: a sigma does not depend on what follows
+            found = "".join(
+                c.lower() for c in found
+            )  # one by one: a sigma does not depend on what follows
         found = "".join(f" {c} " if _is_punctuation(c) else c for c in found)
         return f" {found} " if _ideograph.match(character) else found
 
 
 def _category(character: str) -> str:
     """As in Unicode 8."""
-    return "Cn" if _later.match(character) else _CHANGED.get(character) or unicodedata.category(character)
+    return (
+        "Cn"
+        if _later.match(character)
+        else _CHANGED.get(character) or unicodedata.category(character)
+    )
 
 
 def _is_punctuation(character: str) -> bool:

@@ -14,7 +14,14 @@ from math import inf
 from typing import Literal, get_args
 
 from arcspan.errors import ArcspanError
-from arcspan.rendering.layout import Arc, Confidence, Constituent, Picture, columns, is_right_to_left
+from arcspan.rendering.layout import (
+    Arc,
+    Confidence,
+    Constituent,
+    Picture,
+    columns,
+    is_right_to_left,
+)
 
 Colours = Literal["auto", "light", "black"]
 """Colours that follow the page and its dark mode, colours that stay light, or black and white."""
@@ -42,7 +49,14 @@ BANDS = (
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', Arial, sans-serif"
 WORD, TAG, LABEL, HEAD, RELATION = 16.0, 10.5, 13.0, 9.5, 11.0  # sizes of type
 # by the class of a text; "beside" is a relation beside its word
-SIZES = {"form": WORD, "tag": TAG, "label": LABEL, "head": HEAD, "relation": RELATION, "beside": RELATION}
+SIZES = {
+    "form": WORD,
+    "tag": TAG,
+    "label": LABEL,
+    "head": HEAD,
+    "relation": RELATION,
+    "beside": RELATION,
+}
 LOOKS = {  # besides the size; {} is filled with colours
     "tag": ' fill="{muted}"',
     "label": ' font-weight="600"',
@@ -55,7 +69,9 @@ PORT_GAP = 6.0  # between the ends of two arcs at one word
 
 
 def _variables(shade: int) -> str:
-    return ";".join(f"--as-{name}:var(--arcspan-{name},{both[shade]})" for name, both in COLOURS.items())
+    return ";".join(
+        f"--as-{name}:var(--arcspan-{name},{both[shade]})" for name, both in COLOURS.items()
+    )
 
 
 # Attributes carry sizes and colours, so that programs with little CSS draw the same picture. The style only lets the
@@ -90,7 +106,9 @@ class Look:
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not hasattr(self.confidence, "arcs"):
-            raise ArcspanError(f"confidence takes the value of Parse.confidence, not {self.confidence!r}")
+            raise ArcspanError(
+                f"confidence takes the value of Parse.confidence, not {self.confidence!r}"
+            )
         if self.colours not in get_args(Colours):
             known = ", ".join(get_args(Colours))
             raise ArcspanError(f"unknown colours {self.colours!r}: choose one of {known}")
@@ -113,14 +131,20 @@ class Drawing(ABC):
     starts: list[float]
     bends: list[float]
     word_ends: list[float]
-    pressed: list[float]  # the distance between the ends of two arcs at each word, compared with `PORT_GAP`
+    pressed: list[
+        float
+    ]  # the distance between the ends of two arcs at each word, compared with `PORT_GAP`
     arcs_edge: float  # across: where arcs begin and end
     arc_pitch: float
     has_arcs = True
-    root: float | None = None  # the length of the root's arc, where that does not depend on its level
+    root: float | None = (
+        None  # the length of the root's arc, where that does not depend on its level
+    )
     drop = 0.0  # how far from a constituent's middle the edges to its children begin, along
     row = 0.0
-    stripes: Sequence[float] = ()  # the middles of lines, of which every other is shaded for the eye
+    stripes: Sequence[
+        float
+    ] = ()  # the middles of lines, of which every other is shaded for the eye
 
     def __init__(self, picture: Picture, look: Look) -> None:
         self.picture, self.look = picture, look
@@ -182,7 +206,10 @@ class Drawing(ABC):
         if sure is None or self.look.colours == "black":
             return []
         spans = [sure.spans.get((one.i, one.j)) for one in self.picture.constituents]
-        bands = {_band(probability) for probability in [*spans, *(sure.arcs if self.picture.arcs else ())]}
+        bands = {
+            _band(probability)
+            for probability in [*spans, *(sure.arcs if self.picture.arcs else ())]
+        }
         x, y = MARGIN, self.height + 2
         found = ['<g class="legend">', self.text("tag", x, y, "probability", anchor="start")]
         x += width("probability", TAG) + 8
@@ -231,7 +258,9 @@ class Drawing(ABC):
         found = f"M{_point(turned[0])}"
         for before, corner, after in zip(turned, turned[1:], turned[2:], strict=False):
             cut = min(radius, abs(before - corner) / 2, abs(after - corner) / 2)
-            start, end = (corner + cut * (to - corner) / (abs(to - corner) or 1) for to in (before, after))
+            start, end = (
+                corner + cut * (to - corner) / (abs(to - corner) or 1) for to in (before, after)
+            )
             found += f"L{_point(start)}" + (f"Q{_point(corner)} {_point(end)}" if cut else "")
         return found + f"L{_point(turned[-1])}"
 
@@ -250,7 +279,9 @@ class Drawing(ABC):
 
     def _words(self) -> Iterator[str]:
         arcs = {arc.modifier: arc for arc in self.picture.arcs}
-        for position, (word, tag) in enumerate(zip(self.picture.words, self.picture.tags, strict=True), 1):
+        for position, (word, tag) in enumerate(
+            zip(self.picture.words, self.picture.tags, strict=True), 1
+        ):
             arc = arcs.get(position)
             data = _data(word=position, tag=tag or None, head=arc.head if arc else None)
             relation = arc.relation if arc else ""
@@ -266,10 +297,16 @@ class Drawing(ABC):
             sure = self.look.confidence.arcs[arc.modifier - 1] if self.look.confidence else None
             data = _data(word=arc.modifier, head=arc.head, label=arc.relation, confidence=sure)
             head = self.picture.words[arc.head - 1] if arc.head else "root"
-            about = [f"{head} → {self.picture.words[arc.modifier - 1]}", arc.relation, _percent(sure)]
+            about = [
+                f"{head} → {self.picture.words[arc.modifier - 1]}",
+                arc.relation,
+                _percent(sure),
+            ]
             colour = self._colour(sure, "arc")
             yield f'<g{_look("arc", sure)} fill="{colour}"{data}>{_title(about)}'
-            yield from self._arc_parts(arc, f'fill="none" stroke="{colour}" stroke-width="1.4"', _band(sure))
+            yield from self._arc_parts(
+                arc, f'fill="none" stroke="{colour}" stroke-width="1.4"', _band(sure)
+            )
             yield "</g>"
 
     def _arc_parts(self, arc: Arc, look: str, band: str) -> Iterator[str]:
@@ -290,7 +327,14 @@ class Drawing(ABC):
             yield self.relation(arc, at, level)
 
     def text(
-        self, kind: str, x: float, y: float, content: str, *, rtl: bool = False, anchor: str = "middle"
+        self,
+        kind: str,
+        x: float,
+        y: float,
+        content: str,
+        *,
+        rtl: bool = False,
+        anchor: str = "middle",
     ) -> str:
         """A text element, escaped; its colour is that of its group unless its kind has one."""
         look = LOOKS.get(kind, "").format(**self.colours) + (' direction="rtl"' if rtl else "")
@@ -304,8 +348,12 @@ class Drawing(ABC):
 
 
 def _data(**values: object) -> str:
-    shown = {key: f"{value:.4f}" if isinstance(value, float) else value for key, value in values.items()}
-    return "".join(f' data-{key}="{escape(str(value))}"' for key, value in shown.items() if value is not None)
+    shown = {
+        key: f"{value:.4f}" if isinstance(value, float) else value for key, value in values.items()
+    }
+    return "".join(
+        f' data-{key}="{escape(str(value))}"' for key, value in shown.items() if value is not None
+    )
 
 
 def _ports(picture: Picture) -> tuple[dict[tuple[int, int], float], list[float]]:
@@ -316,9 +364,13 @@ def _ports(picture: Picture) -> tuple[dict[tuple[int, int], float], list[float]]
     """
     offsets: dict[tuple[int, int], float] = {}
     widths = [0.0] * len(picture.words)
-    ends: dict[int, list[tuple[int, int, Arc]]] = {}  # of each word: on which side of it, order there, arc
+    ends: dict[
+        int, list[tuple[int, int, Arc]]
+    ] = {}  # of each word: on which side of it, order there, arc
     for arc in picture.arcs:
-        side = 1 if arc.head > arc.modifier else -1 if arc.head else 0  # the root's arc is in the middle
+        side = (
+            1 if arc.head > arc.modifier else -1 if arc.head else 0
+        )  # the root's arc is in the middle
         ends.setdefault(arc.modifier, []).append((side, -side * arc.level, arc))
         if arc.head:
             ends.setdefault(arc.head, []).append((-side, side * arc.level, arc))

@@ -67,7 +67,9 @@ def to_html(
             f"{_pictures(name, arrange(c_tree, d_tree, layers), replace(drawn, confidence=sure), layout)}"
             '<p class="about" aria-live="polite"></p></figure>'
         )
-    policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+    )
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -96,9 +98,5 @@ def _pictures(name: str, picture: Picture, look: Look, layout: Layout) -> str:
     )
     if layout in ("auto", "indented"):  # the last may shrink a little
         narrow = drawings[-1].width
-        rules += (
-            f"#{name} svg:last-of-type{{width:clamp({0.75 * narrow:.0f}px,100%,{narrow:.0f}px);height:auto}}"
-        )
-    return (
-        f'<style>{rules}</style><div class="picture">\n{"".join(drawing.svg() for drawing in drawings)}</div>'
-    )
+        rules += f"#{name} svg:last-of-type{{width:clamp({0.75 * narrow:.0f}px,100%,{narrow:.0f}px);height:auto}}"
+    return f'<style>{rules}</style><div class="picture">\n{"".join(drawing.svg() for drawing in drawings)}</div>'

@@ -117,12 +117,17 @@ class Picture(NamedTuple):
             Edge(one.parent, position, 0, 0 < one.head == heads[one.parent])
             for position, one in enumerate(self.constituents)
         ]
-        found += [Edge(parent, -1, word, heads[parent] == word) for word, parent in enumerate(self.above, 1)]
+        found += [
+            Edge(parent, -1, word, heads[parent] == word)
+            for word, parent in enumerate(self.above, 1)
+        ]
         return found
 
     def lines(self) -> list[Line]:
         """The trees as an indented list, from top to bottom; a constituent of one child is on the child's line."""
-        children: list[list[Edge]] = [[] for _ in range(len(self.constituents) + 1)]  # the last: outermost
+        children: list[list[Edge]] = [
+            [] for _ in range(len(self.constituents) + 1)
+        ]  # the last: outermost
         for edge in sorted(
             self.edges(), key=lambda edge: edge.word or self.constituents[edge.constituent].i + 1
         ):
@@ -251,7 +256,11 @@ def _arcs(tree: DependencyTree) -> tuple[Arc, ...]:
     n = len(tree)
     gaps = [0] * (n + 1)  # gaps[k]: the outermost level between words k and k+1
     levels = [0] * n
-    ends = ((abs(head - m), min(head, m), max(head, m), m) for m, head in enumerate(tree.heads, 1) if head)
+    ends = (
+        (abs(head - m), min(head, m), max(head, m), m)
+        for m, head in enumerate(tree.heads, 1)
+        if head
+    )
     for _, left, right, m in sorted(ends):
         level = 1 + max(gaps[left:right])
         gaps[left:right] = [level] * (right - left)

@@ -9,7 +9,18 @@ variables with a light and a dark set: a page that embeds the picture may set `-
 
 from __future__ import annotations
 
-from arcspan.rendering.elements import HEAD, LABEL, MARGIN, RELATION, SIZES, TAG, WORD, Colours, Drawing, Look
+from arcspan.rendering.elements import (
+    HEAD,
+    LABEL,
+    MARGIN,
+    RELATION,
+    SIZES,
+    TAG,
+    WORD,
+    Colours,
+    Drawing,
+    Look,
+)
 from arcspan.rendering.elements import width as width_of
 from arcspan.rendering.layout import Arc, Confidence, Constituent, Layer, Layout, arrange, layouts
 from arcspan.rendering.tall import IndentedDrawing, TallDrawing
@@ -70,7 +81,9 @@ class WideDrawing(Drawing):
         picture = self.picture
 
         def apart(arc: Arc) -> float:
-            left, right = (self.offsets[arc.modifier, end] for end in sorted((arc.head, arc.modifier)))
+            left, right = (
+                self.offsets[arc.modifier, end] for end in sorted((arc.head, arc.modifier))
+            )
             return width_of(arc.relation, RELATION) + 22 + left - right
 
         places, total = picture.spread(
@@ -93,7 +106,9 @@ class WideDrawing(Drawing):
         self.word_ends = [self.words_y - WORD] * len(picture.words)
         self.pressed = [-1.0 if self.rtl else 1.0] * len(picture.words)
         self.arcs_edge = self.words_y + (TAG + 9 if any(picture.tags) else 5)
-        self.height = self.arcs_edge + (picture.depth * self.arc_pitch + 14 if picture.arcs else 0) + MARGIN
+        self.height = (
+            self.arcs_edge + (picture.depth * self.arc_pitch + 14 if picture.arcs else 0) + MARGIN
+        )
 
     def _shows_head(self, one: Constituent) -> bool:
         return self.look.heads and one.head > 0 and one.j - one.i > 1
@@ -102,7 +117,11 @@ class WideDrawing(Drawing):
         """The label, and the head word under it unless that is the only word."""
         x, y = self.anchors[position], self.ys[position]
         head = self.picture.words[one.head - 1]
-        below = [self.text("head", x, y + HEAD + 1, head, rtl=self.rtl)] if self._shows_head(one) else []
+        below = (
+            [self.text("head", x, y + HEAD + 1, head, rtl=self.rtl)]
+            if self._shows_head(one)
+            else []
+        )
         return [self.text("label", x, y, one.label or "∅"), *below]
 
     def word_texts(self, position: int, word: str, tag: str) -> list[str]:
@@ -122,4 +141,8 @@ class WideDrawing(Drawing):
         return self.text("relation", x, level + 3.5, arc.relation)
 
 
-DRAWINGS: dict[str, type[Drawing]] = {"wide": WideDrawing, "tall": TallDrawing, "indented": IndentedDrawing}
+DRAWINGS: dict[str, type[Drawing]] = {
+    "wide": WideDrawing,
+    "tall": TallDrawing,
+    "indented": IndentedDrawing,
+}

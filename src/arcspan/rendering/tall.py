@@ -43,7 +43,9 @@ class TallDrawing(Drawing):
             x += size + LEVEL_GAP
         self.label_xs = [middles[one.level] for one in picture.constituents]
         halves = [width(one.label, LABEL) / 2 for one in picture.constituents]
-        self.starts = [middle + half + 1 for middle, half in zip(self.label_xs, halves, strict=True)]
+        self.starts = [
+            middle + half + 1 for middle, half in zip(self.label_xs, halves, strict=True)
+        ]
         self.bends = [bends[one.level] for one in picture.constituents]
         self.word_xs = [x] * len(picture.words)
         self.tag_xs = [x + _widest(picture.words, WORD) + GAP] * len(picture.words)
@@ -75,7 +77,9 @@ class TallDrawing(Drawing):
                 x += width(str(len(picture.words)), TAG) + 6
             self.relations_x = x
             self.arcs_edge = x + _widest([self.beside(arc) for arc in picture.arcs], RELATION) + 6
-            self.width = self.arcs_edge + (picture.depth * self.arc_pitch + 8) * self.has_arcs + self.margin
+            self.width = (
+                self.arcs_edge + (picture.depth * self.arc_pitch + 8) * self.has_arcs + self.margin
+            )
 
     def beside(self, arc: Arc) -> str:
         """The relation as it is written beside its modifier, with the head's number where no arc is drawn."""
@@ -93,9 +97,13 @@ class TallDrawing(Drawing):
         anchor = "end" if self.rtl else "start"
         parts = [self.text("form", x, y + WORD * 0.34, word, rtl=self.rtl, anchor=anchor)]
         if tag:
-            parts.append(self.text("tag", self.tag_xs[position - 1], y + TAG * 0.36, tag, anchor="start"))
+            parts.append(
+                self.text("tag", self.tag_xs[position - 1], y + TAG * 0.36, tag, anchor="start")
+            )
         if self.picture.arcs and not self.has_arcs:
-            parts.append(self.text("tag", self.relations_x - 6, y + TAG * 0.36, str(position), anchor="end"))
+            parts.append(
+                self.text("tag", self.relations_x - 6, y + TAG * 0.36, str(position), anchor="end")
+            )
         return parts
 
     def relation(self, arc: Arc, at: float, level: float) -> str:

@@ -13,15 +13,37 @@ import unicodedata
 from itertools import pairwise
 from math import inf
 
-from arcspan.rendering.layout import Arc, Layer, Layout, Picture, arrange, columns, is_right_to_left, layouts
+from arcspan.rendering.layout import (
+    Arc,
+    Layer,
+    Layout,
+    Picture,
+    arrange,
+    columns,
+    is_right_to_left,
+    layouts,
+)
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 # Characters by the weight (0 none, 1 light, 2 heavy) of their lines up, down, left, right: digits in base 3.
 _BOXES = " ╶╺╴─╼╸╾━╷╭┍╮┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵╰┕╯┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
 _UP, _DOWN, _LEFT, _RIGHT = 27, 9, 3, 1
 # By the step from a cell to the next: the direction of a line in the first of them, and in the second.
-_DIRECTIONS = {(1, 0): (_DOWN, _UP), (-1, 0): (_UP, _DOWN), (0, 1): (_RIGHT, _LEFT), (0, -1): (_LEFT, _RIGHT)}
-_COLOURS = {"word": "1", "tag": "2", "label": "36", "head": "1;31", "edge": "2", "arc": "34", "number": "2"}
+_DIRECTIONS = {
+    (1, 0): (_DOWN, _UP),
+    (-1, 0): (_UP, _DOWN),
+    (0, 1): (_RIGHT, _LEFT),
+    (0, -1): (_LEFT, _RIGHT),
+}
+_COLOURS = {
+    "word": "1",
+    "tag": "2",
+    "label": "36",
+    "head": "1;31",
+    "edge": "2",
+    "arc": "34",
+    "number": "2",
+}
 
 
 def draw_terminal(
@@ -56,7 +78,11 @@ def draw_terminal(
     """
     picture = arrange(c_tree, d_tree, layers)
     available = shutil.get_terminal_size().columns if width is None else width
-    canvas = _wide(picture, available if layout == "auto" else inf) if "wide" in layouts(layout) else None
+    canvas = (
+        _wide(picture, available if layout == "auto" else inf)
+        if "wide" in layouts(layout)
+        else None
+    )
     return (canvas or _tall(picture, available)).text(colour)
 
 
@@ -102,7 +128,9 @@ class _Canvas:
         rows: dict[int, list[int]] = {}
         for row, column in {**self.lines, **self.texts}:
             rows.setdefault(row, []).append(column)
-        return "\n".join(self._row(row, sorted(rows.get(row, ())), colour) for row in range(self.rows))
+        return "\n".join(
+            self._row(row, sorted(rows.get(row, ())), colour) for row in range(self.rows)
+        )
 
     def _row(self, row: int, filled: list[int], colour: bool) -> str:
         parts: list[str] = []
@@ -115,7 +143,9 @@ class _Canvas:
             gap = " " * (column - end)
             if colour and kind != current:
                 # colours end before the gap, so that nothing is drawn under spaces
-                parts.append(("\x1b[0m" if current else "") + gap + f"\x1b[{_COLOURS[kind]}m" + piece)
+                parts.append(
+                    ("\x1b[0m" if current else "") + gap + f"\x1b[{_COLOURS[kind]}m" + piece
+                )
                 current = kind
             else:
                 parts.append(gap + piece)
@@ -176,7 +206,9 @@ def _wide(picture: Picture, available: float) -> _Canvas | None:
     return canvas
 
 
-def _centred(canvas: _Canvas, row: int, centre: int, text: str, kind: str, rtl: bool = False) -> None:
+def _centred(
+    canvas: _Canvas, row: int, centre: int, text: str, kind: str, rtl: bool = False
+) -> None:
     """Write text around a column; of an even number of columns, one more lies behind it than before it."""
     before = columns(text) // 2 if rtl else (columns(text) - 1) // 2
     canvas.write(row, max(0, centre - before), text, kind)
@@ -213,7 +245,9 @@ def _tall(picture: Picture, available: int) -> _Canvas:
     for arc in picture.arcs if start + 2 * picture.depth + 1 <= available else ():
         if arc.head:
             bend = start + 2 * arc.level
-            (at, end), (head, head_end) = ((rows[w - 1], ends[w - 1] + 1) for w in (arc.modifier, arc.head))
+            (at, end), (head, head_end) = (
+                (rows[w - 1], ends[w - 1] + 1) for w in (arc.modifier, arc.head)
+            )
             canvas.line((at, end), (at, bend), (head, bend), (head, head_end), kind="arc")
     return canvas
 
@@ -228,7 +262,9 @@ def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
         if line.parent >= 0:
             top, trunk = places[line.parent]
             column = trunk + 2
-            canvas.line((top, trunk), (row, trunk), (row, column), kind="head" if line.spine else "edge")
+            canvas.line(
+                (top, trunk), (row, trunk), (row, column), kind="head" if line.spine else "edge"
+            )
         for place, position in enumerate(line.constituents):
             one = picture.constituents[position]
             places[position] = row, column

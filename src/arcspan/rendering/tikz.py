@@ -83,7 +83,9 @@ def _forest(picture: Picture) -> str:
             children[parent].append((word, f"[{_braced(tag)}{thick} {leaf}]" if tag else leaf))
         else:
             one = picture.constituents[position]
-            children[parent].append((one.i + 1, _node(_braced(one.label) + thick, children[position])))
+            children[parent].append(
+                (one.i + 1, _node(_braced(one.label) + thick, children[position]))
+            )
     top = children[-1]
     return (
         "\\begin{forest}\nfor tree={s sep=3mm, inner sep=2pt}, where n children=0{tier=word}{}\n"

@@ -28,7 +28,9 @@ FORMAT = 2  # 1 had the lemmas of lemmas.json in config.json; both are read
 MODELS = Path(__file__).parents[1] / "models"  # inside the package
 SEGMENTER = ("segmenter.json", "segmenter.onnx")  # which a bundle may have
 _HUB = re.compile(r"[\w.-]+/[\w.-]+@[\w.-]+")  # org/name@revision
-ENTRY_POINTS = "arcspan.models"  # of packages that bring a model: `de = "my_package.de"` has a bundle's files
+ENTRY_POINTS = (
+    "arcspan.models"  # of packages that bring a model: `de = "my_package.de"` has a bundle's files
+)
 
 
 def find_bundle(name: str | os.PathLike[str]) -> Path:
@@ -56,7 +58,9 @@ def find_bundle(name: str | os.PathLike[str]) -> Path:
         )
     spec = find_spec(installed[name])
     if spec is None or not spec.submodule_search_locations:
-        raise BundleError(f"{name}: the installed model names a package {installed[name]} that is not there")
+        raise BundleError(
+            f"{name}: the installed model names a package {installed[name]} that is not there"
+        )
     return Path(next(iter(spec.submodule_search_locations)))
 
 
@@ -71,7 +75,9 @@ def _fetch(repository: str, revision: str) -> Path:
         return Path(snapshot_download(repository, revision=revision))
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise BundleError(f"{repository}@{revision}: cannot be fetched from the hub: {reason}") from None
+        raise BundleError(
+            f"{repository}@{revision}: cannot be fetched from the hub: {reason}"
+        ) from None
 
 
 def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[str, str]) -> None:
@@ -79,7 +85,10 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
 
     A bundle that was there is moved aside first, and removed once the new one is in its place.
     """
-    config, texts = {**config, "format": FORMAT, "inventories": dict(config["inventories"])}, dict(texts)
+    config, texts = (
+        {**config, "format": FORMAT, "inventories": dict(config["inventories"])},
+        dict(texts),
+    )
     if seen := config["inventories"].pop("seen_lemmas", None):
         texts[LEMMAS] = json.dumps(seen, ensure_ascii=False, separators=(",", ":")) + "\n"
         config["seen_lemmas"] = LEMMAS
@@ -104,7 +113,9 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
             shutil.rmtree(old, ignore_errors=True)
 
 
-def update_bundle(folder: Path, changes: dict[str, Any], texts: dict[str, str] | None = None) -> None:
+def update_bundle(
+    folder: Path, changes: dict[str, Any], texts: dict[str, str] | None = None
+) -> None:
     """Change fields of a bundle's configuration and add text files; the old bundle stays until all is done."""
     config = read_bundle(folder)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -121,7 +132,9 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
     """The configuration of a bundle, after checking its format and that every file is there and undamaged."""
     folder = Path(folder)
     if not folder.is_dir():
-        raise BundleError(f"{folder}: no such folder: name a model bundle (arcspan export makes one)")
+        raise BundleError(
+            f"{folder}: no such folder: name a model bundle (arcspan export makes one)"
+        )
     config = _read_json(folder / "config.json")
     place, found = folder / "config.json", config.get("format")
     if not isinstance(found, int) or isinstance(found, bool):
@@ -135,16 +148,23 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
     for name, expected in sums.items():
         file = folder / name
         if Path(name).name != name or not isinstance(expected, str):
-            raise BundleError(f"{folder / 'checksums.json'}: damaged: {name!r} is not a file of the bundle")
+            raise BundleError(
+                f"{folder / 'checksums.json'}: damaged: {name!r} is not a file of the bundle"
+            )
         if not file.is_file():
             raise BundleError(f"{file}: missing from the bundle")
         if verify and checksum(file) != expected:
-            raise BundleError(f"{file}: damaged (its checksum differs from the one in checksums.json)")
+            raise BundleError(
+                f"{file}: damaged (its checksum differs from the one in checksums.json)"
+            )
     try:
         check(config)
     except ConfigError as error:
         raise BundleError(f"{place}: damaged: {error}") from None
-    needed = ["config.json", *(part[name] for part in config["components"] for name in ("score", "label"))]
+    needed = [
+        "config.json",
+        *(part[name] for part in config["components"] for name in ("score", "label")),
+    ]
     needed += ["tokenizer.json"] if config["inputs"]["kind"] == "pieces" else []
     needed += [config["seen_lemmas"]] if "seen_lemmas" in config else []
     for name in (*needed, *(name for name in SEGMENTER if (folder / name).exists())):

@@ -36,7 +36,9 @@ def load_predictor(
     guidelines  whether universal relations obey their guidelines; None: as the bundle says, else yes
     """
     folders = [folder] if isinstance(folder, (str, os.PathLike)) else folder
-    members, configs = zip(*(_load_member(Path(one), verify, device) for one in folders), strict=True)
+    members, configs = zip(
+        *(_load_member(Path(one), verify, device) for one in folders), strict=True
+    )
     config = configs[0]
     model = members[0] if len(members) == 1 else combine(members)
     predictor = Predictor(
@@ -46,7 +48,9 @@ def load_predictor(
         budget,
         calibration=model.calibration,
         guidelines=bool(config.get("guidelines", True)) if guidelines is None else guidelines,
-        decoder=find_part("decoders", config["decoder"], installed=True) if config.get("decoder") else None,
+        decoder=find_part("decoders", config["decoder"], installed=True)
+        if config.get("decoder")
+        else None,
         search=str(config.get("search", "labelled")),
         styles={name: Style(*numbers) for name, numbers in config.get("styles", {}).items()},
     )
@@ -62,7 +66,9 @@ def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member
     try:
         inventories = Inventories.from_json(config["inventories"])
         if "seen_lemmas" in config:
-            inventories = replace(inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"]))
+            inventories = replace(
+                inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"])
+            )
         inputs = _read_inputs(folder, config["inputs"])
         sessions = [
             Session(folder, component, inventories, chosen, verify=verify)
@@ -71,10 +77,14 @@ def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member
     except BundleError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise BundleError(f"{folder / 'config.json'}: damaged: {type(error).__name__}: {error}") from None
+        raise BundleError(
+            f"{folder / 'config.json'}: damaged: {type(error).__name__}: {error}"
+        ) from None
     for session in sessions:
         session.load()
-    return Member(str(folder), list(sessions), inputs, inventories, Calibration.from_config(config)), config
+    return Member(
+        str(folder), list(sessions), inputs, inventories, Calibration.from_config(config)
+    ), config
 
 
 class LemmaFile(Mapping[str, Mapping[str, str]]):
@@ -90,7 +100,9 @@ class LemmaFile(Mapping[str, Mapping[str, str]]):
                 data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
                 self._read = words_to_edits(read(Lemmas, data).seen_lemmas)
             except (OSError, RecursionError, ValueError) as error:
-                reason = error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+                reason = (
+                    error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
+                )
                 raise BundleError(f"{self.path}: damaged: {reason}") from None
         return self._read
 

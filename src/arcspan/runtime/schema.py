@@ -23,7 +23,9 @@ def _count(default: Any = MISSING, least: int = 0) -> Any:
 
 
 def _file(default: Any = MISSING) -> Any:
-    return described(default, matches=r"(?!\.\.?$)[^/\\:\0]+", wanted="the name of a file in the bundle")
+    return described(
+        default, matches=r"(?!\.\.?$)[^/\\:\0]+", wanted="the name of a file in the bundle"
+    )
 
 
 def _temperature() -> Any:
@@ -37,7 +39,9 @@ class Component:
     part: str = described(choices=("both", *LAYERS))
     score: str = _file()
     label: str = _file()
-    outputs: list[str] = described(choices=("hidden", *(output.name for output in OUTPUTS)), shortest=1)
+    outputs: list[str] = described(
+        choices=("hidden", *(output.name for output in OUTPUTS)), shortest=1
+    )
     gold_tags: bool = False
 
 
@@ -135,27 +139,37 @@ def check(config: Mapping[str, Any]) -> None:
         if len(set(map(str, known))) < len(known):
             raise ConfigError(f"inventories.{output.names} has a name twice")
     if names.labels and names.labels[0]:
-        raise ConfigError(f"inventories.labels[0] should be [], no constituent, not {names.labels[0]}")
+        raise ConfigError(
+            f"inventories.labels[0] should be [], no constituent, not {names.labels[0]}"
+        )
     parts = [component.part for component in bundle.components]
     if parts not in (["both"], ["constituency"], ["dependency"], list(LAYERS)):
-        raise ConfigError("components should be one model, or the two of a SEP parser, constituents first")
+        raise ConfigError(
+            "components should be one model, or the two of a SEP parser, constituents first"
+        )
     for place, component in enumerate(bundle.components):
         _check_outputs(component, names, f"components[{place}].outputs")
     sizes = {output.name: len(getattr(names, output.names)) for output in NAMED_OUTPUTS}
     for name, unused in names.unused.items():
         own = sizes.get(name, 0)
         if len(unused) != len(names.styles) or any(k >= own for one in unused for k in one):
-            raise ConfigError(f"inventories.unused.{name} should have a list of numbers for each style")
+            raise ConfigError(
+                f"inventories.unused.{name} should have a list of numbers for each style"
+            )
     for name, style in bundle.styles.items():
         if max(style) >= len(names.styles):
-            raise ConfigError(f"styles.{name} should be two numbers of inventories.styles, not {style}")
+            raise ConfigError(
+                f"styles.{name} should be two numbers of inventories.styles, not {style}"
+            )
 
 
 def _check_outputs(component: Component, names: Names, place: str) -> None:
     needed = {"constituency": {"span", "label"}, "dependency": {"arc", "relation"}}
     layers = LAYERS if component.part == "both" else (component.part,)
     if not {"hidden"}.union(*(needed[layer] for layer in layers)) <= set(component.outputs):
-        raise ConfigError(f"{place} should have all that {component.part} needs, not {component.outputs}")
+        raise ConfigError(
+            f"{place} should have all that {component.part} needs, not {component.outputs}"
+        )
     for output in NAMED_OUTPUTS:
         if output.name in component.outputs and not getattr(names, output.names):
             raise ConfigError(

@@ -92,18 +92,24 @@ class Session:
         if self._graphs is None:
             with self._lock:
                 if self._graphs is None:
-                    self._graphs = tuple(_load(file, self.providers, self._verify) for file in self._files)
+                    self._graphs = tuple(
+                        _load(file, self.providers, self._verify) for file in self._files
+                    )
                     self._check_graphs(*self._graphs)
         return self._graphs
 
     def _check_graphs(self, *graphs: Any) -> None:
         """Refuse graphs that do not fit the inventories: cut or put together from several bundles."""
         placed = self.outputs & {"label", "relation"}
-        for file, graph, names in zip(self._files, graphs, (self.outputs - placed, placed), strict=True):
+        for file, graph, names in zip(
+            self._files, graphs, (self.outputs - placed, placed), strict=True
+        ):
             made = {output.name: output.shape for output in graph.get_outputs()}
             for name in sorted(names):
                 if name not in made:
-                    raise BundleError(f"{file}: the graph does not make {name!r}, which config.json names")
+                    raise BundleError(
+                        f"{file}: the graph does not make {name!r}, which config.json names"
+                    )
                 found, size = made[name][-1] if made[name] else None, self._sizes.get(name)
                 if isinstance(found, int) and size is not None and found != size:
                     raise BundleError(
@@ -117,7 +123,9 @@ class Session:
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
         size = positions - 1
         second = "headed" in self.outputs
-        i, j = np.triu_indices(size if second and headed else 0, 1)  # all pairs of fenceposts, row by row
+        i, j = np.triu_indices(
+            size if second and headed else 0, 1
+        )  # all pairs of fenceposts, row by row
         # What a pair takes while it is scored: its vector in a few steps, its scores in two.
         each = 4 * sentences * (3 * 512 + 2 * size)
         runs = max(1, min(len(i) // 2, -(-len(i) * each // room)))
@@ -130,7 +138,10 @@ class Session:
         for begin, end in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
             given, wanted = dict(arrays), [] if begin else [*names]
             if second:
-                given |= {"pair_i": _two_or_more(i[begin:end]), "pair_j": _two_or_more(j[begin:end])}
+                given |= {
+                    "pair_i": _two_or_more(i[begin:end]),
+                    "pair_j": _two_or_more(j[begin:end]),
+                }
                 wanted.append("headed")
             outputs = dict(zip(wanted, graph.run(wanted, given, options), strict=True))
             if second:
@@ -160,7 +171,9 @@ class Session:
                 counts[kind] = len(places[0])
                 letters = "bij" if kind == "label" else "bmh"
                 for letter, place in zip(letters, places, strict=True):
-                    given[prefix + letter] = np.ascontiguousarray(_two_or_more(place), dtype=np.int64)
+                    given[prefix + letter] = np.ascontiguousarray(
+                        _two_or_more(place), dtype=np.int64
+                    )
         made = zip(counts, graph.run(list(counts), given), strict=True)
         found = {name: rows[: counts[name]] for name, rows in made}
         return found.get("label"), found.get("relation")

@@ -6,4 +6,11 @@ from arcspan.segmenting.learnt import Segmenter, segmenter_for
 from arcspan.segmenting.rules import RuleSegmenter
 from arcspan.segmenting.sentence import Sentence
 
-__all__ = ["BaseSegmenter", "RuleSegmenter", "Segmenter", "Sentence", "clean_sentences", "segmenter_for"]
+__all__ = [
+    "BaseSegmenter",
+    "RuleSegmenter",
+    "Segmenter",
+    "Sentence",
+    "clean_sentences",
+    "segmenter_for",
+]

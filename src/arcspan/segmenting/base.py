@@ -20,7 +20,9 @@ from arcspan.segmenting.characters import SHADOW
 from arcspan.segmenting.paragraphs import blank_mark, blocks, paragraphs
 from arcspan.segmenting.sentence import Sentence, Token
 
-INSIDE, WORD, TOKEN, SENTENCE = range(4)  # nothing ends, a word inside a token does, a token, a sentence
+INSIDE, WORD, TOKEN, SENTENCE = range(
+    4
+)  # nothing ends, a word inside a token does, a token, a sentence
 
 
 def spaces(text: str) -> np.ndarray:
@@ -80,7 +82,11 @@ class BaseSegmenter(ABC):
         rest = ""  # of a paragraph: its last sentence so far, which may go on
         for part in paragraphs(pieces):
             text, shift, begins = rest + part.text, part.start - len(rest), part.first
-            found = [(begin, block, tokens) for begin, block in blocks(text) for tokens in self.tokens(block)]
+            found = [
+                (begin, block, tokens)
+                for begin, block in blocks(text)
+                for tokens in self.tokens(block)
+            ]
             rest = ""
             if found and not part.last:
                 begin, block, tokens = found.pop()

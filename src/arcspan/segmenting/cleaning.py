@@ -80,7 +80,9 @@ class CleanText:
         self._ends = self._starts + 1
         for kind in kinds:
             if kind not in RULES:
-                raise ArcspanError(f"what can be taken out of a text is {', '.join(RULES)}, not {kind!r}")
+                raise ArcspanError(
+                    f"what can be taken out of a text is {', '.join(RULES)}, not {kind!r}"
+                )
             for rule in RULES[kind]:
                 self._replace(*rule)
 
@@ -93,20 +95,27 @@ class CleanText:
             new = replacement if isinstance(replacement, str) else replacement(found)
             texts += [self.text[end:start], new]
             places.append((self._starts[end:start], self._ends[end:start]))
-            places.append((np.full(len(new), self._starts[start]), np.full(len(new), self._ends[stop - 1])))
+            places.append(
+                (np.full(len(new), self._starts[start]), np.full(len(new), self._ends[stop - 1]))
+            )
             end = stop
         if end:
             places.append((self._starts[end:], self._ends[end:]))
             self.text = "".join([*texts, self.text[end:]])
-            self._starts, self._ends = (np.concatenate(parts) for parts in zip(*places, strict=True))
+            self._starts, self._ends = (
+                np.concatenate(parts) for parts in zip(*places, strict=True)
+            )
 
     def sentences(self, segmenter: BaseSegmenter) -> Iterator[Sentence]:
         """The sentences of the text that is left, with the offsets of the original."""
         for sentence in segmenter.stream([self.text]):
             offsets = tuple(
-                (int(self._starts[start]), int(self._ends[end - 1])) for start, end in sentence.offsets
+                (int(self._starts[start]), int(self._ends[end - 1]))
+                for start, end in sentence.offsets
             )
-            yield replace(sentence, offsets=offsets, text=self.original[offsets[0][0] : offsets[-1][1]])
+            yield replace(
+                sentence, offsets=offsets, text=self.original[offsets[0][0] : offsets[-1][1]]
+            )
 
 
 def clean_sentences(segmenter: BaseSegmenter, text: str, kinds: Iterable[str]) -> list[Sentence]:

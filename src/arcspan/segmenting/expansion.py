@@ -26,7 +26,9 @@ class Expansions:
     suffixes: dict[str, list[str]] = described(shortest=1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_longest", max(map(len, (*self.prefixes, *self.suffixes)), default=0))
+        object.__setattr__(
+            self, "_longest", max(map(len, (*self.prefixes, *self.suffixes)), default=0)
+        )
 
     @classmethod
     def learn(cls, examples: Iterable[tuple[str, Words]]) -> Expansions:
@@ -49,7 +51,8 @@ class Expansions:
                 rest = (*words[:-1], words[-1][:-stem])
                 seen[1][form[:-stem]][rest] += 1
         table, *affixes = (
-            {key: counts.most_common(1)[0] for key, counts in sorted(found.items())} for found in seen
+            {key: counts.most_common(1)[0] for key, counts in sorted(found.items())}
+            for found in seen
         )
         rules = (
             {affix: list(words) for affix, (words, count) in found.items() if affix and count > 1}

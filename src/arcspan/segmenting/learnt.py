@@ -38,7 +38,9 @@ WINDOW = 512  # characters that a run decides on at most
 STEP = 32  # what a shorter window is rounded up to
 MOST_CONTEXT = 4_096  # characters on either side of a window
 _ROW = re.compile(r"\s{2,}")
-EXPAND = SENTENCE + 1  # the last row of the network's answer; those before it have the marks' numbers
+EXPAND = (
+    SENTENCE + 1
+)  # the last row of the network's answer; those before it have the marks' numbers
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,15 @@ class Segmenter(BaseSegmenter):
         onnxruntime = import_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"]
+        )
         found = read(Settings, settings, others=True)
-        self.language, self._context, self.threshold = found.language, found.context, found.threshold
+        self.language, self._context, self.threshold = (
+            found.language,
+            found.context,
+            found.threshold,
+        )
         self._alphabet, self._expansions = Alphabet(found.letters), found.expansions
         self._rules = RuleSegmenter(self.language)
 
@@ -85,7 +93,9 @@ class Segmenter(BaseSegmenter):
             raise BundleError(f"{folder / SETTINGS}: damaged: {error}") from None
         except Exception as error:
             reason = str(error).strip().splitlines()[-1]
-            raise BundleError(f"{folder / GRAPH}: onnxruntime cannot load this graph: {reason}") from None
+            raise BundleError(
+                f"{folder / GRAPH}: onnxruntime cannot load this graph: {reason}"
+            ) from None
 
     def tokens(self, block: str) -> list[list[Token]]:
         """The sentences of a block."""
@@ -131,10 +141,14 @@ class Segmenter(BaseSegmenter):
                     (answer,) = self._session.run(None, {"characters": window})
             except Exception as error:
                 reason = str(error).strip().splitlines()[-1]
-                raise BundleError(f"the segmenter's graph does not read its letters: {reason}") from None
+                raise BundleError(
+                    f"the segmenter's graph does not read its letters: {reason}"
+                ) from None
             expected = (1, EXPAND + 1, size)
             if answer.shape != expected or np.isnan(answer).any():
-                raise BundleError(f"the segmenter's graph gives NaN, or not numbers of the shape {expected}")
+                raise BundleError(
+                    f"the segmenter's graph gives NaN, or not numbers of the shape {expected}"
+                )
             found.append(answer[0])
         return np.concatenate(found, axis=1)[:, :n]
 

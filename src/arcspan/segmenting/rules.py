@@ -92,7 +92,11 @@ def _scan(shadow: str, english: bool) -> list[Offsets]:
         assert found is not None  # the last alternative takes any character
         group, last = found.lastgroup, found.end()
         is_word = group in ("plain", "word")
-        if is_word and shadow.startswith(".", last) and keeps_stop(shadow, tokens, begin, last, english):
+        if (
+            is_word
+            and shadow.startswith(".", last)
+            and keeps_stop(shadow, tokens, begin, last, english)
+        ):
             last += 1
         elif group == "address":
             last = address_end(shadow, begin, last)
@@ -104,8 +108,21 @@ def _scan(shadow: str, english: bool) -> list[Offsets]:
 _NOT = re.compile(r"(?i:n't)$")
 _CLITIC = re.compile(r"(?i:'(?:s|re|ve|ll|d|m))$")
 # Two words that are written as one, with a space where the second begins.
-_PAIRS = ("gon na", "wan na", "got ta", "can not", "gim me", "lem me", "lot ta", "y' all", "d' you", "d' ye")
-_TWO_WORDS = {pair.replace(" ", ""): pair.index(" ") for pair in (*_PAIRS, "t' is", "t' was", "more 'n")}
+_PAIRS = (
+    "gon na",
+    "wan na",
+    "got ta",
+    "can not",
+    "gim me",
+    "lem me",
+    "lot ta",
+    "y' all",
+    "d' you",
+    "d' ye",
+)
+_TWO_WORDS = {
+    pair.replace(" ", ""): pair.index(" ") for pair in (*_PAIRS, "t' is", "t' was", "more 'n")
+}
 _LONGEST_CLITIC_HOST = 64  # a longer "word" is data, not English
 
 
@@ -121,7 +138,11 @@ def _clitics(shadow: str, begin: int, end: int) -> list[Offsets]:
     while "'" in word:
         found = _NOT.search(word) or _CLITIC.search(word)
         # 1930's, O's: a plural that is written with an apostrophe after a number is one word
-        if found is None or found.start() == 0 or (word[found.start() - 1].isdigit() and word.endswith("'s")):
+        if (
+            found is None
+            or found.start() == 0
+            or (word[found.start() - 1].isdigit() and word.endswith("'s"))
+        ):
             break
         parts.append((begin + found.start(), end))
         end = begin + found.start()

@@ -54,7 +54,9 @@ class Sentence:
         return self.offsets[-1][1] if self.offsets else 0
 
     @classmethod
-    def of(cls, text: str, tokens: Iterable[Token], *, shift: int = 0, paragraph: bool = False) -> Sentence:
+    def of(
+        cls, text: str, tokens: Iterable[Token], *, shift: int = 0, paragraph: bool = False
+    ) -> Sentence:
         """The sentence of some tokens, at least one, of `text`, which begins at `shift` in the original."""
         words: list[str] = []
         offsets: list[Offsets] = []
@@ -62,13 +64,17 @@ class Sentence:
         for token in tokens:
             if len(token.words) > 1:
                 first = len(words) + 1
-                multiword.append((first, len(words) + len(token.words), text[token.start : token.end]))
+                multiword.append(
+                    (first, len(words) + len(token.words), text[token.start : token.end])
+                )
             for word, start, end in token.words:
                 words.append(word)
                 offsets.append((start + shift, end + shift))
         begin, stop = offsets[0][0] - shift, offsets[-1][1] - shift
         space = stop == len(text) or text[stop].isspace()
-        return cls(tuple(words), text[begin:stop], tuple(offsets), tuple(multiword), paragraph, space)
+        return cls(
+            tuple(words), text[begin:stop], tuple(offsets), tuple(multiword), paragraph, space
+        )
 
     @classmethod
     def in_text(cls, words: Iterable[str], text: str) -> Sentence:

@@ -20,7 +20,9 @@ _BEFORE_NUMBERS = word_set(
     "oct nov dec wed fri chr ill ca est"
 )
 # Before a name only; otherwise they are words: "in the wash."
-_BEFORE_NAMES = word_set("co la pa mo del ore ind miss mont wash ark tex art gen rep col ala rev hon str")
+_BEFORE_NAMES = word_set(
+    "co la pa mo del ore ind miss mont wash ark tex art gen rep col ala rev hon str"
+)
 # Written with a capital letter; without it they are units or words: "500 ms."
 _CAPITALIZED = word_set(
     "mr mrs ms messrs dr drs prof profs sgt capt cpt cmdr maj adm gov sen reps pres supt st sts mt jr sr esq ave blvd "
@@ -91,7 +93,9 @@ def _is_initial(letter: str, previous: str, following: str, spaced: bool) -> boo
         return False
     if letter.islower():  # born, died, page, circa; Roe v. Wade
         versus = letter == "v" and previous[:1].isupper() and following[0].isupper()
-        return versus or (letter in "pcvdbm" and (following[0].isdigit() or (previous == "(" and spaced)))
+        return versus or (
+            letter in "pcvdbm" and (following[0].isdigit() or (previous == "(" and spaced))
+        )
     if len(previous) == 2 and previous[1] == ".":  # one of several: H. R. 1280, P. A. Hargrave
         return True
     if following[0].isdigit() or (len(following) > 1 and following.lower() in OPENERS):

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from arcspan.segmenting import characters as kind
 
 _REST = f'[^\\s<>"“”«»{kind.STOP}{kind.HAN}{kind.HIRAGANA}]'  # of an address on the net
-_DOMAINS = (
-    "com|org|net|edu|gov|mil|int|info|biz|io|ai|uk|us|de|fr|es|it|nl|ch|at|eu|ca|au|nz|jp|cn|br|ru|se|dk|pl"
-)
+_DOMAINS = "com|org|net|edu|gov|mil|int|info|biz|io|ai|uk|us|de|fr|es|it|nl|ch|at|eu|ca|au|nz|jp|cn|br|ru|se|dk|pl"
 ADDRESS = f"""
     (?i:(?:https?|ftps?|file)://|www\\.(?=\\w)|mailto:(?=\\w)|doi:(?=\\d)){_REST}+
   | [\\w.+-]{{1,64}}@(?:[\\w-]{{1,63}}\\.){{1,8}}[^\\W\\d_]{{2,24}}

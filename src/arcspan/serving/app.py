@@ -39,7 +39,15 @@ PAGES = {  # path -> package, file, media type
     "/docs": ("serving", "docs.html", "text/html"),
     "/docs.js": ("serving", "docs.js", "text/javascript"),
 }
-LIMITS = ("max_body", "max_text", "max_sentences", "max_words", "max_words_beyond", "max_k", "time_limit")
+LIMITS = (
+    "max_body",
+    "max_text",
+    "max_sentences",
+    "max_words",
+    "max_words_beyond",
+    "max_k",
+    "time_limit",
+)
 
 
 def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
@@ -121,12 +129,19 @@ class Answers:
         # The sentences of each text; those in words are one list.
         each = [[Sentence(tuple(words)) for words in request.words or []]]
         if request.text is not None:
-            each = await asyncio.wrap_future(self.scheduler.split(request.texts, request.one_sentence))
+            each = await asyncio.wrap_future(
+                self.scheduler.split(request.texts, request.one_sentence)
+            )
         sentences = [sentence for own in each for sentence in own]
-        asked = {name: list(map(tuple, getattr(request, name))) for name in ("require", "forbid", "prefer")}
+        asked = {
+            name: list(map(tuple, getattr(request, name)))
+            for name in ("require", "forbid", "prefer")
+        }
         self._check_sentences(sentences, any(asked.values()), kind in PICTURES)
         # A query may take as long as a picture.
-        pictures = 1 if kind in PICTURES else 0 if kind else len(request.svg) + (request.find is not None)
+        pictures = (
+            1 if kind in PICTURES else 0 if kind else len(request.svg) + (request.find is not None)
+        )
         query = self.parser.query(
             style=request.style,
             k=request.k if request.k > 1 else None,
@@ -134,17 +149,27 @@ class Answers:
             **asked,
         )
         short = self.settings.max_words_beyond
-        tasks = [Task(one, query if len(one.words) <= short else best, pictures) for one in sentences]
-        found = await asyncio.wrap_future(self.scheduler.submit(tasks, writer(request, kind, short)))
+        tasks = [
+            Task(one, query if len(one.words) <= short else best, pictures) for one in sentences
+        ]
+        found = await asyncio.wrap_future(
+            self.scheduler.submit(tasks, writer(request, kind, short))
+        )
         pieces = iter(found)
         self.metrics.sentences.inc(len(sentences))
         self.metrics.words.inc(sum(len(one.words) for one in sentences))
         texts = [list(islice(pieces, len(own))) for own in each]
         if kind == "text/x-conllu" and request.documents:
-            return Response(b"".join(map(name_sentences, request.documents, texts)), media_type=kind)
+            return Response(
+                b"".join(map(name_sentences, request.documents, texts)), media_type=kind
+            )
         if kind:
-            begin = b"# newdoc\n" if kind == "text/x-conllu" and isinstance(request.text, list) else b""
-            return Response(b"".join(begin + b"".join(own) for own in texts if own), media_type=kind)
+            begin = (
+                b"# newdoc\n" if kind == "text/x-conllu" and isinstance(request.text, list) else b""
+            )
+            return Response(
+                b"".join(begin + b"".join(own) for own in texts if own), media_type=kind
+            )
         names = [f'"document":{json.dumps(name)},'.encode() for name in request.documents]
         parts = [
             b"{" + name + b'"sentences":[' + b",".join(own) + b"]}"
@@ -181,7 +206,9 @@ class Answers:
             if len(sentence.words) > limit:
                 where = " with constraints" if constrained else ""
                 count = len(sentence.words)
-                raise Refusal("sentence_too_long", number=number, count=count, limit=limit, where=where)
+                raise Refusal(
+                    "sentence_too_long", number=number, count=count, limit=limit, where=where
+                )
 
 
 def _read(request: Request) -> ParseRequest:
@@ -190,9 +217,15 @@ def _read(request: Request) -> ParseRequest:
     try:
         content = json.loads(request.body) if is_json else None
     except RecursionError:
-        raise Refusal("bad_request", reason="the body is not JSON: it is nested too deeply") from None
+        raise Refusal(
+            "bad_request", reason="the body is not JSON: it is nested too deeply"
+        ) from None
     except ValueError as error:
-        where = f"{error.msg} at character {error.pos}" if isinstance(error, json.JSONDecodeError) else error
+        where = (
+            f"{error.msg} at character {error.pos}"
+            if isinstance(error, json.JSONDecodeError)
+            else error
+        )
         raise Refusal("bad_request", reason=f"the body is not JSON: {where}") from None
     if not isinstance(content, dict):
         example = '{"text": "Logic plays a role."}'

@@ -47,16 +47,20 @@ class ParseRequest(BaseModel):
     )
 
     text: SkipValidation[str | list[str] | None] = Field(
-        None, description="Raw text, or a list of texts; the server splits them into sentences and words."
+        None,
+        description="Raw text, or a list of texts; the server splits them into sentences and words.",
     )
     words: SkipValidation[list[str] | list[list[str]] | None] = Field(
-        None, description="One sentence in words, or a list of such sentences; words are never split."
+        None,
+        description="One sentence in words, or a list of such sentences; words are never split.",
     )
     document: SkipValidation[str | list[str] | None] = Field(
         None, description="The text's name, or a list with one name per text, for ids in CoNLL-U."
     )
     k: int = Field(1, ge=1, description="How many of the best trees to give for each sentence.")
-    confidence: bool = Field(False, description="Whether to give the probability of every span and arc.")
+    confidence: bool = Field(
+        False, description="Whether to give the probability of every span and arc."
+    )
     syntax: bool = Field(
         False, description="Whether to give clauses, coordinations, noun phrases and verb groups."
     )
@@ -66,7 +70,8 @@ class ParseRequest(BaseModel):
         description="A query over the trees, such as NP <# {lemma:role}; sentences in JSON have its matches.",
     )
     style: str | None = Field(
-        None, description="Whose conventions to follow, of those that /health names; null for the default."
+        None,
+        description="Whose conventions to follow, of those that /health names; null for the default.",
     )
     one_sentence: bool = Field(
         False, description="Whether each text is one sentence, whatever it looks like."
@@ -97,14 +102,18 @@ class ParseRequest(BaseModel):
         description='Of pictures: "auto" follows the dark mode, "light" does not, "black" is black and white.',
     )
     rank: int = Field(
-        1, ge=1, description="Which of the k best trees to draw, where Accept names a picture's format."
+        1,
+        ge=1,
+        description="Which of the k best trees to draw, where Accept names a picture's format.",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _known_fields(cls, given: Any) -> Any:
         if isinstance(given, dict) and (unknown := given.keys() - cls.model_fields.keys()):
-            name = min(unknown).encode("utf-8", "backslashreplace").decode()  # half a surrogate pair
+            name = (
+                min(unknown).encode("utf-8", "backslashreplace").decode()
+            )  # half a surrogate pair
             raise ValueError(f"{name}: not a field of a request")
         return given
 
@@ -155,7 +164,9 @@ class ParseRequest(BaseModel):
         if self.document is not None and (
             isinstance(self.document, str) != (texts is None)
             or len(self.documents) != len(texts or [""])
-            or not all(len(name) <= 200 and name.isprintable() and name.strip() for name in self.documents)
+            or not all(
+                len(name) <= 200 and name.isprintable() and name.strip() for name in self.documents
+            )
         ):
             raise ValueError(
                 "document: give one name per text, each of 1 to 200 characters without line breaks"
@@ -164,7 +175,9 @@ class ParseRequest(BaseModel):
             for text in self.texts or ["".join(words) for words in self.words or []]:
                 text.encode("utf-8")
         except UnicodeEncodeError:
-            raise ValueError("half of a surrogate pair is not a character: send valid Unicode") from None
+            raise ValueError(
+                "half of a surrogate pair is not a character: send valid Unicode"
+            ) from None
         return self
 
     @property
@@ -181,23 +194,31 @@ class ParseRequest(BaseModel):
 class Confidences(BaseModel):
     """Probabilities under the model's own scores."""
 
-    sentence: float = Field(description="That all of it is right: both trees with all labels and relations.")
+    sentence: float = Field(
+        description="That all of it is right: both trees with all labels and relations."
+    )
     constituency: float = Field(description="That the constituency tree is right, with all labels.")
     dependency: float = Field(description="That the dependency tree is right, with all relations.")
     spans: list[tuple[int, int, float, float]] = Field(
         description="i, j; that these words are a constituent; that it then has its labels."
     )
     arcs: list[float] = Field(description="For each word, that its head is right.")
-    relations: list[float] = Field(description="For each word, that its relation is right if its head is.")
+    relations: list[float] = Field(
+        description="For each word, that its relation is right if its head is."
+    )
 
 
 class TreesAnswer(BaseModel):
     """One pair of trees."""
 
-    tags: list[str] = Field(description="A part-of-speech tag for each word, of the treebank's own set.")
+    tags: list[str] = Field(
+        description="A part-of-speech tag for each word, of the treebank's own set."
+    )
     upos: list[str] = Field(description="A universal part-of-speech tag for each word.")
     lemmas: list[str] = Field(description='A lemma for each word; "" where the model gives none.')
-    features: list[str] = Field(description='Morphological features for each word, such as "Number=Sing".')
+    features: list[str] = Field(
+        description='Morphological features for each word, such as "Number=Sing".'
+    )
     heads: list[int] | None = Field(
         description="The head of each word; words are 1..n, 0 is the root. Null from a model without dependencies."
     )
@@ -209,8 +230,12 @@ class TreesAnswer(BaseModel):
     brackets: str | None = Field(description="The constituency tree in brackets.")
     conllu: str | None = Field(description="The dependency tree in CoNLL-U.")
     score: float | None = Field(description="In the model's own unit.")
-    rank: int | None = Field(None, description="1 for the best trees, 2 for the second best, where k > 1.")
-    confidence: Confidences | None = Field(None, description="Where it was asked for and the model knows it.")
+    rank: int | None = Field(
+        None, description="1 for the best trees, 2 for the second best, where k > 1."
+    )
+    confidence: Confidences | None = Field(
+        None, description="Where it was asked for and the model knows it."
+    )
     syntax: dict[str, list[dict[str, Any]]] | None = Field(
         None,
         description="Where it was asked for: clauses, coordinations, noun_phrases, verb_groups, with their spans.",
@@ -220,7 +245,9 @@ class TreesAnswer(BaseModel):
         description="Of `find`: label, text and span (i, j) of each node that fits, its word (0 for a constituent), "
         "head word and place in the text, and the nodes that the query names.",
     )
-    svg: dict[str, str] | None = Field(None, description="The pictures that were asked for, by layout.")
+    svg: dict[str, str] | None = Field(
+        None, description="The pictures that were asked for, by layout."
+    )
 
 
 class SentenceAnswer(TreesAnswer):
@@ -289,7 +316,9 @@ def _json(request: ParseRequest, max_words_beyond: int) -> Write:
         trees = [_trees(parse, request, short, query) for parse in parses]
         found, own = trees[0], TreesAnswer.model_fields
         if len(parses) > 1:
-            found["alternatives"] = [{name: one[name] for name in own if name in one} for one in trees[1:]]
+            found["alternatives"] = [
+                {name: one[name] for name in own if name in one} for one in trees[1:]
+            ]
         if not short and (request.k > 1 or request.confidence):
             found["reason"] = (
                 f"a sentence of {len(parses[0].words)} words: this server gives other trees than the best, and "
@@ -299,7 +328,9 @@ def _json(request: ParseRequest, max_words_beyond: int) -> Write:
             found["reason"] = (
                 "this sentence is too long to sum over all its trees in the memory that there is"
             )
-        return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8")
+        return json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+            "utf-8"
+        )
 
     return write
 
@@ -320,7 +351,9 @@ def name_sentences(document: str, sentences: list[bytes]) -> bytes:
 
 FILES: dict[str, Write] = {
     "text/x-conllu": lambda parses: "".join(parse.conllu() for parse in parses).encode("utf-8"),
-    "text/x-brackets": lambda parses: "".join(parse.brackets() + "\n" for parse in parses).encode("utf-8"),
+    "text/x-brackets": lambda parses: "".join(parse.brackets() + "\n" for parse in parses).encode(
+        "utf-8"
+    ),
 }
 PICTURES = ("image/svg+xml", "image/png", "application/pdf", "application/x-tex")
 FORMATS = (*FILES, *PICTURES)  # besides JSON
@@ -345,7 +378,9 @@ def _picture(request: ParseRequest, kind: str, max_words_beyond: int) -> Write:
         if kind == "application/x-tex":
             return parse.to_tikz(layers=request.layers).encode("utf-8")
         short = len(parse.words) <= max_words_beyond
-        svg = _svg(parse, request, request.svg[0] if request.svg else "auto", _sure(parse, request, short))
+        svg = _svg(
+            parse, request, request.svg[0] if request.svg else "auto", _sure(parse, request, short)
+        )
         return {"image/png": to_png, "application/pdf": to_pdf}.get(kind, str.encode)(svg)
 
     return write
@@ -361,7 +396,9 @@ def _svg(parse: Parse, request: ParseRequest, layout: Layout, sure: Confidence |
 
 
 def _trees(parse: Parse, request: ParseRequest, short: bool, query: Query | None) -> dict[str, Any]:
-    sure = _sure(parse, request, short)  # before what follows, which gives probabilities where they are known
+    sure = _sure(
+        parse, request, short
+    )  # before what follows, which gives probabilities where they are known
     found = parse.to_dict(syntax=request.syntax)
     found["conllu"] = parse.conllu() if "dependency" in parse.layers else None
     if not math.isfinite(parse.score):

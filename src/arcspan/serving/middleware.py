@@ -29,7 +29,11 @@ GUARDED = ("/parse", "/metrics")  # the paths that need the token
 CLOSING_SECONDS = 0.2  # for a sentence whose client has left
 LINGER_SECONDS = 5.0
 LINGER_BYTES = 64 << 20
-HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
 
 
 class ClientLeft(Exception):
@@ -74,15 +78,21 @@ class Middleware:
                     await asyncio.to_thread(self.scheduler.close, CLOSING_SECONDS)
                 await send({"type": f"lifespan.{event}.complete"})
         elif scope["type"] == "http":
-            scope["path"] = re.sub(r"(?i)^https?://[^/]*", "", scope["path"]) or "/"  # RFC 9112, 3.2.2
-            scope["query_string"] = b""  # the page's link holds a text, which must not reach the access log
+            scope["path"] = (
+                re.sub(r"(?i)^https?://[^/]*", "", scope["path"]) or "/"
+            )  # RFC 9112, 3.2.2
+            scope["query_string"] = (
+                b""  # the page's link holds a text, which must not reach the access log
+            )
             await self._entry(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = time.perf_counter()
         status = 499  # as in nginx: the client closed the connection
         arriving = _Body(receive)
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         try:
             try:
                 self._admit(scope["path"], headers)
@@ -107,13 +117,17 @@ class Middleware:
         """Refuse what can be refused before the body is read."""
         if self.settings.token is not None and path in GUARDED:
             kind, _, given = headers.get("authorization", "").partition(" ")
-            same = hmac.compare_digest(given.strip().encode("utf-8"), self.settings.token.encode("utf-8"))
+            same = hmac.compare_digest(
+                given.strip().encode("utf-8"), self.settings.token.encode("utf-8")
+            )
             if kind.lower() != "bearer" or not same:
                 raise Refusal("unauthorized")
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers and "content-length" in headers:
             # A proxy may read another body than we do, and take the rest for a request (RFC 9112, 6.1).
-            raise Refusal("bad_request", reason="Content-Length and Transfer-Encoding contradict each other")
+            raise Refusal(
+                "bad_request", reason="Content-Length and Transfer-Encoding contradict each other"
+            )
         if length.isdecimal() and int(length) > self.settings.max_body:
             raise Refusal("body_too_large", limit=self.settings.max_body)
 
@@ -123,7 +137,9 @@ class Middleware:
             return b""
         self.metrics.reading.inc()
         try:
-            return await asyncio.wait_for(body.read(self.settings.max_body), self.settings.body_time_limit)
+            return await asyncio.wait_for(
+                body.read(self.settings.max_body), self.settings.body_time_limit
+            )
         except asyncio.TimeoutError:
             raise Refusal("body_too_slow", limit=self.settings.body_time_limit) from None
         finally:
@@ -196,7 +212,9 @@ async def _refuse(response: Response, scope: Scope, body: _Body, send: Send) -> 
     """
 
     async def send_open(message: Message) -> None:
-        await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
+        await send(
+            {**message, "more_body": True} if message["type"] == "http.response.body" else message
+        )
 
     await response(scope, body, send_open)
     with contextlib.suppress(asyncio.TimeoutError):

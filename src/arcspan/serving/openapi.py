@@ -23,7 +23,10 @@ def openapi() -> dict[str, Any]:
     )
     request, parse, texts, error = (references[model, "validation"] for model in models)
     refusals = {
-        str(status): {"description": description, "content": {"application/json": {"schema": error}}}
+        str(status): {
+            "description": description,
+            "content": {"application/json": {"schema": error}},
+        }
         for status, description in STATUSES.items()
     }
     files = {kind: {"schema": {"type": "string"}} for kind in FORMATS}
@@ -45,8 +48,14 @@ def openapi() -> dict[str, Any]:
                     "description": "Parse raw text, or sentences already split into words. Where Accept names a file "
                     "or picture format, the answer is that file instead of JSON.",
                     "parameters": [accept],
-                    "requestBody": {"required": True, "content": {"application/json": {"schema": request}}},
-                    "responses": {"200": {"description": "The parses.", "content": answer}, **refusals},
+                    "requestBody": {
+                        "required": True,
+                        "content": {"application/json": {"schema": request}},
+                    },
+                    "responses": {
+                        "200": {"description": "The parses.", "content": answer},
+                        **refusals,
+                    },
                 }
             },
             "/health": _get(
@@ -68,4 +77,11 @@ def openapi() -> dict[str, Any]:
 
 def _get(name: str, summary: str, description: str, content: dict[str, Any]) -> dict[str, Any]:
     answer = {"200": {"description": summary, "content": content}}
-    return {"get": {"operationId": name, "summary": summary, "description": description, "responses": answer}}
+    return {
+        "get": {
+            "operationId": name,
+            "summary": summary,
+            "description": description,
+            "responses": answer,
+        }
+    }

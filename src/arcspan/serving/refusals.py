@@ -29,7 +29,10 @@ REFUSALS = {
     "method_not_allowed": (405, "this path takes {methods} only"),
     "head_too_slow": (408, "the request's headers did not arrive within {limit:g} seconds"),
     "body_too_slow": (408, "the body did not arrive within {limit:g} seconds"),
-    "body_too_large": (413, "the body is larger than {limit} bytes: send the text in several requests"),
+    "body_too_large": (
+        413,
+        "the body is larger than {limit} bytes: send the text in several requests",
+    ),
     "text_too_long": (413, "{count} characters, " + _TOO_MUCH),
     "too_many_sentences": (413, "{count} sentences, " + _TOO_MUCH),
     "sentence_too_long": (
@@ -57,7 +60,9 @@ class Refusal(Exception):
         self.code = code
         # Half a surrogate pair cannot be sent.
         message = template.format(**values).encode("utf-8", "backslashreplace").decode()
-        self.message = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
+        self.message = (
+            message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
+        )
         super().__init__(self.message)
 
     def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:

@@ -31,7 +31,9 @@ log = logging.getLogger("arcspan.serving")
 
 LONG_TEXT = 10_000  # characters
 MOST_SEARCHES = 64  # for constraints that contradict each other
-SHARE = 0.5  # of a batch, divided among the requests without an answer; each has at least a sentence
+SHARE = (
+    0.5  # of a batch, divided among the requests without an answer; each has at least a sentence
+)
 LONG = 250.0  # sentences that cost this or more are parsed one by one, by threads of their own
 LENGTHS = (15, 31, 63)  # words: the parser makes a batch of sentences that are between two of them
 
@@ -49,7 +51,9 @@ class Task:
         """About how long it takes, in common words of short sentences."""
         words, query = self.sentence.words, self.query
         n = len(words)
-        reading = sum(min(max(4, len(word)), 16) for word in words) / 4  # long words have many pieces
+        reading = (
+            sum(min(max(4, len(word)), 16) for word in words) / 4
+        )  # long words have many pieces
         search = 3 * n * (n / 100) ** 2
         # Constraints that contradict each other are named, which takes a search for each, up to a limit.
         searches = min(len(query.require) + len(query.forbid) + len(query.prefer), MOST_SEARCHES)
@@ -70,7 +74,9 @@ class Job:
         self.write = write
         self.found: list[bytes] = [b""] * len(tasks)
         # The places that had no turn yet, from the last to the next: like kinds together, quick ones first.
-        self.waiting = sorted(range(len(tasks)), key=lambda place: (tasks[place].kind, place), reverse=True)
+        self.waiting = sorted(
+            range(len(tasks)), key=lambda place: (tasks[place].kind, place), reverse=True
+        )
         self.cost = sum(task.cost for task in tasks)  # of them
         self.left = len(tasks)
         self.size = 0
@@ -128,7 +134,11 @@ class Queue:
         for job in self.jobs:
             own = 0.0
             while (
-                job.waiting and job.kind == kind and own < share and total < words and len(batch) < sentences
+                job.waiting
+                and job.kind == kind
+                and own < share
+                and total < words
+                and len(batch) < sentences
             ):
                 place = job.waiting.pop()
                 cost = job.tasks[place].cost
@@ -155,7 +165,9 @@ class Scheduler:
         # A text that is being split keeps its thread though its client has left, so that threads do not pile up.
         self._splitting = ThreadPoolExecutor(threads), ThreadPoolExecutor(1)
         queues = [self._short] * threads + [self._long] * max(1, threads - 1)
-        self._threads = [threading.Thread(target=self._work, args=(queue,), daemon=True) for queue in queues]
+        self._threads = [
+            threading.Thread(target=self._work, args=(queue,), daemon=True) for queue in queues
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -173,9 +185,13 @@ class Scheduler:
         """The sentences of each text; long texts wait for each other, short ones for none of them."""
         short, long = self._splitting
         pool = long if sum(map(len, texts)) > LONG_TEXT else short
-        return pool.submit(lambda: [self.parser.split(text, one_sentence=one_sentence) for text in texts])
+        return pool.submit(
+            lambda: [self.parser.split(text, one_sentence=one_sentence) for text in texts]
+        )
 
-    def submit(self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]) -> Future[list[bytes]]:
+    def submit(
+        self, tasks: Sequence[Task], write: Callable[[list[Parse]], bytes]
+    ) -> Future[list[bytes]]:
         """Queue a request; its future may be cancelled. Where too many wait, the one with the most work is refused."""
         job = Job(tasks, write)
         with self._lock:
@@ -235,7 +251,9 @@ class Scheduler:
     def _next_batch(self, queue: Queue) -> list[Place]:
         """The next sentences in a queue; [] when all is done for good."""
         with self._lock:
-            while not (batch := queue.take(len(self._jobs))) and not (self._closing and not self._jobs):
+            while not (batch := queue.take(len(self._jobs))) and not (
+                self._closing and not self._jobs
+            ):
                 queue.changed.wait()
             for job in dict.fromkeys(job for job, _ in batch):
                 self._queue(job)
@@ -248,7 +266,9 @@ class Scheduler:
             found: list[list[Parse] | None] = list(answers)
         except BaseException:  # a panic of a library in Rust is not an Exception
             # One bad sentence must not spoil the others' answers: each for itself, to find it.
-            log.exception("a batch of %d sentences failed; its sentences are parsed one by one", len(batch))
+            log.exception(
+                "a batch of %d sentences failed; its sentences are parsed one by one", len(batch)
+            )
             found = [None] * len(batch)
         for (job, place), parses in zip(batch, found, strict=True):
             if not job.over:

@@ -24,7 +24,9 @@ from arcspan.serving.connections import Connection, most_connections
 from arcspan.serving.middleware import Middleware
 
 LINGER_SECONDS = 1.0  # for requests that are on the wire at the signal
-ENDING_SECONDS = 1.0  # the end of the grace period: unfinished requests are refused, and threads end
+ENDING_SECONDS = (
+    1.0  # the end of the grace period: unfinished requests are refused, and threads end
+)
 SENDING_SECONDS = 0.2  # of them, for sending refusals
 BACKLOG = 512
 ACCEPTED_AT_ONCE = 16  # before older connections can make room
@@ -60,7 +62,11 @@ class Server(uvicorn.Server):
     """uvicorn's server for a `Middleware`; `should_exit = True` stops it as a signal does."""
 
     def __init__(
-        self, app: Middleware, *, access_log: bool = False, started: Callable[[], None] | None = None
+        self,
+        app: Middleware,
+        *,
+        access_log: bool = False,
+        started: Callable[[], None] | None = None,
     ) -> None:
         settings = app.settings
         config = uvicorn.Config(
@@ -106,7 +112,10 @@ class Server(uvicorn.Server):
             server.close()
         for listener in sockets or []:
             listener.close()
-        loop, working = asyncio.get_running_loop(), max(0.0, self._app.settings.grace - ENDING_SECONDS)
+        loop, working = (
+            asyncio.get_running_loop(),
+            max(0.0, self._app.settings.grace - ENDING_SECONDS),
+        )
         loop.call_later(working, self._give_up)
         begun = loop.time()
         while self.server_state.connections and not self.force_exit:

@@ -28,7 +28,9 @@ class Settings:
     max_sentences: int = described(1_000, "Sentences per request.", least=1)
     max_words: int = described(300, "Words per sentence.", least=1)
     max_words_beyond: int = described(
-        120, "Words per sentence for k best trees, probabilities and constraints, which take longer.", least=1
+        120,
+        "Words per sentence for k best trees, probabilities and constraints, which take longer.",
+        least=1,
     )
     max_k: int = described(10, "Trees per sentence that a request may ask for.", least=1)
     max_answer: int = described(16_000_000, "Bytes of an answer.", least=1)
@@ -46,10 +48,14 @@ class Settings:
         128, "Connections of one address; a proxy in front of the server is one.", least=1
     )
     time_limit: float = described(
-        30.0, "Seconds to answer a request that has arrived; after that it is answered 503.", least=0
+        30.0,
+        "Seconds to answer a request that has arrived; after that it is answered 503.",
+        least=0,
     )
     header_time_limit: float = described(
-        10.0, "Seconds for the headers of a request to arrive; after that it is answered 408.", least=0
+        10.0,
+        "Seconds for the headers of a request to arrive; after that it is answered 408.",
+        least=0,
     )
     body_time_limit: float = described(
         10.0, "Seconds for a body to arrive; after that it is answered 408.", least=0
@@ -64,7 +70,9 @@ class Settings:
     )
     batch_sentences: int = described(64, "Sentences that are parsed together.", least=1)
     batch_words: int = described(
-        250, "Words that are parsed together; half of them are shared by requests of many sentences.", least=1
+        250,
+        "Words that are parsed together; half of them are shared by requests of many sentences.",
+        least=1,
     )
     origins: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
@@ -73,7 +81,9 @@ class Settings:
         check(self)
         for origin in self.origins:
             if not re.fullmatch(r"https?://[^/\s]+", origin):
-                raise ConfigError(f"an origin is like https://example.org, without a path, not {origin!r}")
+                raise ConfigError(
+                    f"an origin is like https://example.org, without a path, not {origin!r}"
+                )
         if self.token is not None and not (
             self.token.isascii() and self.token.isprintable() and self.token.strip()
         ):

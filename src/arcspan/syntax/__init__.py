@@ -12,7 +12,17 @@ from arcspan.syntax.phrases import Kind, noun_phrases
 from arcspan.syntax.query import Match, Query, compiled
 from arcspan.syntax.sentence import Phrase, TreeIndex, Word
 
-__all__ = ["Clause", "Coordination", "Match", "Phrase", "Query", "Syntax", "VerbGroup", "Word", "compiled"]
+__all__ = [
+    "Clause",
+    "Coordination",
+    "Match",
+    "Phrase",
+    "Query",
+    "Syntax",
+    "VerbGroup",
+    "Word",
+    "compiled",
+]
 
 
 class Syntax(TreeIndex):
@@ -66,7 +76,9 @@ class Syntax(TreeIndex):
     def conjuncts(self, position: int) -> list[int]:
         """The words that a word is coordinated with, from left to right, without itself."""
         first = self.first_conjunct(position)
-        return [m for m in range(1, self.n + 1) if m != position and self.first_conjunct(m) == first]
+        return [
+            m for m in range(1, self.n + 1) if m != position and self.first_conjunct(m) == first
+        ]
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """All of it as plain data, ready for JSON; spans (i, j) cover the words i+1..j."""
@@ -76,4 +88,7 @@ class Syntax(TreeIndex):
             "noun_phrases": self.noun_phrases("all"),
             "verb_groups": self.verb_groups,
         }
-        return {name: [one.to_dict(probabilities=probabilities) for one in of] for name, of in found.items()}
+        return {
+            name: [one.to_dict(probabilities=probabilities) for one in of]
+            for name, of in found.items()
+        }

@@ -42,11 +42,15 @@ class VerbGroup(Phrase):
     _sentence: TreeIndex
     _after = ("words", "form", "tense", "aspect", "voice", "polarity", "modal")
 
-    def __init__(self, sentence: TreeIndex, predicate: int, words: Sequence[int], main: int) -> None:
+    def __init__(
+        self, sentence: TreeIndex, predicate: int, words: Sequence[int], main: int
+    ) -> None:
         super().__init__(sentence, (min(words) - 1, max(words)), main)
         self.words, self._predicate = tuple(words), predicate
         s = sentence
-        self._verbs = [m for m in words if s.is_verb(m) or s.tags[m].startswith(("VB", "MD"))] or [main]
+        self._verbs = [m for m in words if s.is_verb(m) or s.tags[m].startswith(("VB", "MD"))] or [
+            main
+        ]
         first = self._verbs[0]
         modal = s.tags[first] == "MD"
         self.modal = (s.lemmas[first] or s.words[first].lower()) if modal else None
@@ -54,7 +58,9 @@ class VerbGroup(Phrase):
         self.tense = self._tense(first) if self.form == "finite" else None
         self.aspect = self._aspect()
         passive = s.with_relation(predicate, "aux", "nsubj", "csubj")
-        self.voice = "passive" if any(s.full_relations[m].endswith(":pass") for m in passive) else "active"
+        self.voice = (
+            "passive" if any(s.full_relations[m].endswith(":pass") for m in passive) else "active"
+        )
         negative = any(s.words[m].lower() in _NEGATION for m in words)
         self.polarity = "negative" if negative else "positive"
 
@@ -96,7 +102,9 @@ class VerbGroup(Phrase):
         before = [s.lemmas[m] or s.words[m].lower() for m in verbs[:-1]]
         perfect = any(lemma in ("have", "has", "had", "'ve", "'d") for lemma in before)
         last = verbs[-1]
-        progressive = (s.tags[last] == "VBG" or s.words[last].lower().endswith("ing")) and bool(before)
+        progressive = (s.tags[last] == "VBG" or s.words[last].lower().endswith("ing")) and bool(
+            before
+        )
         return " ".join(["perfect"] * perfect + ["progressive"] * progressive) or "simple"
 
 
@@ -113,7 +121,9 @@ class Clause(Phrase):
 
     _before, _after = ("kind", "finite"), ("verb", "subject", "objects")
 
-    def __init__(self, sentence: TreeIndex, span: Range, position: int, kind: str, verb: VerbGroup) -> None:
+    def __init__(
+        self, sentence: TreeIndex, span: Range, position: int, kind: str, verb: VerbGroup
+    ) -> None:
         super().__init__(sentence, span, position)
         self.kind, self.verb, self.finite = kind, verb, verb.form == "finite"
         self.subject: Phrase | None = None
@@ -157,7 +167,10 @@ class Clauses:
             return False
         if s.with_relation(h, "cop", "aux"):
             return True
-        participle = s.tags[h] in ("VBN", "VBG")  # joined to an adjective, it is one: "long and badly acted"
+        participle = s.tags[h] in (
+            "VBN",
+            "VBG",
+        )  # joined to an adjective, it is one: "long and badly acted"
         return s.is_verb(h) and (h == first or not participle or s.is_verb(first))
 
     def _kind(self, h: int) -> str:
@@ -192,7 +205,9 @@ class Clauses:
         """The subject of a clause around a verb's own, 0 if there is none: "the problem is that he left"."""
         s = self.s
         outer = next((m for m in s.children[h] if s.full_relations[m].endswith(":outer")), 0)
-        return outer if s.is_verb(h) and any(outer < m for m in s.with_relation(h, "cop")[:1]) else 0
+        return (
+            outer if s.is_verb(h) and any(outer < m for m in s.with_relation(h, "cop")[:1]) else 0
+        )
 
     def _span(self, h: int) -> Range:
         """All below the predicate, up to where a second conjunct begins, and without what joins it to the first."""
@@ -215,7 +230,9 @@ class Clauses:
             kinds = ("aux",) if s.is_verb(h) else ("aux", "cop")
             parts = [m for m in self._shared(first) if s.relations[m] in kinds]
         main = h if s.is_verb(h) or not parts else parts[-1]
-        adverbs = [m for m in s.with_relation(h, "advmod") if m > after and s.words[m].lower() in _NEGATION]
+        adverbs = [
+            m for m in s.with_relation(h, "advmod") if m > after and s.words[m].lower() in _NEGATION
+        ]
         # "not only" does not negate.
         negation = [m for m in adverbs if m == s.n or s.words[m + 1].lower() != "only"]
         particles = [m for m in s.children[h] if s.full_relations[m] == "compound:prt"]
@@ -237,7 +254,11 @@ class Clauses:
         complement, the noun that a participle modifies, and the antecedent of a relative pronoun.
         """
         s = self.s
-        own = [m for m in s.with_relation(h, "nsubj", "csubj") if not s.full_relations[m].endswith(":outer")]
+        own = [
+            m
+            for m in s.with_relation(h, "nsubj", "csubj")
+            if not s.full_relations[m].endswith(":outer")
+        ]
         if not own and not self._outer(h):
             own = s.with_relation(h, "nsubj", "csubj") or s.with_relation(h, "expl")
         expletives = [m for m in s.with_relation(h, "expl") if m < h]

@@ -34,7 +34,9 @@ class Coordination(Phrase):
 
     _before, _after = ("kind",), ("conjuncts", "shared")
 
-    def __init__(self, s: TreeIndex, kind: str, conjuncts: list[Phrase], joining: list[int]) -> None:
+    def __init__(
+        self, s: TreeIndex, kind: str, conjuncts: list[Phrase], joining: list[int]
+    ) -> None:
         super().__init__(s, (conjuncts[0].span[0], conjuncts[-1].span[1]), conjuncts[0].position)
         self.kind, self.conjuncts, self._joining = kind, conjuncts, joining
         self.shared: list[Phrase] = []
@@ -65,12 +67,16 @@ def coordinations(s: TreeIndex) -> list[Coordination]:
 
 def _coordination(s: TreeIndex, h: int, others: list[int]) -> Coordination:
     members = sorted([h, *others])
-    if members[0] != h:  # a conjunct before the word it hangs on: nothing is known of what is shared
+    if (
+        members[0] != h
+    ):  # a conjunct before the word it hangs on: nothing is known of what is shared
         ranges, shared = {m: s.reach(m) for m in members}, list[int]()
     else:
         own, shared = _split_dependents(s, h, others)
         ranges = {h: s.grow(h, own), **{m: s.after_coordinator(m) for m in others}}
-    joining = sorted(m for member in members for m in s.with_relation(member, "cc") if m < members[-1])
+    joining = sorted(
+        m for member in members for m in s.with_relation(member, "cc") if m < members[-1]
+    )
     kinds = {_category(s, m, members) for m in members}
     kind = kinds.pop() if len(kinds) == 1 else "UCP"
     found = Coordination(s, kind, [Phrase(s, ranges[m], m) for m in members], joining)
@@ -94,7 +100,13 @@ def _split_dependents(s: TreeIndex, first: int, others: list[int]) -> tuple[list
     around = smallest(s, [first, *others])
     theirs = {s.relations[m] for other in others for m in s.children[other] if m < other}
     skipped = ("conj", "cc", "punct")
-    aside = ("parataxis", "discourse", "vocative", "reparandum", "list")  # the sentence's, not the conjuncts'
+    aside = (
+        "parataxis",
+        "discourse",
+        "vocative",
+        "reparandum",
+        "list",
+    )  # the sentence's, not the conjuncts'
     for m in reversed([m for m in s.children[first] if m < first]):
         if s.relations[m] not in (*skipped, *aside):
             is_own = not shared and _is_own(s, first, m, others, around, theirs)

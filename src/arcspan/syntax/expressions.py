@@ -20,7 +20,10 @@ else:
     import sre_parse as _parser
 
 _LONGEST = 200
-_MOST_WAYS, _REPETITION = 256_000, 40  # ways to match that may be tried; about how many a repetition has
+_MOST_WAYS, _REPETITION = (
+    256_000,
+    40,
+)  # ways to match that may be tried; about how many a repetition has
 _REMEMBERED = 100_000
 # Where the parts of a part are, by the name of the code that Python's parser gives it.
 _BELOW: dict[str, Callable[[Any], list[Any]]] = {
@@ -51,7 +54,9 @@ class Expression:
             return
         try:
             if _ways(_parser.parse(source), 0) * (_REPETITION if anywhere else 1) > _MOST_WAYS:
-                raise ValueError("it has too many repetitions, optional parts and choices beside each other")
+                raise ValueError(
+                    "it has too many repetitions, optional parts and choices beside each other"
+                )
             compiled = re.compile(source, re.IGNORECASE if ignore_case else 0)
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(str(error)) from None
@@ -75,16 +80,23 @@ def _ways(parts: Any, inside: int) -> int:
         if name.endswith("_REPEAT"):
             least, most, part = argument
             if inside == 2 or not part.getwidth()[1]:
-                raise ValueError("it repeats what takes no letters, or a lookaround with a repetition")
+                raise ValueError(
+                    "it repeats what takes no letters, or a lookaround with a repetition"
+                )
             if least != most:
                 if inside:
                     raise ValueError("it repeats something of no fixed length")
                 ways *= 2 if most == 1 else _REPETITION
             below, deeper = [part], inside or int(most > 1)
         elif name in ("GROUPREF", "GROUPREF_EXISTS") or (name == "BRANCH" and inside):
-            raise ValueError("it repeats a choice" if name == "BRANCH" else "it refers back to a group")
+            raise ValueError(
+                "it repeats a choice" if name == "BRANCH" else "it refers back to a group"
+            )
         elif name in _BELOW:
-            below, deeper = _BELOW[name](argument), 2 if inside and name.startswith("ASSERT") else inside
+            below, deeper = (
+                _BELOW[name](argument),
+                2 if inside and name.startswith("ASSERT") else inside,
+            )
         each = [_ways(part, deeper) for part in below]
         ways *= sum(each) if each else 1
     return ways

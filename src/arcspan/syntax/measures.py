@@ -40,8 +40,20 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 }
 # Ratios of sums: name -> numerator, denominator.
 RATIOS: dict[str, tuple[str, str]] = {
-    **{"MLS": ("W", "S"), "MLT": ("W", "T"), "MLC": ("W", "C"), "C/S": ("C", "S"), "VP/T": ("VP", "T")},
-    **{"C/T": ("C", "T"), "DC/C": ("DC", "C"), "DC/T": ("DC", "T"), "T/S": ("T", "S"), "CT/T": ("CT", "T")},
+    **{
+        "MLS": ("W", "S"),
+        "MLT": ("W", "T"),
+        "MLC": ("W", "C"),
+        "C/S": ("C", "S"),
+        "VP/T": ("VP", "T"),
+    },
+    **{
+        "C/T": ("C", "T"),
+        "DC/C": ("DC", "C"),
+        "DC/T": ("DC", "T"),
+        "T/S": ("T", "S"),
+        "CT/T": ("CT", "T"),
+    },
     **{"CP/T": ("CP", "T"), "CP/C": ("CP", "C"), "CN/T": ("CN", "T"), "CN/C": ("CN", "C")},
     "yngve": ("yngve_sum", "c_words"),
     "frazier": ("frazier_sum", "c_words"),
@@ -119,7 +131,9 @@ def standard_errors(sentences: Sequence[Sequence[tuple[float, Sums]]]) -> dict[s
         rate, scale = (value, expected[below]) if below else (0.0, 1.0)
         variance = 0.0
         for parses in sentences:
-            values = [(weight, own.get(above, 0) - rate * own.get(below, 0)) for weight, own in parses]
+            values = [
+                (weight, own.get(above, 0) - rate * own.get(below, 0)) for weight, own in parses
+            ]
             mean = sum(weight * value for weight, value in values)
             variance += sum(weight * (value - mean) ** 2 for weight, value in values)
         result[name] = math.sqrt(variance) / scale if scale else 0.0
@@ -151,10 +165,16 @@ def _of_constituents(tree: ConstituencyTree, kept: list[int]) -> Sums:
 def _shape(tree: ConstituencyTree) -> Sums:
     """Depths and branching of a tree without punctuation."""
     nodes = NodeTable(tree, None)
-    found: Sums = dict.fromkeys(("yngve_sum", "frazier_sum", "left_heavy", "right_heavy", "branching"), 0)
+    found: Sums = dict.fromkeys(
+        ("yngve_sum", "frazier_sum", "left_heavy", "right_heavy", "branching"), 0
+    )
     found["c_words"] = len(tree)
-    depths = [0] * len(nodes.labels)  # how many sisters stand to the right of a node and of those above it
-    paths = [0.0] * len(nodes.labels)  # what a node weighs with those above that it is at the very left of
+    depths = [0] * len(
+        nodes.labels
+    )  # how many sisters stand to the right of a node and of those above it
+    paths = [0.0] * len(
+        nodes.labels
+    )  # what a node weighs with those above that it is at the very left of
     for k, label in enumerate(nodes.labels):
         children = nodes.children(k)
         is_tag = bool(children and nodes.words[children[0]]) and label == tree.tags[nodes.left[k]]
@@ -166,7 +186,9 @@ def _shape(tree: ConstituencyTree) -> Sums:
             found["yngve_sum"] += depths[k]
             found["frazier_sum"] += paths[k]
         if len(children) > 1:
-            first, last = (nodes.right[child] - nodes.left[child] for child in (children[0], children[-1]))
+            first, last = (
+                nodes.right[child] - nodes.left[child] for child in (children[0], children[-1])
+            )
             found["branching"] += 1
             found["left_heavy"] += first > last
             found["right_heavy"] += first < last
@@ -178,7 +200,11 @@ def _of_dependencies(tree: DependencyTree, kept: list[int]) -> Sums:
     place = {k + 1: at for at, k in enumerate(kept, 1)}
     arcs = [(place[m], place[tree.heads[m - 1]]) for m in place if tree.heads[m - 1] in place]
     distance = sum(abs(m - h) for m, h in arcs)
-    found: Sums = {"distance_sum": distance, "arcs": len(arcs), "leftward": sum(m < h for m, h in arcs)}
+    found: Sums = {
+        "distance_sum": distance,
+        "arcs": len(arcs),
+        "leftward": sum(m < h for m, h in arcs),
+    }
     root = place.get(tree.root)
     if not arcs or not root:
         return found | {"ndd_sum": 0.0, "ndd_sentences": 0}

@@ -55,7 +55,13 @@ class NodeTable:
     def _number(
         self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[tuple[int, int, str]]
     ) -> None:
-        labels, parents, ends, left, words = self.labels, self.parents, self.ends, self.left, self.words
+        labels, parents, ends, left, words = (
+            self.labels,
+            self.parents,
+            self.ends,
+            self.left,
+            self.words,
+        )
         leaves = self.leaves
         opened: list[tuple[int, int]] = []  # node, right fencepost
         above, close, at = -1, len(forms), 0
@@ -138,9 +144,13 @@ class NodeTable:
             return children[0] if children else -1
         if self.d is not None and self._rules is None:
             word = self.head_word(k)
-            return next((child for child in children if self.left[child] < word <= self.right[child]), -1)
+            return next(
+                (child for child in children if self.left[child] < word <= self.right[child]), -1
+            )
         rules = self._rules or HeadRules.load("ptb")
-        return children[rules.head_child(self.labels[k], [self.labels[child] for child in children])]
+        return children[
+            rules.head_child(self.labels[k], [self.labels[child] for child in children])
+        ]
 
 
 def _path(step: Callable[[NodeTable, int], int]) -> Reach:
@@ -200,7 +210,9 @@ _TREE: dict[str, Reach] = {
     "<<'": _path(_nth(-1)),
     "<#": _one(NodeTable.head_child),
     "<<#": _path(NodeTable.head_child),
-    ".": lambda t, k: takewhile(lambda other: t.left[other] == t.right[k], range(t.ends[k], len(t.ends))),
+    ".": lambda t, k: takewhile(
+        lambda other: t.left[other] == t.right[k], range(t.ends[k], len(t.ends))
+    ),
     ",": _just_before,
     "..": lambda t, k: range(t.ends[k], len(t.ends)),
     ",,": lambda t, k: (other for other in range(k) if t.ends[other] <= k),

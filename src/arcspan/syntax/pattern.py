@@ -182,7 +182,9 @@ class Pattern:
                     self.refuse(f"words have no {name!r}; a pattern can ask for {', '.join(ATTRIBUTES)}, and "
                                 "for features by their names, such as Number", found.start(2))  # fmt: skip
                 if found["regex"] is not None:
-                    tests.append((name, self._compile(found["regex"].rstrip(), found.start("regex"))))
+                    tests.append(
+                        (name, self._compile(found["regex"].rstrip(), found.start("regex")))
+                    )
                 else:
                     tests.append((name, self._literal(name, found["plain"].rstrip())))
             self._take(";")
@@ -319,6 +321,11 @@ def label_set(node: PatternNode) -> frozenset[str] | None:
     """The labels that a node may have, where they are known."""
     if node.inner is not None and not node.negated:
         return label_set(node.inner)
-    if node.any or node.negated or not node.labels or not all(label.values for label in node.labels):
+    if (
+        node.any
+        or node.negated
+        or not node.labels
+        or not all(label.values for label in node.labels)
+    ):
         return None
     return frozenset().union(*(label.values for label in node.labels))

@@ -15,7 +15,9 @@ from arcspan.syntax.sentence import Phrase, TreeIndex
 
 Kind = Literal["base", "maximal", "all"]
 
-_LEFT = frozenset({"det", "amod", "nummod", "nmod", "compound", "flat", "poss", "predet", "advmod", "clf"})
+_LEFT = frozenset(
+    {"det", "amod", "nummod", "nmod", "compound", "flat", "poss", "predet", "advmod", "clf"}
+)
 _RIGHT = frozenset({"flat", "fixed", "goeswith", "compound", "nummod"})
 _WITHIN = frozenset(
     {"compound", "flat", "fixed", "goeswith", "det", "clf", "expl", "nummod", "discourse", "cc"}
@@ -29,7 +31,9 @@ def noun_phrases(s: TreeIndex, coordinations: Sequence[Coordination], kind: Kind
     if kind == "base":
         return _base(s)
     found = {s.noun_phrase(h): h for h in range(1, s.n + 1) if _heads_phrase(s, h)}
-    for conjunct in (one for joined in coordinations if joined.kind == "NP" for one in joined.conjuncts):
+    for conjunct in (
+        one for joined in coordinations if joined.kind == "NP" for one in joined.conjuncts
+    ):
         if conjunct.position in found.values():
             found.setdefault(conjunct.span, conjunct.position)
     phrases: list[Phrase] = []
@@ -82,4 +86,8 @@ def _has_case(s: TreeIndex, m: int) -> bool:
 def _is_part(s: TreeIndex, h: int) -> bool:
     """Whether a noun belongs to the base phrase of the noun that it depends on."""
     first = s.first_conjunct(h)
-    return s.relations[first] in ("nmod", "poss") and first < s.heads[first] and not _has_case(s, first)
+    return (
+        s.relations[first] in ("nmod", "poss")
+        and first < s.heads[first]
+        and not _has_case(s, first)
+    )

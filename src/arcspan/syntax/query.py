@@ -10,7 +10,15 @@ from typing import Any
 
 from arcspan.errors import ArcspanError
 from arcspan.syntax.nodes import NodeTable, reach_of
-from arcspan.syntax.pattern import ATTRIBUTES, Pattern, PatternNode, Relation, Relations, label_set, needed
+from arcspan.syntax.pattern import (
+    ATTRIBUTES,
+    Pattern,
+    PatternNode,
+    Relation,
+    Relations,
+    label_set,
+    needed,
+)
 from arcspan.syntax.sentence import Phrase, Range, Text
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
@@ -39,7 +47,9 @@ class Match(Phrase):
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        names = {name: match.to_dict(probabilities=probabilities) for name, match in self.names.items()}
+        names = {
+            name: match.to_dict(probabilities=probabilities) for name, match in self.names.items()
+        }
         return super().to_dict(probabilities=probabilities) | ({"names": names} if names else {})
 
     def __repr__(self) -> str:
@@ -97,7 +107,9 @@ class Query:
         return [_match(nodes, text, node, names) for node, names in found]
 
     def count(
-        self, constituency: ConstituencyTree | None = None, dependencies: DependencyTree | None = None
+        self,
+        constituency: ConstituencyTree | None = None,
+        dependencies: DependencyTree | None = None,
     ) -> int:
         """How many matches there are."""
         return len(self._search(constituency, dependencies)[1])
@@ -106,7 +118,9 @@ class Query:
         """Whether the sentence has the values without which nothing can match."""
         for column, values in self._needed:
             if column == "":
-                if c is None or values.isdisjoint(chain((label for _, _, label in c.spans), c.tags, c.words)):
+                if c is None or values.isdisjoint(
+                    chain((label for _, _, label in c.spans), c.tags, c.words)
+                ):
                     return False
             elif d is not None and values.isdisjoint(getattr(d, column)):
                 return False
@@ -199,7 +213,9 @@ def _word(node: PatternNode) -> Ways:
         if not m or (node.is_root and t.heads[m - 1]):
             return []
         for column, name, value in tests:
-            own = getattr(t.tree if column in ("words", "tags") else t.d, column or "features")[m - 1]
+            own = getattr(t.tree if column in ("words", "tags") else t.d, column or "features")[
+                m - 1
+            ]
             if not column:
                 pairs = (pair.partition("=") for pair in own.split("|"))
                 own = next((given for feature, _, given in pairs if feature == name), "")

@@ -24,7 +24,9 @@ VERBS = frozenset({"VERB", "AUX"})
 PARTS = frozenset(
     {"det", "amod", "nummod", "nmod", "compound", "flat", "fixed", "goeswith", "acl", "appos"}
 ) | {*("clf", "advmod", "conj", "cc", "dep", "predet", "poss", "obl")}
-_PAIRS = [frozenset(pair.split()) for pair in ("( )", "[ ]", "{ }", "“ ”", "‘ ’", "`` ''", "« »", '"')]
+_PAIRS = [
+    frozenset(pair.split()) for pair in ("( )", "[ ]", "{ }", "“ ”", "‘ ’", "`` ''", "« »", '"')
+]
 _UPOS = {"NN": "NOUN", "PR": "PRON", "WP": "PRON", "VB": "VERB", "MD": "AUX"}
 _UPOS |= {"JJ": "ADJ", "RB": "ADV", "CD": "NUM"}
 
@@ -63,7 +65,10 @@ class TreeIndex(Text):
     """Both trees of a sentence. Without constituents the dependencies decide everything."""
 
     def __init__(
-        self, constituency: ConstituencyTree | None, dependencies: DependencyTree | None, **of_text: Any
+        self,
+        constituency: ConstituencyTree | None,
+        dependencies: DependencyTree | None,
+        **of_text: Any,
     ) -> None:
         if dependencies is None:
             what = "clauses and phrases need a dependency tree"
@@ -71,15 +76,24 @@ class TreeIndex(Text):
         tree = dependencies
         super().__init__(tree.words, **of_text)
         self.n = len(tree)
-        self.lemmas, self.tags, self.features = ("", *tree.lemmas), ("", *tree.tags), ("", *tree.features)
-        self.upos = ("", *(u or _UPOS.get(t[:2], "") for u, t in zip(tree.upos, tree.tags, strict=True)))
+        self.lemmas, self.tags, self.features = (
+            ("", *tree.lemmas),
+            ("", *tree.tags),
+            ("", *tree.features),
+        )
+        self.upos = (
+            "",
+            *(u or _UPOS.get(t[:2], "") for u, t in zip(tree.upos, tree.tags, strict=True)),
+        )
         self.heads, self.full_relations = (0, *tree.heads), ("", *tree.relations)
         self.relations = tuple(relation.partition(":")[0] for relation in self.full_relations)
         self.children: list[list[int]] = [[] for _ in range(self.n + 1)]
         for m in range(1, self.n + 1):
             self.children[self.heads[m]].append(m)
         self.left, self.right, _ = extents(tree.heads)
-        self.spans = constituency.spans if constituency is not None and len(constituency) == self.n else ()
+        self.spans = (
+            constituency.spans if constituency is not None and len(constituency) == self.n else ()
+        )
 
     def with_relation(self, h: int, *relations: str) -> list[int]:
         """The dependents of a word by one of these relations, subtypes aside."""
@@ -101,7 +115,14 @@ class TreeIndex(Text):
         """Whether a word can head a noun phrase: a noun or pronoun, or another word in the place of one."""
         if self.upos[m] in NOUNS:
             return True
-        nominal = self.relations[self.first_conjunct(m)] in ("nsubj", "obj", "iobj", "nmod", "appos", "obl")
+        nominal = self.relations[self.first_conjunct(m)] in (
+            "nsubj",
+            "obj",
+            "iobj",
+            "nmod",
+            "appos",
+            "obl",
+        )
         return nominal and self.upos[m] in ("NUM", "ADJ", "DET", "X", "INTJ", "")
 
     def first_conjunct(self, m: int) -> int:
@@ -112,7 +133,11 @@ class TreeIndex(Text):
 
     def trim(self, i: int, j: int) -> Range:
         """A span without the punctuation at its edges, except one of a pair whose other one is inside."""
-        while i + 1 < j and self.is_punctuation(i + 1) and not self._paired(i + 1, self.words[i + 2 : j]):
+        while (
+            i + 1 < j
+            and self.is_punctuation(i + 1)
+            and not self._paired(i + 1, self.words[i + 2 : j])
+        ):
             i += 1
         while i + 1 < j and self.is_punctuation(j) and not self._paired(j, self.words[i + 2 : j]):
             j -= 1
@@ -139,9 +164,16 @@ class TreeIndex(Text):
         """The span of a word and those of its dependents that are parts, as far as they reach without a gap."""
 
         def near(side: Iterable[int]) -> list[int]:
-            return [m for m in takewhile(lambda m: m in parts or self.is_punctuation(m), side) if m in parts]
+            return [
+                m
+                for m in takewhile(lambda m: m in parts or self.is_punctuation(m), side)
+                if m in parts
+            ]
 
-        i = min((self.left[m] for m in near(m for m in reversed(self.children[h]) if m < h)), default=h - 1)
+        i = min(
+            (self.left[m] for m in near(m for m in reversed(self.children[h]) if m < h)),
+            default=h - 1,
+        )
         j = max((self.right[m] for m in near(m for m in self.children[h] if m > h)), default=h)
         return self.trim(i, j)
 
@@ -155,9 +187,15 @@ class TreeIndex(Text):
                     break
                 return self.trim(i, j)
         parts = {m for m in self.children[h] if self.relations[m] in PARTS}
-        if head == 0 or self.with_relation(h, "cop", "nsubj"):  # a predicate has the clause's modifiers too
-            parts = {m for m in parts if self.relations[m] not in ("advmod", "obl", "conj", "cc", "dep")}
-        after = {m for m in parts if self.relations[m] == "cc" and m < h}  # joins it to what comes before
+        if head == 0 or self.with_relation(
+            h, "cop", "nsubj"
+        ):  # a predicate has the clause's modifiers too
+            parts = {
+                m for m in parts if self.relations[m] not in ("advmod", "obl", "conj", "cc", "dep")
+            }
+        after = {
+            m for m in parts if self.relations[m] == "cc" and m < h
+        }  # joins it to what comes before
         return self.grow(h, (parts - after) | {m for m in self.with_relation(h, "case") if m > h})
 
     def phrase_of(self, m: int) -> Phrase:

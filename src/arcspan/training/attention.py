@@ -60,7 +60,9 @@ def fuse_attention(proto: Any, heads: int) -> None:
             inputs = [query, key, value, "", "", bias]
             settings = {"num_heads": heads, "scale": one * other}
             instead[made] = [
-                helper.make_node("MultiHeadAttention", inputs, [made], domain="com.microsoft", **settings)
+                helper.make_node(
+                    "MultiHeadAttention", inputs, [made], domain="com.microsoft", **settings
+                )
             ]
     if instead:
         replace(proto, instead)

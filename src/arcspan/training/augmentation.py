@@ -80,7 +80,8 @@ def _headline(pair: Pair) -> Pair | None:
     if shorter is None:
         return None
     words = [
-        word[0].upper() + word[1:] if not k or len(word) > 3 else word for k, word in enumerate(shorter.words)
+        word[0].upper() + word[1:] if not k or len(word) > 3 else word
+        for k, word in enumerate(shorter.words)
     ]
     return _with_words(shorter, words) or shorter
 

@@ -34,14 +34,18 @@ class Example:
     answers: dict[str, np.ndarray]
 
 
-def make_examples(sentences: Sequence[Sentence], inputs: Inputs, inventories: Inventories) -> list[Example]:
+def make_examples(
+    sentences: Sequence[Sentence], inputs: Inputs, inventories: Inventories
+) -> list[Example]:
     """Look words, labels, relations and tags up; a sentence that is repeated is looked up once."""
     unique = list({id(sentence): sentence for sentence in sentences}.values())
     prepared = inputs.prepare([sentence.words for sentence in unique])
     made, indexer = {}, Indexer(inventories)
     for sentence, ready in zip(unique, prepared, strict=True):
         style = style_number(sentence.style, inventories)
-        made[id(sentence)] = Example(sentence, ready, inputs.cost(ready), style, **indexer(sentence))
+        made[id(sentence)] = Example(
+            sentence, ready, inputs.cost(ready), style, **indexer(sentence)
+        )
     return [made[id(sentence)] for sentence in sentences]
 
 
@@ -74,7 +78,9 @@ def schedule(
     Lengths are blurred a little so that the same sentences do not meet in every epoch.
     """
     random = np.random.default_rng([seed, epoch])
-    blurred = np.asarray(costs) * random.uniform(0.95, 1.05, len(costs)) + random.uniform(0, 1, len(costs))
+    blurred = np.asarray(costs) * random.uniform(0.95, 1.05, len(costs)) + random.uniform(
+        0, 1, len(costs)
+    )
     batches = by_cost(costs, budget, np.argsort(blurred, kind="stable").tolist(), padded=padded)
     return [batches[place] for place in random.permutation(len(batches))]
 
@@ -103,7 +109,9 @@ def collate(examples: Sequence[Example], inputs: Inputs) -> tuple[dict[str, Tens
             for name in examples[0].answers
         },
         chains=[example.chains for example in examples],
-        unlabelled=np.asarray([IGNORE if one.some_spans else 0 for one in sentences], dtype=np.int64),
+        unlabelled=np.asarray(
+            [IGNORE if one.some_spans else 0 for one in sentences], dtype=np.int64
+        ),
         joint=np.asarray([one.joint for one in sentences]),
         hidden=np.asarray([one.hidden for one in sentences]),
         has_arcs=np.asarray([one.heads is not None for one in sentences]),
@@ -113,5 +121,7 @@ def collate(examples: Sequence[Example], inputs: Inputs) -> tuple[dict[str, Tens
     )
     arrays["styles"] = np.asarray([example.style for example in examples], dtype=np.int64)
     tags = arrays["gold_tags"] = np.zeros((len(examples), lengths.max() + 2), dtype=np.int64)
-    tags[gold.word_b, gold.word_m] = np.maximum(gold.answers["tag"] + 1, 0)  # 0 for an unknown one, too
+    tags[gold.word_b, gold.word_m] = np.maximum(
+        gold.answers["tag"] + 1, 0
+    )  # 0 for an unknown one, too
     return {name: torch.from_numpy(array) for name, array in arrays.items()}, gold

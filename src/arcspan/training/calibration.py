@@ -76,7 +76,9 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     structure = found.score
     if predictor.labelled:
         structure -= own.structure_temperature * _log_chances(labels, chosen, own.label_temperature)
-        structure -= own.structure_temperature * _log_chances(relations, named, own.relation_temperature)
+        structure -= own.structure_temperature * _log_chances(
+            relations, named, own.relation_temperature
+        )
     labelled = zip(places, chosen.tolist(), strict=True)
     constituents = {place: known.labels[label] for place, label in labelled if label}
     good = found.nodes is None or constituents == chains
@@ -90,7 +92,9 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
         ),
         span_labels=labels[shown],
         span_right=is_gold[shown],
-        arcs=np.stack([one.arcs[words, heads] if one.arcs is not None else words[:0] for one in measured]),
+        arcs=np.stack(
+            [one.arcs[words, heads] if one.arcs is not None else words[:0] for one in measured]
+        ),
         arc_right=right,
         node_labels=labels,
         node_gold=np.asarray([label_ids.get(chain, -1) for chain in gold_chains], np.int64),
@@ -110,7 +114,9 @@ def fit(observed: Sequence[Observed]) -> Calibration:
     label = _least_of([_cross_entropy(labels, gold_labels, t) for t in GRID])
     relation = _least_of([_cross_entropy(relations, gold_relations, t) for t in GRID])
     shown = np.concatenate([one.span_labels for one in observed])
-    spans, arcs = (np.concatenate([getattr(one, name) for one in observed], 1) for name in ("spans", "arcs"))
+    spans, arcs = (
+        np.concatenate([getattr(one, name) for one in observed], 1) for name in ("spans", "arcs")
+    )
     span_right = np.concatenate([one.span_right for one in observed])
     arc_right = np.concatenate([one.arc_right for one in observed])
     constituent = -np.expm1(log_softmax(shown, label)[:, 0]) if len(shown) else np.zeros(0)
@@ -124,9 +130,14 @@ def fit(observed: Sequence[Observed]) -> Calibration:
     whole = np.exp(np.stack([one.whole for one in observed], 1) + names)
     right = np.asarray([one.right for one in observed])
     kinds = ((spans * constituent, span_right), (arcs, arc_right), (whole, right))
-    tree = [sum(log_loss(chances[t], came) for chances, came in kinds if len(came)) for t in range(len(GRID))]
+    tree = [
+        sum(log_loss(chances[t], came) for chances, came in kinds if len(came))
+        for t in range(len(GRID))
+    ]
     return Calibration(
-        structure_temperature=_least_of(tree), label_temperature=label, relation_temperature=relation
+        structure_temperature=_least_of(tree),
+        label_temperature=label,
+        relation_temperature=relation,
     )
 
 
@@ -139,7 +150,9 @@ def log_loss(probabilities: np.ndarray, right: np.ndarray) -> float:
 def _log_chances(scores: np.ndarray, chosen: np.ndarray, temperature: float) -> float:
     """The log-probability of all the names that were chosen."""
     return (
-        float(log_softmax(scores, temperature)[np.arange(len(chosen)), chosen].sum()) if len(chosen) else 0.0
+        float(log_softmax(scores, temperature)[np.arange(len(chosen)), chosen].sum())
+        if len(chosen)
+        else 0.0
     )
 
 
@@ -154,7 +167,11 @@ def _known(rows: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, n
 
 
 def _cross_entropy(scores: np.ndarray, gold: np.ndarray, temperature: float) -> float:
-    return float(-log_softmax(scores, temperature)[np.arange(len(gold)), gold].mean()) if len(gold) else 0.0
+    return (
+        float(-log_softmax(scores, temperature)[np.arange(len(gold)), gold].mean())
+        if len(gold)
+        else 0.0
+    )
 
 
 def _least_of(losses: Sequence[float]) -> float:
@@ -177,20 +194,30 @@ def _least_of(losses: Sequence[float]) -> float:
 
 def sample(pairs: Sequence[Pair], limit: int) -> list[Pair]:
     """At most `limit` sentences with words, evenly spread."""
-    kept = [pair for pair in pairs if len(pair.dependencies.words) and "" not in pair.dependencies.words]
+    kept = [
+        pair for pair in pairs if len(pair.dependencies.words) and "" not in pair.dependencies.words
+    ]
     if limit and len(kept) > limit:
         kept = [kept[place] for place in np.linspace(0, len(kept) - 1, limit).astype(int).tolist()]
     return kept
 
 
 def calibrate(
-    bundle: str | os.PathLike[str], pairs: Sequence[Pair], *, style: str | None = None, limit: int = 1000
+    bundle: str | os.PathLike[str],
+    pairs: Sequence[Pair],
+    *,
+    style: str | None = None,
+    limit: int = 1000,
 ) -> Calibration:
     """Fit a bundle's temperatures on held-out pairs of a style, and keep them in its configuration."""
     predictor, _ = load_predictor(bundle)
     if style is not None:
         predictor.style = predictor.style_of(style)
-    observed = [one for one in (observe(predictor, pair) for pair in sample(pairs, limit)) if one is not None]
+    observed = [
+        one
+        for one in (observe(predictor, pair) for pair in sample(pairs, limit))
+        if one is not None
+    ]
     if not observed:
         raise ArcspanError("no sentence to calibrate on")
     found = rounded(fit(observed))
@@ -200,4 +227,6 @@ def calibrate(
 
 def rounded(calibration: Calibration) -> Calibration:
     """Temperatures with four digits: more are noise."""
-    return replace(calibration, **{name: round(value, 4) for name, value in calibration.to_json().items()})
+    return replace(
+        calibration, **{name: round(value, 4) for name, value in calibration.to_json().items()}
+    )

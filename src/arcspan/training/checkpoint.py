@@ -102,7 +102,9 @@ class Checkpoint:
             raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
         format = found.get("format") if isinstance(found, dict) else None
         if format != FORMAT:
-            raise BundleError(f"{path}: format {format} is not {FORMAT}, which arcspan {__version__} reads")
+            raise BundleError(
+                f"{path}: format {format} is not {FORMAT}, which arcspan {__version__} reads"
+            )
         if found.pop("checksum", None) != _checksum(found):
             raise BundleError(f"{path}: damaged (its checksum differs from the one in it)")
         folder = self.folder / found["folder"]
@@ -187,7 +189,9 @@ def load_parts(folder: Path) -> dict[str, tuple[Model, Inputs, dict[str, Any], d
     if not out:
         Checkpoint(folder).open("best")
     if "both" not in out and len(out) == 1 and not (folder / "best.json").exists():
-        raise ConfigError(f"{folder}: only one half of the SEP parser is trained; continue with --resume")
+        raise ConfigError(
+            f"{folder}: only one half of the SEP parser is trained; continue with --resume"
+        )
     return out
 
 

@@ -33,8 +33,12 @@ SEGMENTER = "segmenter"  # the folder of a run that its segmenter is kept in
 class Source:
     """A treebank: two files with the same sentences, or one of them where there is one layer only."""
 
-    brackets: str = described("", "bracket file (.ptb, .gz, .xz); without one, constituents are hidden")
-    conll: str = described("", "CoNLL-U or CoNLL-X file (.gz, .xz); without one, dependencies are hidden")
+    brackets: str = described(
+        "", "bracket file (.ptb, .gz, .xz); without one, constituents are hidden"
+    )
+    conll: str = described(
+        "", "CoNLL-U or CoNLL-X file (.gz, .xz); without one, dependencies are hidden"
+    )
     style: str = described("", "name of its conventions, where treebanks of a model differ")
     constituency_style: str = described("", "that of its constituents, where it is another")
     dependency_style: str = described("", "that of its dependencies, where it is another")
@@ -78,7 +82,9 @@ class Source:
     def or_style(self, constituency: str, dependency: str) -> Source:
         """The same with these conventions where it names none."""
         own = self.styles
-        return replace(self, constituency_style=own[0] or constituency, dependency_style=own[1] or dependency)
+        return replace(
+            self, constituency_style=own[0] or constituency, dependency_style=own[1] or dependency
+        )
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,9 @@ class DataSettings:
         choices=("head", "left", "right", "hidden"),
     )
     mismatch: str = described(
-        "strict", "files that do not fit: strict (an error) or skip (counted)", choices=("strict", "skip")
+        "strict",
+        "files that do not fit: strict (an error) or skip (counted)",
+        choices=("strict", "skip"),
     )
 
 
@@ -126,12 +134,16 @@ class TrainingSettings:
     """How long, how fast."""
 
     epochs: int = described(25, "passes over the training data", least=1)
-    batch_pieces: int = described(1000, "word pieces (or words) in a batch, padding included", least=16)
+    batch_pieces: int = described(
+        1000, "word pieces (or words) in a batch, padding included", least=16
+    )
     batch_words: int = described(
         0, "words in a batch, without padding, in place of batch_pieces; 0: off", least=0
     )
     accumulate: int = described(1, "batches in an update", least=1)
-    encoder_rate: float = described(5e-5, "learning rate of the pretrained encoder", least=0, most=0.01)
+    encoder_rate: float = described(
+        5e-5, "learning rate of the pretrained encoder", least=0, most=0.01
+    )
     rate: float = described(2.5e-3, "learning rate of everything else", above=0, most=0.1)
     style_rate: float = described(
         0.0, "learning rate of the styles' vectors; 0: that of everything else", least=0, most=0.1
@@ -142,7 +154,10 @@ class TrainingSettings:
     weight_decay: float = described(0.0, "AdamW", least=0, most=10)
     clip: float = described(5.0, "largest norm of the gradient", above=0)
     warmup: float = described(
-        0.1, "share of all updates over which the learning rate rises; then it falls to 0", least=0, most=1
+        0.1,
+        "share of all updates over which the learning rate rises; then it falls to 0",
+        least=0,
+        most=1,
     )
     average: float = described(
         0.0,
@@ -153,12 +168,16 @@ class TrainingSettings:
     label_weight: float = described(1.0, "weight of the label and relation losses", least=0)
     tag_weight: float = described(1.0, "weight of the tag losses", least=0)
     row_weight: float = described(1.0, "weight of the lemma and feature losses", least=0)
-    patience: int = described(0, "stop after this many epochs without a better dev score; 0: never", least=0)
+    patience: int = described(
+        0, "stop after this many epochs without a better dev score; 0: never", least=0
+    )
     checkpoint_minutes: float = described(
         10.0, "time between checkpoints; one is written after every epoch too", least=0
     )
     precision: str = described(
-        "auto", "auto (bf16 where the accelerator has it), fp32 or bf16", choices=("auto", "fp32", "bf16")
+        "auto",
+        "auto (bf16 where the accelerator has it), fp32 or bf16",
+        choices=("auto", "fp32", "bf16"),
     )
     punctuation: str = described(
         "ptb",
@@ -183,13 +202,17 @@ class SegmenterSettings:
 
     train: list[Text] = described([], "files to train on")
     dev: list[Text] = described([], "files that choose how sure a sentence's end must be")
-    without: list[str] = described([], "train: genres (# genre =) and documents (# newdoc id =) to leave out")
+    without: list[str] = described(
+        [], "train: genres (# genre =) and documents (# newdoc id =) to leave out"
+    )
     channels: int = described(64, "width of the network", least=1)
     epochs: int = described(8, "passes over the training data", least=1)
     batch: int = described(16, "windows of 512 characters in a batch", least=1)
     rate: float = described(4e-3, "learning rate at its highest", above=0, most=0.1)
     dropout: float = described(0.1, "dropout of what each layer finds", least=0, most=0.95)
-    rare: int = described(20, "letters that were seen less often are known by their category only", least=1)
+    rare: int = described(
+        20, "letters that were seen less often are known by their category only", least=1
+    )
 
 
 @dataclass(frozen=True)
@@ -198,7 +221,9 @@ class Config:
 
     output: str = described("", "folder of the run: checkpoints, log, results")
     seed: int = described(1, "seed of everything random", least=0)
-    name: str = described("", "name of the resulting model, kept with it; empty: that of the bundle's folder")
+    name: str = described(
+        "", "name of the resulting model, kept with it; empty: that of the bundle's folder"
+    )
     version: str = described("", "version of the resulting model, kept with it")
     language: str = described("", "language code, kept with the model")
     licence: str = described("", "licence of the resulting model, kept with it")
@@ -218,7 +243,10 @@ class Config:
 
 
 def read_config(
-    path: str | os.PathLike[str], overrides: list[str] | None = None, *, segmenter_only: bool = False
+    path: str | os.PathLike[str],
+    overrides: list[str] | None = None,
+    *,
+    segmenter_only: bool = False,
 ) -> Config:
     """A checked configuration from a TOML file, or the name of an included recipe, and `key=value` overrides.
 
@@ -241,7 +269,9 @@ def read_config(
 
 def recipes() -> dict[str, str]:
     """The recipes that come with the package, and the first line of each."""
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(_RECIPES.glob("*.toml"))}
+    texts = {
+        path.stem: path.read_text(encoding="utf-8") for path in sorted(_RECIPES.glob("*.toml"))
+    }
     return {name: text.splitlines()[0].lstrip("# ") for name, text in texts.items()}
 
 
@@ -301,8 +331,13 @@ def _check(config: Config) -> None:
 
 def _check_parser(config: Config) -> None:
     if config.encoder.kind == "pretrained" and not config.encoder.path and not config.model.start:
-        raise ConfigError('encoder.path is missing: name a folder or hub model, or set encoder.kind = "lstm"')
-    if config.model.system.startswith("joint") and config.data.binarization not in ("head", "hidden"):
+        raise ConfigError(
+            'encoder.path is missing: name a folder or hub model, or set encoder.kind = "lstm"'
+        )
+    if config.model.system.startswith("joint") and config.data.binarization not in (
+        "head",
+        "hidden",
+    ):
         raise ConfigError(
             f'{config.model.system} searches l-trees: data.binarization must be "head" or "hidden"'
         )
@@ -315,7 +350,9 @@ def _check_parser(config: Config) -> None:
             if not source.brackets and not source.conll:
                 raise ConfigError(f"{where} needs brackets or conll, or both")
             if unknown := source.augment.keys() - AUGMENTS:
-                raise ConfigError(f"{where}.augment: no form {min(unknown)!r}; known: {', '.join(AUGMENTS)}")
+                raise ConfigError(
+                    f"{where}.augment: no form {min(unknown)!r}; known: {', '.join(AUGMENTS)}"
+                )
             if (source.without or source.only) and not source.conll:
                 raise ConfigError(f"{where}: the comments of conll identify documents")
 
@@ -328,7 +365,9 @@ def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
         changed: dict[str, Any] = {}
         for name in names:
             sources = enumerate(getattr(section, name))
-            changed[name] = [_resolve_source(own, f"{which}.{name}[{k}]", folder, root) for k, own in sources]
+            changed[name] = [
+                _resolve_source(own, f"{which}.{name}[{k}]", folder, root) for k, own in sources
+            ]
         return replace(section, **changed)
 
     segmenter = with_sources(config.segmenter, "segmenter", "train", "dev")
@@ -367,7 +406,9 @@ def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[s
                 raise ConfigError(f"{where}.{name}: {path}: no such file")
             values = [line.split("\t")[0] for line in read_lines(path)]
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise ConfigError(f'{where}.{name} = {as_toml(values)}: give a list of values, or "@FILE"')
+            raise ConfigError(
+                f'{where}.{name} = {as_toml(values)}: give a list of values, or "@FILE"'
+            )
         found[name] = values
     return found
 

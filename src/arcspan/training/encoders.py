@@ -20,13 +20,17 @@ def make_inputs(settings: EncoderSettings, sentences: Sequence[Sentence]) -> Inp
         return WordInputs.count(unique.values(), least=settings.least_count)
     tokenizer = _read("AutoTokenizer", settings.path)
     if not getattr(tokenizer, "is_fast", False):
-        raise ConfigError(f"encoder.path = {settings.path!r}: it has no fast tokenizer (tokenizer.json)")
+        raise ConfigError(
+            f"encoder.path = {settings.path!r}: it has no fast tokenizer (tokenizer.json)"
+        )
     begin = _first(tokenizer.cls_token_id, tokenizer.bos_token_id)
     end = _first(tokenizer.sep_token_id, tokenizer.eos_token_id)
     padding = _first(tokenizer.pad_token_id, end)
     unknown = _first(tokenizer.unk_token_id, padding)
     if begin is None or end is None or padding is None or unknown is None:
-        raise ConfigError(f"encoder.path = {settings.path!r}: its tokenizer has no tokens for begin and end")
+        raise ConfigError(
+            f"encoder.path = {settings.path!r}: its tokenizer has no tokens for begin and end"
+        )
     return PieceInputs(
         mark_words(tokenizer.backend_tokenizer.to_str()),
         begin=begin,
@@ -58,7 +62,9 @@ def mark_words(text: str) -> str:
     prepended = any(form["type"] == "Prepend" for form in forms)
     if place is None:
         # The mark is written by the normalizer alone, in place of spaces.
-        spaces = any(form["type"] == "Replace" and form["pattern"] == {"String": " "} for form in forms)
+        spaces = any(
+            form["type"] == "Replace" and form["pattern"] == {"String": " "} for form in forms
+        )
         if spaces and not prepended:
             forms.insert(0, {"type": "Prepend", "prepend": " "})
     elif set(kinds[:place]) <= {"Whitespace", "WhitespaceSplit", "BertPreTokenizer"}:
@@ -78,7 +84,9 @@ def _steps(data: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """The steps of a tokenizer's pre-tokenizer or normalizer, whether it has none, one or several."""
     one = data.get(name)
     if one and one["type"] == "Sequence":
-        found: list[dict[str, Any]] = one["pretokenizers" if name == "pre_tokenizer" else "normalizers"]
+        found: list[dict[str, Any]] = one[
+            "pretokenizers" if name == "pre_tokenizer" else "normalizers"
+        ]
         return found
     return [one] if one else []
 
@@ -95,7 +103,9 @@ def _window(settings: EncoderSettings) -> int:
     if architecture.get("model_type") in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         most -= 2
     if settings.window > most:
-        raise ConfigError(f"encoder.window = {settings.window}: the encoder takes at most {most} pieces")
+        raise ConfigError(
+            f"encoder.window = {settings.window}: the encoder takes at most {most} pieces"
+        )
     return settings.window or min(most, 512)
 
 

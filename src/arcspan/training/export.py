@@ -69,7 +69,9 @@ class ScoreGraph(_Graph):
         given += ["styles"] if model.inventories.styles else []
         given += ["pair_i", "pair_j"] if "headed" in model.outputs else []
         wanted = [output.name for output in OUTPUTS if output.of in ("structure", "words")]
-        super().__init__(model, given, ["hidden", *(name for name in wanted if name in model.outputs)])
+        super().__init__(
+            model, given, ["hidden", *(name for name in wanted if name in model.outputs)]
+        )
 
     def forward(self, *arrays: Tensor) -> tuple[Tensor, ...]:
         """The outputs of `output_names`."""
@@ -91,11 +93,15 @@ class LabelGraph(_Graph):
         given = ["hidden", *(["styles"] if model.inventories.styles else [])]
         given += ["node_b", "node_i", "node_j"] if "label" in model.outputs else []
         given += ["word_b", "word_m", "word_h"] if "relation" in model.outputs else []
-        super().__init__(model, given, [name for name in ("label", "relation") if name in model.outputs])
+        super().__init__(
+            model, given, [name for name in ("label", "relation") if name in model.outputs]
+        )
 
     def forward(self, hidden: Tensor, *places: Tensor) -> tuple[Tensor, ...]:
         """The outputs of `output_names`."""
-        styles, places = (places[0], places[1:]) if self.model.inventories.styles else (None, places)
+        styles, places = (
+            (places[0], places[1:]) if self.model.inventories.styles else (None, places)
+        )
         styled = self.model.styled(hidden, styles)
         found = self.model.at_places(styled, list(places[:3]), list(places[-3:]))
         return tuple(found[name] for name in self.output_names)
@@ -141,7 +147,9 @@ def export(
         components = []
         for part, (model, _, _, _) in parts.items():
             prefix = "" if part == "both" else f"{part}-"
-            components.append(_export_model(model, inputs, work, prefix, precision, run_config["data"]))
+            components.append(
+                _export_model(model, inputs, work, prefix, precision, run_config["data"])
+            )
         config = {
             "format": FORMAT,
             "arcspan": __version__,
@@ -225,7 +233,9 @@ def _observed(model: Model, inputs: Inputs, data: Mapping[str, Any]) -> Iterator
             tags = [tag_ids.get(tag, 0) for tag in (pair.constituency or pair.dependencies).tags]
             given = inputs.batch(inputs.prepare([pair.words])) | {
                 "gold_tags": np.asarray([[0, *tags, 0]], dtype=np.int64),
-                "styles": np.asarray([style_number(source.styles, model.inventories)], dtype=np.int64),
+                "styles": np.asarray(
+                    [style_number(source.styles, model.inventories)], dtype=np.int64
+                ),
                 "pair_i": np.asarray([0, 0], dtype=np.int64),
                 "pair_j": np.asarray([1, 2], dtype=np.int64),
             }
@@ -233,7 +243,9 @@ def _observed(model: Model, inputs: Inputs, data: Mapping[str, Any]) -> Iterator
 
 
 @torch.no_grad()
-def _observed_vectors(score: ScoreGraph, label: LabelGraph, batches: Iterator[Arrays]) -> Iterator[Arrays]:
+def _observed_vectors(
+    score: ScoreGraph, label: LabelGraph, batches: Iterator[Arrays]
+) -> Iterator[Arrays]:
     """The label graph's arrays of these sentences; all their words count, whichever place is asked about."""
     place = np.zeros(1, dtype=np.int64)
     for arrays in batches:
@@ -263,7 +275,11 @@ def _example(model: Model, inputs: Inputs) -> tuple[dict[str, Tensor], dict[str,
 
 
 def _to_onnx(
-    graph: ScoreGraph | LabelGraph, arrays: list[Tensor], path: Path, precision: str, seen: Iterator[Arrays]
+    graph: ScoreGraph | LabelGraph,
+    arrays: list[Tensor],
+    path: Path,
+    precision: str,
+    seen: Iterator[Arrays],
 ) -> dict[str, Any]:
     """Trace a graph with every dimension free but the vectors' own size; returns where its weights are stored.
 
@@ -300,7 +316,9 @@ def _to_onnx(
         node.doc_string = ""
     onnx.save(proto, str(path))
     kind = path.stem.rpartition("-")[2]
-    return {name: f"{kind} {layout} {renamed.get(own, own)}" for name, (layout, own) in found.items()}
+    return {
+        name: f"{kind} {layout} {renamed.get(own, own)}" for name, (layout, own) in found.items()
+    }
 
 
 def _find_weights(model: Model, graph: Any) -> dict[str, tuple[str, str]]:
@@ -325,7 +343,9 @@ def _stored(model: Model, weights: dict[str, Any]) -> dict[str, Any]:
             weights[name] = weight.tolist()
     if not weights.keys() >= model.state_dict().keys():
         return {}
-    moved = {name: own for name, own in weights.items() if not str(own).endswith(f" same model.{name}")}
+    moved = {
+        name: own for name, own in weights.items() if not str(own).endswith(f" same model.{name}")
+    }
     return {"weights": moved}
 
 

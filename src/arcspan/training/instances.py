@@ -92,7 +92,9 @@ class Intake:
             parts.append(f"{self.incompatible:,} incompatible {self.fate} ({why})")
         rest = {"augmented": "added in other forms", "too_long": "too long, left out"}
         rest |= {"mismatched": "mismatched, left out", "empty": "empty, left out"}
-        parts += [f"{count:,} {text}" for name, text in rest.items() if (count := getattr(self, name))]
+        parts += [
+            f"{count:,} {text}" for name, text in rest.items() if (count := getattr(self, name))
+        ]
         return "; ".join(parts)
 
 
@@ -134,12 +136,21 @@ def make_sentence(
         words = range(0 if some_spans else n)
         chains = {**dict.fromkeys(((i, i + 1) for i in words), ()), **constituency.chains()}
         if binarization == "head" and isinstance(tree, LexicalTree):
-            nodes, labels = [node[:3] for node in tree.nodes], tuple(node.chain for node in tree.nodes)
+            nodes, labels = (
+                [node[:3] for node in tree.nodes],
+                tuple(node.chain for node in tree.nodes),
+            )
         elif not hidden:
             # Without dependencies there are no heads: words are added from the left.
-            how = "left" if binarization in ("head", "hidden") and dependencies is None else binarization
+            how = (
+                "left"
+                if binarization in ("head", "hidden") and dependencies is None
+                else binarization
+            )
             if how in ("head", "hidden"):
-                bare = binarize(constituency, "head", heads=compatible_heads(constituency, dependencies))
+                bare = binarize(
+                    constituency, "head", heads=compatible_heads(constituency, dependencies)
+                )
             else:
                 bare = binarize(constituency, how)
             nodes, labels = [(i, j, 0) for i, j, _ in bare], tuple(chain for _, _, chain in bare)
@@ -208,7 +219,9 @@ def _read_source(source: Source, data: DataSettings, intake: Intake) -> Iterator
     taken = 0
     heads = "partial" if source.partial in ("heads", "both") else "tree"
     for place, pair in read_source(source, data.mismatch, intake, heads=heads):
-        if (data.limit and intake.sentences >= data.limit) or (source.limit and taken >= source.limit):
+        if (data.limit and intake.sentences >= data.limit) or (
+            source.limit and taken >= source.limit
+        ):
             return
         if place < source.first or (place - source.first) % (data.every * source.every):
             continue
@@ -259,7 +272,9 @@ def read_gold(
         if not pairs:
             raise FileError("no sentence to score", path=source.brackets or source.conll)
         if source.brackets and not any(pair.constituency.without_wrapper().spans for pair in pairs):
-            raise FileError("no tree has a labelled constituent: nothing to score", path=source.brackets)
+            raise FileError(
+                "no tree has a labelled constituent: nothing to score", path=source.brackets
+            )
         relations = (relation for pair in pairs for relation in pair.dependencies.relations)
         if source.conll and all(relation in ("", "_") for relation in relations):
             raise FileError("no word has a relation: nothing to score", path=source.conll)
@@ -285,7 +300,9 @@ def read_source(
     finally:  # also if the caller stops reading
         intake.digests[source.name] = digest.hexdigest()
     if place < 0:
-        why = "no sentence in it" if keep is None else "no sentence is left of it by without and only"
+        why = (
+            "no sentence in it" if keep is None else "no sentence is left of it by without and only"
+        )
         raise FileError(why, path=source.brackets or source.conll)
     intake.mismatched += report.skipped
     unused = set() if keep is None else set(keep.unused())
@@ -300,11 +317,15 @@ def _content(pair: Pair) -> bytes:
     """All that is learnt from a pair, for a digest."""
     c, d = pair
     constituents = None if c is None else (c.words, c.tags, c.spans)
-    rows = None if d is None else (d.words, d.heads, d.relations, d.tags, d.upos, d.lemmas, d.features)
+    rows = (
+        None if d is None else (d.words, d.heads, d.relations, d.tags, d.upos, d.lemmas, d.features)
+    )
     return repr((constituents, rows)).encode("utf-8", "surrogatepass")
 
 
-def take_inventories(sentences: Sequence[Sentence], *, free: bool = True, least: int = 1) -> Inventories:
+def take_inventories(
+    sentences: Sequence[Sentence], *, free: bool = True, least: int = 1
+) -> Inventories:
     """What the training sentences have at least so often, sorted; no constituent is label 0. Edits of lemmas that
     were seen once are left out.
 
@@ -312,7 +333,9 @@ def take_inventories(sentences: Sequence[Sentence], *, free: bool = True, least:
     """
     seen: dict[str, Counter[Any]] = {output.name: Counter() for output in NAMED_OUTPUTS}
     styles = sorted({style for sentence in sentences for style in sentence.style})
-    by_style: dict[tuple[str, str], set[Any]] = {(name, style): set() for name in seen for style in styles}
+    by_style: dict[tuple[str, str], set[Any]] = {
+        (name, style): set() for name in seen for style in styles
+    }
     for sentence in sentences:
         for output in NAMED_OUTPUTS:
             names = sentence.names(output.name)
@@ -322,7 +345,11 @@ def take_inventories(sentences: Sequence[Sentence], *, free: bool = True, least:
     for output in NAMED_OUTPUTS:
         often = max(2, least) if output.name == "lemma" else least
         blank = ("", "_") if output.name in ("tag", "upos", "relation") else ("", ())
-        kept = (name for name, times in seen[output.name].items() if times >= often and name not in blank)
+        kept = (
+            name
+            for name, times in seen[output.name].items()
+            if times >= often and name not in blank
+        )
         known[output.names] = tuple(sorted(kept))
     known["labels"] = ((), *known["labels"]) if known["labels"] else ()
     known["seen_lemmas"] = without_rare(_seen_lemmas(sentences), known["lemmas"])
@@ -330,7 +357,8 @@ def take_inventories(sentences: Sequence[Sentence], *, free: bool = True, least:
         return Inventories(**known)
     unused = {
         output.name: tuple(
-            unused_names(known[output.names], by_style[output.name, style] - {""}, free) for style in styles
+            unused_names(known[output.names], by_style[output.name, style] - {""}, free)
+            for style in styles
         )
         for output in NAMED_OUTPUTS
     }
@@ -360,7 +388,9 @@ def _seen_lemmas(sentences: Sequence[Sentence]) -> dict[str, dict[str, str]]:
     return found
 
 
-def without_rare(seen: dict[str, dict[str, str]], edits: Collection[str]) -> dict[str, dict[str, str]]:
+def without_rare(
+    seen: dict[str, dict[str, str]], edits: Collection[str]
+) -> dict[str, dict[str, str]]:
     """Words with their edits, by tag, but for edits that spell a lemma out and are not among those to learn.
 
     A rare one is a name or an address that somebody wrote once, not a lemma of the language. Nor are e-mail addresses,
@@ -410,8 +440,12 @@ def unseen(pairs: Iterable[Pair], inventories: Inventories) -> dict[str, Counter
             spans = constituency.without_wrapper().spans
             out["labels"].update(label for _, _, label in spans if label not in labels)
         if dependencies is not None:
-            out["relations"].update(one for one in dependencies.relations if one not in {*relations, "", "_"})
-        out["tags"].update(tag for tag in (constituency or dependencies).tags if tag and tag not in tags)
+            out["relations"].update(
+                one for one in dependencies.relations if one not in {*relations, "", "_"}
+            )
+        out["tags"].update(
+            tag for tag in (constituency or dependencies).tags if tag and tag not in tags
+        )
     return out
 
 
@@ -428,8 +462,12 @@ class Indexer:
         """`labels` (2n-1,), `chains` by span, `relations` (n,), and `answers` (n,) by output."""
         chains, labels = sentence.chains, self._numbers("label", sentence.labels)
         if chains is not None:
-            chains = dict(zip(chains, self._numbers("label", chains.values()).tolist(), strict=True))
-        answers = {one.name: self._numbers(one.name, sentence.names(one.name)) for one in WORD_OUTPUTS}
+            chains = dict(
+                zip(chains, self._numbers("label", chains.values()).tolist(), strict=True)
+            )
+        answers = {
+            one.name: self._numbers(one.name, sentence.names(one.name)) for one in WORD_OUTPUTS
+        }
         relations = self._numbers("relation", sentence.relations)
         return {"labels": labels, "chains": chains, "relations": relations, "answers": answers}
 

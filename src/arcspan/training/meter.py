@@ -28,7 +28,9 @@ class _Tally:
     structure: float = 0.0
 
     def add(self, terms: np.ndarray, words: int, seconds: float, structure: float) -> None:
-        self.terms = [total + float(term) * words for total, term in zip(self.terms, terms, strict=True)]
+        self.terms = [
+            total + float(term) * words for total, term in zip(self.terms, terms, strict=True)
+        ]
         self.words += words
         self.seconds += seconds
         self.structure += structure

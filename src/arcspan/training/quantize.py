@@ -28,7 +28,10 @@ from arcspan.onnx import import_onnxruntime
 from arcspan.prediction.inputs import Arrays
 
 TOP = 64  # the largest weight; see above
-TABLE_TOPS = 31, 127  # of tables: compressed, as in a wheel, they are a quarter smaller with the first
+TABLE_TOPS = (
+    31,
+    127,
+)  # of tables: compressed, as in a wheel, they are a quarter smaller with the first
 TABLE_LOSS = 0.005  # of the signal, that rounding to the first may cost half of the channels
 STEPS = 255  # of what a layer reads
 LEAST_WEIGHTS = 1 << 15  # smaller layers are not worth the conversion
@@ -123,7 +126,9 @@ def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, RowStatistics]:
         for name, values in zip(names, session.run(names, arrays), strict=True):
             seen[name].add(values)
     if not all(one.rows for one in seen.values()):
-        raise ConfigError("int8: the training treebanks have no sentence that scales could be taken from")
+        raise ConfigError(
+            "int8: the training treebanks have no sentence that scales could be taken from"
+        )
     return seen
 
 
@@ -142,7 +147,11 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
         steps = _steps(seen[source], weights)
         parts = ("factor", "smooth", "size", "zero", "whole")
         factor, smooth, size, zero, whole = (f"{source}.{part}" for part in parts)
-        values = {factor: 1 / steps.factor, size: np.asarray(steps.size), zero: np.asarray(steps.zero)}
+        values = {
+            factor: 1 / steps.factor,
+            size: np.asarray(steps.size),
+            zero: np.asarray(steps.zero),
+        }
         _add_constants(graph, values)
         new = [
             helper.make_node("Mul", [source, factor], [smooth]),
@@ -151,12 +160,16 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
         for node, weight in zip(nodes, weights, strict=True):
             last, bias = _bias(node, readers, constants)
             result = last.output[0]
-            made = _rounded(seen[source], steps, weight, constants.get(bias, np.zeros(1, dtype=np.float32)))
+            made = _rounded(
+                seen[source], steps, weight, constants.get(bias, np.zeros(1, dtype=np.float32))
+            )
             own = bias if len(readers.get(bias, [])) == 1 else f"{result}.bias"
             names = f"{result}.weight", f"{result}.scale", own
             _add_constants(graph, dict(zip(names, made, strict=True)))
             inputs = [whole, names[0], size, names[1], zero, "", names[2]]
-            product = helper.make_node("MatMulIntegerToFloat", inputs, [result], domain="com.microsoft")
+            product = helper.make_node(
+                "MatMulIntegerToFloat", inputs, [result], domain="com.microsoft"
+            )
             instead[result] = []
             instead[node.output[0]] = [*new, product]
             new = []
@@ -167,7 +180,10 @@ def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
 
 def constants_of(graph: Any) -> dict[str, np.ndarray]:
     """The constants of a graph in single precision, whatever they are stored in; int8 weights without their scales."""
-    found = {tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    found = {
+        tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor)
+        for tensor in graph.initializer
+    }
     for name, value in found.items():
         if value.dtype == np.float16:
             found[name] = value.astype(np.float32)
@@ -234,7 +250,9 @@ def _rounded(
     scale = _scale(smooth)
     # Rounding the input adds noise of this variance to each channel, whatever the others do.
     noise = np.eye(len(smooth)) * float(steps.size) ** 2 / 12
-    whole = round_together(smooth / scale, seen.covariance / np.outer(steps.factor, steps.factor) + noise)
+    whole = round_together(
+        smooth / scale, seen.covariance / np.outer(steps.factor, steps.factor) + noise
+    )
     lost = (seen.mean / steps.factor) @ (smooth - whole * scale)
     return whole.astype(np.int8), scale.astype(np.float32), (bias + lost).astype(np.float32)
 
@@ -248,7 +266,9 @@ def round_together(weight: np.ndarray, varies: np.ndarray) -> np.ndarray:
     whole = np.zeros_like(weight)
     small = np.eye(len(weight)) * 1e-6 * np.trace(varies) / len(weight)
     upper = np.linalg.cholesky(np.linalg.inv(varies + small)).T
-    for begin in range(0, len(weight), _BLOCK):  # the rows below a block hear of it once, which is faster
+    for begin in range(
+        0, len(weight), _BLOCK
+    ):  # the rows below a block hear of it once, which is faster
         end = min(begin + _BLOCK, len(weight))
         lost = np.zeros_like(weight[begin:end])
         for row in range(begin, end):
@@ -313,7 +333,9 @@ def replace(proto: Any, instead: Mapping[str, list[Any]]) -> None:
             kept.append(node)
     del graph.node[:]
     graph.node.extend(reversed(kept))
-    constants = list({tensor.name: tensor for tensor in graph.initializer if tensor.name in used}.values())
+    constants = list(
+        {tensor.name: tensor for tensor in graph.initializer if tensor.name in used}.values()
+    )
     del graph.initializer[:]
     graph.initializer.extend(constants)
     del graph.value_info[:]

@@ -67,17 +67,23 @@ def train(
         return finished
     if config.training.tensorboard:
         meter.tensorboard()
-    data = read_data(config, say)  # before there is a folder: what is wrong in it leaves none behind
+    data = read_data(
+        config, say
+    )  # before there is a folder: what is wrong in it leaves none behind
     if accelerator.is_main_process:
         _make_folder(folder, config, data)
     accelerator.wait_for_everyone()
     config, known = data.config, data.inventories
     # Those that the training sentences have, or the model to start from knows.
-    layers = [layer for layer, names in zip(LAYERS, (known.labels, known.relations), strict=True) if names]
+    layers = [
+        layer for layer, names in zip(LAYERS, (known.labels, known.relations), strict=True) if names
+    ]
     for part in layers if config.model.system == "sep" or len(layers) == 1 else ("both",):
         own = folder if part == "both" or len(layers) == 1 else folder / part
         if part != "both":
-            whose = "of SEP" if len(layers) == 2 else f"alone: no training sentence has {_OTHER[part]}"
+            whose = (
+                "of SEP" if len(layers) == 2 else f"alone: no training sentence has {_OTHER[part]}"
+            )
             say(f"training the {part} parser {whose}")
         Trainer(part, data, own, accelerator, say, bars).run(resume)
     result: dict[str, Any] = {}
@@ -124,7 +130,9 @@ def _describe(data: Data, say: Say) -> None:
     known = data.inventories
     for name, gold in (("dev", data.dev), ("test", data.test)):
         if gold:
-            say(f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words")
+            say(
+                f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words"
+            )
     say(
         f"inventories: {len(known.labels)} labels, {len(known.relations)} relations, {len(known.tags)} tags, "
         f"{len(known.upos)} universal tags, {len(known.lemmas)} edits of lemmas, {len(known.features)} bundles of "
@@ -156,13 +164,23 @@ def _say_unknown_styles(config: Config, inventories: Inventories, say: Say) -> N
 def _check_layers(dev: Sequence[GoldSentence], inventories: Inventories) -> None:
     """ConfigError where dev has no tree of a kind that is learnt, and could not choose a model."""
     learnt = (bool(inventories.labels), bool(inventories.relations))
-    if not any(has and tree is not None for one in dev for has, tree in zip(learnt, one.pair, strict=True)):
-        own, other = ("constituents", "dependencies") if learnt[0] else ("dependencies", "constituents")
-        raise ConfigError(f"data.train has only {own}, data.dev only {other}: dev cannot choose the model")
+    if not any(
+        has and tree is not None for one in dev for has, tree in zip(learnt, one.pair, strict=True)
+    ):
+        own, other = (
+            ("constituents", "dependencies") if learnt[0] else ("dependencies", "constituents")
+        )
+        raise ConfigError(
+            f"data.train has only {own}, data.dev only {other}: dev cannot choose the model"
+        )
 
 
 def predict_pairs(
-    folder: Path, gold: Sequence[Pair | GoldSentence], *, apart: bool = False, search: str | None = None
+    folder: Path,
+    gold: Sequence[Pair | GoldSentence],
+    *,
+    apart: bool = False,
+    search: str | None = None,
 ) -> list[Pair]:
     """Parse the words of gold pairs with the best model of a run, on the device where it would be trained.
 
@@ -226,7 +244,9 @@ def _make_folder(folder: Path, config: Config, data: Data) -> None:
         before = json.loads(known.read_text(encoding="utf-8"))
         tests = {source.name for source in config.data.test}
         changed = [
-            name for name, own in before.items() if name not in tests and data.digests.get(name) != own
+            name
+            for name, own in before.items()
+            if name not in tests and data.digests.get(name) != own
         ]
         if changed:
             raise ConfigError(
@@ -240,7 +260,10 @@ def _make_folder(folder: Path, config: Config, data: Data) -> None:
     texts = {"config.json": dump(config.to_json()), "data.json": dump(data.digests)}
     if data.start:
         texts[BASE_FILE] = dump(data.start.kept)
-        fits = data.config.language == data.start.kept.get("language", "") and not config.segmenter.train
+        fits = (
+            data.config.language == data.start.kept.get("language", "")
+            and not config.segmenter.train
+        )
         if data.start.segmenter and fits:
             (folder / SEGMENTER).mkdir(exist_ok=True)
             for name in (SETTINGS, GRAPH):

@@ -103,4 +103,6 @@ def dev_scores(
 
 def in_words(scores: dict[str, float]) -> str:
     """The figures for people."""
-    return ", ".join(f"{text} {scores[name]:.2f}" for name, text in _SHOWN.items() if text and name in scores)
+    return ", ".join(
+        f"{text} {scores[name]:.2f}" for name, text in _SHOWN.items() if text and name in scores
+    )

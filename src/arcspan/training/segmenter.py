@@ -34,7 +34,15 @@ from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
 from arcspan.training.average import Average
 from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text
 from arcspan.training.scoring import Say
-from arcspan.training.segmenting_data import EXPANDED, GoldText, Paragraph, documents, joined, varied, wrapped
+from arcspan.training.segmenting_data import (
+    EXPANDED,
+    GoldText,
+    Paragraph,
+    documents,
+    joined,
+    varied,
+    wrapped,
+)
 
 DILATIONS = (1, 2, 4, 8, 16, 32)
 CONTEXT = 1 + sum(DILATIONS)  # characters on either side that a decision depends on
@@ -53,7 +61,9 @@ class Network(nn.Module):
         self.letter = nn.Embedding(letters, 32)
         self.kind = nn.Embedding(KINDS, 32)
         self.hint = nn.Embedding(SENTENCE + 1, 32)
-        self.first = nn.Conv2d(32, channels, (1, 3))  # two dimensions: ONNX Runtime is faster at those
+        self.first = nn.Conv2d(
+            32, channels, (1, 3)
+        )  # two dimensions: ONNX Runtime is faster at those
         self.convolutions = nn.ModuleList(
             nn.Conv2d(channels, channels, (1, 3), dilation=(1, reach)) for reach in DILATIONS
         )
@@ -63,9 +73,15 @@ class Network(nn.Module):
 
     def forward(self, characters: torch.Tensor) -> torch.Tensor:
         """Five scores for each character that has its context."""
-        inputs = self.letter(characters[:, 0]) + self.kind(characters[:, 1]) + self.hint(characters[:, 2])
+        inputs = (
+            self.letter(characters[:, 0])
+            + self.kind(characters[:, 1])
+            + self.hint(characters[:, 2])
+        )
         hidden = torch.relu(self.norms[0](self.first(inputs.transpose(1, 2).unsqueeze(2))))
-        for convolution, norm, reach in zip(self.convolutions, self.norms[1:], DILATIONS, strict=True):
+        for convolution, norm, reach in zip(
+            self.convolutions, self.norms[1:], DILATIONS, strict=True
+        ):
             found = self.dropout(torch.relu(norm(convolution(hidden))))
             hidden = hidden[:, :, :, reach:-reach] + found
         answer: torch.Tensor = self.answer(hidden).squeeze(2)
@@ -94,10 +110,20 @@ def _train(config: Config, folder: Path, say: Say) -> None:
     """Train a segmenter and write it, or that rules are better, into a folder."""
     settings, language = config.segmenter, config.language
     train, dev = read_texts(settings)
-    letters = (letter_of(c) for document in train for gold in document for c in gold.text if not c.isspace())
+    letters = (
+        letter_of(c)
+        for document in train
+        for gold in document
+        for c in gold.text
+        if not c.isspace()
+    )
     counts = Counter(letters)
-    alphabet = Alphabet(sorted(letter for letter, count in counts.items() if count >= settings.rare))
-    expansions = Expansions.learn(one for document in train for gold in document for one in gold.expansions)
+    alphabet = Alphabet(
+        sorted(letter for letter, count in counts.items() if count >= settings.rare)
+    )
+    expansions = Expansions.learn(
+        one for document in train for gold in document for one in gold.expansions
+    )
     folder.mkdir(parents=True, exist_ok=True)
     say(
         f"{sum(map(len, train))} sentences, {sum(counts.values())} characters, {len(alphabet.letters)} letters"
@@ -116,7 +142,9 @@ def _train(config: Config, folder: Path, say: Say) -> None:
     graph = _graph(network)
     segmenter = Segmenter(graph, kept)
     kept["threshold"] = segmenter.threshold = _threshold(segmenter, dev)
-    learnt, by_rules = ([score(one, file) for file in dev] for one in (segmenter, RuleSegmenter(language)))
+    learnt, by_rules = (
+        [score(one, file) for file in dev] for one in (segmenter, RuleSegmenter(language))
+    )
     results = kept["scores"] = dict(zip(_named(settings.dev), learnt, strict=True))
     for name, found in results.items():
         say(f"{name}: " + ", ".join(f"{what} {value:.2f}" for what, value in found.items()))
@@ -159,7 +187,9 @@ def _mean(scores: Sequence[dict[str, float]]) -> float:
     return sum(one["words"] + one["sentences"] for one in scores) / max(1, 2 * len(scores))
 
 
-def read_texts(settings: SegmenterSettings) -> tuple[list[list[GoldText]], list[list[list[GoldText]]]]:
+def read_texts(
+    settings: SegmenterSettings,
+) -> tuple[list[list[GoldText]], list[list[list[GoldText]]]]:
     """The documents to train on, and those of every dev file; an error names what has none."""
     train = [
         document
@@ -171,7 +201,9 @@ def read_texts(settings: SegmenterSettings) -> tuple[list[list[GoldText]], list[
     dev = [list(documents(source.conll)) for source in settings.dev]
     for source, file in zip(settings.dev, dev, strict=True):
         if not file:
-            raise ConfigError(f"segmenter.dev: {source.conll}: no sentence whose text holds its words")
+            raise ConfigError(
+                f"segmenter.dev: {source.conll}: no sentence whose text holds its words"
+            )
     return train, dev
 
 
@@ -204,11 +236,18 @@ def _fit(train: list[list[GoldText]], alphabet: Alphabet, config: Config, say: S
         losses = []
         for place in range(0, len(begins), settings.batch):
             batch = begins[place : place + settings.batch]
-            inputs = np.stack([characters[:, begin : begin + WINDOW + 2 * CONTEXT] for begin in batch])
+            inputs = np.stack(
+                [characters[:, begin : begin + WINDOW + 2 * CONTEXT] for begin in batch]
+            )
             unknown = np.random.default_rng((seed, update)).random(inputs[:, 0].shape) < 0.02
             inputs[:, 0][unknown] = inputs[:, 1][unknown]
             gold = torch.from_numpy(np.stack([marks[begin : begin + WINDOW] for begin in batch]))
-            rate = settings.rate * min(1, (update + 1) / 100) * (1 + math.cos(math.pi * update / updates)) / 2
+            rate = (
+                settings.rate
+                * min(1, (update + 1) / 100)
+                * (1 + math.cos(math.pi * update / updates))
+                / 2
+            )
             for group in optimizer.param_groups:
                 group["lr"] = rate
             loss = _loss(network(torch.from_numpy(inputs)), gold)
@@ -233,7 +272,9 @@ def _stream(
     for text, own in shown:
         inputs = features(text, alphabet, rules)
         seen = np.where(spaces(text), _IGNORED, own)
-        if own[-1] % EXPANDED == SENTENCE:  # where a paragraph ends so does a sentence: nothing to learn
+        if (
+            own[-1] % EXPANDED == SENTENCE
+        ):  # where a paragraph ends so does a sentence: nothing to learn
             seen[-1] = _IGNORED
         characters += [inputs, room]
         marks += [seen, np.full(CONTEXT, _IGNORED)]
@@ -278,18 +319,26 @@ def _threshold(segmenter: Segmenter, dev: Sequence[Sequence[Sequence[GoldText]]]
     best = (-1.0, 0.0)
     for share in _SHARES if dev else (0.5,):
         segmenter.threshold = round(math.log(share / (1 - share)), 3)
-        best = max(best, (sum(score(segmenter, file)["sentences"] for file in dev), segmenter.threshold))
+        best = max(
+            best, (sum(score(segmenter, file)["sentences"] for file in dev), segmenter.threshold)
+        )
     return best[1]
 
 
 def score(
-    segmenter: BaseSegmenter, file: Iterable[Sequence[GoldText]], *, gap: str = "\n\n", width: int = 0
+    segmenter: BaseSegmenter,
+    file: Iterable[Sequence[GoldText]],
+    *,
+    gap: str = "\n\n",
+    width: int = 0,
 ) -> dict[str, float]:
     """F1 of the tokens, words and sentences of documents in percent; their texts are as `plain_text` has them."""
     counts = np.zeros((3, 3), np.int64)
     for document in file:
         text, gold = plain_text(document, gap=gap, width=width)
-        for row, (right, found) in enumerate(zip(_spans(gold), _spans(segmenter.split(text)), strict=True)):
+        for row, (right, found) in enumerate(
+            zip(_spans(gold), _spans(segmenter.split(text)), strict=True)
+        ):
             counts[row] += len(right), len(found), len(right & found)
     return {
         name: round(200 * int(both) / int(right + found), 2)
@@ -303,7 +352,9 @@ def plain_text(
     """A document as raw text, `gap` between paragraphs and lines wrapped at a width, and its sentences."""
     text, marks = joined(document, " ", gap)
     answers = iter([words for gold in document for _, words in gold.expansions])
-    found = read_marks(text, marks % EXPANDED, spaces(text), marks >= EXPANDED, lambda _: next(answers))
+    found = read_marks(
+        text, marks % EXPANDED, spaces(text), marks >= EXPANDED, lambda _: next(answers)
+    )
     sentences = [
         Sentence.of(text, tokens, paragraph=gold.paragraph)
         for gold, tokens in zip(document, found, strict=True)
@@ -317,7 +368,9 @@ def _spans(sentences: Iterable[Sentence]) -> tuple[set[Any], set[Any], set[Any]]
         whole.add((sentence.start, sentence.end))
         words |= set(zip(sentence.words, sentence.offsets, strict=True))
         several = [sentence.offsets[first - 1 : last] for first, last, _ in sentence.multiword]
-        inside = {number for first, last, _ in sentence.multiword for number in range(first, last + 1)}
+        inside = {
+            number for first, last, _ in sentence.multiword for number in range(first, last + 1)
+        }
         tokens |= {own for number, own in enumerate(sentence.offsets, 1) if number not in inside}
         tokens |= {(own[0][0], own[-1][1]) for own in several}
     return tokens, words, whole

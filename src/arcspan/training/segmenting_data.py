@@ -22,7 +22,9 @@ from arcspan.segmenting.learnt import EXPAND
 from arcspan.treebanks.conll import ConlluSentence, read_conllu
 from arcspan.trees.words import unescape
 
-EXPANDED = 1 << EXPAND  # set on a token's last character beside the mark: its words are not its characters
+EXPANDED = (
+    1 << EXPAND
+)  # set on a token's last character beside the mark: its words are not its characters
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ def varied(document: Sequence[GoldText], chance: random.Random) -> list[Paragrap
     if space == " ":
         space = chance.choices((" ", "  ", ""), (0.9, 0.05, 0.05))[0]
     text, marks = joined(document, space, gap, chance)
-    change = chance.choices((None, str.lower, str.upper, _STRAIGHT, _CURLY), (0.72, 0.04, 0.02, 0.12, 0.1))[0]
+    change = chance.choices(
+        (None, str.lower, str.upper, _STRAIGHT, _CURLY), (0.72, 0.04, 0.02, 0.12, 0.1)
+    )[0]
     if isinstance(change, dict):
         text = text.translate(change)
     elif change:  # each character that becomes a single other one

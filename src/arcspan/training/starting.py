@@ -33,7 +33,13 @@ from arcspan.training.scoring import Say
 
 KEPT = ("language", "licence", "calibration")
 BASE_FILE = "base.json"  # in a run's folder: what it keeps of the model that it started from
-OWN = ("start", "loss", "mlp_dropout", "tags", "rows")  # of the model's settings, those that a run may change
+OWN = (
+    "start",
+    "loss",
+    "mlp_dropout",
+    "tags",
+    "rows",
+)  # of the model's settings, those that a run may change
 BASE = "base"  # the style of a model that has only one, once it has learnt another
 
 
@@ -75,7 +81,8 @@ class Start:
         if self.inventories.styles or new:
             splits = ("train", "dev", "test")
             changed: dict[str, Any] = {
-                split: [source.or_style(*self.default) for source in getattr(data, split)] for split in splits
+                split: [source.or_style(*self.default) for source in getattr(data, split)]
+                for split in splits
             }
             data = dataclasses.replace(data, **changed)
         styles: dict[str, Any] = {}
@@ -99,10 +106,15 @@ class Start:
 
     def describe(self, config: Config, say: Say) -> None:
         """Say what becomes of the model's styles."""
-        new, default = new_styles(config, self.inventories), " and ".join(dict.fromkeys(self.default))
+        new, default = (
+            new_styles(config, self.inventories),
+            " and ".join(dict.fromkeys(self.default)),
+        )
         for style in new:
             say(f"style {style}: new; it starts as a copy of {default} and becomes the default")
-        if any("" in source.styles for source in config.data.train) and (new or self.inventories.styles):
+        if any("" in source.styles for source in config.data.train) and (
+            new or self.inventories.styles
+        ):
             say(f"treebanks without a style are learnt in the model's default one, {default}")
 
     def read_also(self, sentences: Sequence[Sentence]) -> Inputs:
@@ -127,7 +139,9 @@ class Start:
             before, after = _rows(old, name, own), _rows(model, name, weight)
             cut = before == range(len(before)) and len(before) > len(after)
             if own.shape[1:] != weight.shape[1:] or cut:
-                raise ConfigError(f"model.start: {name} is {tuple(own.shape)}, not {tuple(weight.shape)}")
+                raise ConfigError(
+                    f"model.start: {name} is {tuple(own.shape)}, not {tuple(weight.shape)}"
+                )
             with torch.no_grad():
                 if name.startswith("styles."):
                     layer = LAYERS.index(name.split(".")[1])
@@ -144,7 +158,9 @@ def _rows(model: Model, name: str, weight: torch.Tensor) -> Sequence[Any]:
     known, rows = model.inventories, weight.shape[0] if weight.dim() else 1
     names: list[Any] = ["", *known.tags] if name == "tag_input.weight" else []
     for output in NAMED_OUTPUTS:
-        if name.startswith(tuple(f"scorers.{output.name}.{last}" for last in ("out.", "1.", "weight"))):
+        if name.startswith(
+            tuple(f"scorers.{output.name}.{last}" for last in ("out.", "1.", "weight"))
+        ):
             names = list(getattr(known, output.names))
             names += [f"*{label}" for label in model.intermediate] if output.name == "label" else []
     return names if len(names) == rows else range(rows)
@@ -187,11 +203,17 @@ def new_styles(config: Config, known: Inventories) -> list[str]:
 
 
 def _by_name(numbers: dict[str, Any], known: Inventories) -> dict[str, tuple[str, str]]:
-    return {name: (known.styles[one], known.styles[other]) for name, (one, other) in numbers.items()}
+    return {
+        name: (known.styles[one], known.styles[other]) for name, (one, other) in numbers.items()
+    }
 
 
 def extended(
-    old: Inventories, new: Inventories, default: tuple[str, str] = (BASE, BASE), *, only_new: bool = False
+    old: Inventories,
+    new: Inventories,
+    default: tuple[str, str] = (BASE, BASE),
+    *,
+    only_new: bool = False,
 ) -> Inventories:
     """What the old model knows, by its numbers, and behind it what is new; `only_new`: without what only it knows.
 
@@ -215,7 +237,9 @@ def extended(
         layer = used[default[LAYERS.index(output.layer)]]
         for place, style in enumerate(new.styles):
             used[style] = used.get(style, layer) | _used(new, output, place)
-        unused[output.name] = tuple(unused_names(names[output.names], used[style]) for style in styles)
+        unused[output.name] = tuple(
+            unused_names(names[output.names], used[style]) for style in styles
+        )
     return Inventories(**names, styles=styles, unused=unused)
 
 
@@ -237,7 +261,9 @@ def _from_bundle(folder: Path) -> Start:
         config["inventories"]["seen_lemmas"] = json.loads(text)
     # Another version of arcspan may have written fields that this one does not know.
     encoder = read(EncoderSettings, config["training"]["encoder"], others=True)
-    inputs = inputs_from_json(config["inputs"], (folder / "tokenizer.json").read_text(encoding="utf-8"))
+    inputs = inputs_from_json(
+        config["inputs"], (folder / "tokenizer.json").read_text(encoding="utf-8")
+    )
     settings = read(ModelSettings, config["training"]["model"], others=True)
     known = Inventories.from_json(config["inventories"])
     models = {}
@@ -251,14 +277,19 @@ def _from_bundle(folder: Path) -> Start:
     return Start(models, inputs, encoder, config["architecture"], styles, kept, segmenter)
 
 
-def _stored_weights(model: Model, folder: Path, component: dict[str, Any]) -> dict[str, torch.Tensor]:
+def _stored_weights(
+    model: Model, folder: Path, component: dict[str, Any]
+) -> dict[str, torch.Tensor]:
     """The weights of a model: in a graph, by name and layout, or a few numbers in the configuration."""
     graphs = {
-        kind: constants_of(onnx.load(str(folder / component[kind])).graph) for kind in ("score", "label")
+        kind: constants_of(onnx.load(str(folder / component[kind])).graph)
+        for kind in ("score", "label")
     }
     found = {}
     for name, own in model.state_dict().items():
-        same = next((graph for graph, constants in graphs.items() if f"model.{name}" in constants), "")
+        same = next(
+            (graph for graph, constants in graphs.items() if f"model.{name}" in constants), ""
+        )
         place = component["weights"].get(name, f"{same} same model.{name}")
         try:
             if isinstance(place, str):
@@ -275,7 +306,9 @@ def _stored_weights(model: Model, folder: Path, component: dict[str, Any]) -> di
 
 def _product(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """[labels, size, size] from [size, labels * size], which is laid out for one product."""
-    return value.reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2) if len(shape) == 3 else value
+    return (
+        value.reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2) if len(shape) == 3 else value
+    )
 
 
 # How a graph has a weight of a certain shape: as it is, or laid out for its products.

@@ -77,7 +77,10 @@ class _Step(nn.Module):
         self.weights = {"structure": 1.0, "tag": settings.tag_weight, "upos": settings.tag_weight}
         self.weights |= dict.fromkeys(("label", "relation"), settings.label_weight)
         self.weights |= dict.fromkeys(("lemma", "feature"), settings.row_weight)
-        self.terms = ["structure", *(name for name in model.scorers if name not in ("span", "arc", "headed"))]
+        self.terms = [
+            "structure",
+            *(name for name in model.scorers if name not in ("span", "arc", "headed")),
+        ]
 
     def forward(self, inputs: dict[str, Tensor], gold: Gold) -> tuple[Tensor, Tensor]:
         """The weighted sum of a batch's losses, and its terms."""
@@ -90,7 +93,9 @@ class _Step(nn.Module):
 class Trainer:
     """One model, from its first update (or where it was left) to its last."""
 
-    def __init__(self, part: str, data: Data, folder: Path, accelerator: Any, say: Say, bars: bool) -> None:
+    def __init__(
+        self, part: str, data: Data, folder: Path, accelerator: Any, say: Say, bars: bool
+    ) -> None:
         config = data.config
         self.config, self.settings, self.data = config, config.training, data
         self.folder, self.accelerator, self.say, self.bars = folder, accelerator, say, bars
@@ -116,7 +121,13 @@ class Trainer:
         if encoder.kind == "pretrained" and not start:
             architecture, path = pretrained_architecture(encoder), encoder.path
         self.model = build(
-            part, config.model, encoder, architecture, data.inventories, data.inputs, weights_from=path
+            part,
+            config.model,
+            encoder,
+            architecture,
+            data.inventories,
+            data.inputs,
+            weights_from=path,
         )
         if start:
             new = start.give(self.model)
@@ -194,7 +205,9 @@ class Trainer:
                 speed.add(*self._update(update))
                 self.step += 1
                 self.done_in_epoch += 1
-                shown = {name: f"{self.dev[name]:.2f}" for name in ("las", "f1") if name in self.dev}
+                shown = {
+                    name: f"{self.dev[name]:.2f}" for name in ("las", "f1") if name in self.dev
+                }
                 bar.set_postfix({"loss": f"{speed.loss:.3f}"} | shown, refresh=False)
                 bar.update()
                 if self.done_in_epoch == 20 or self.done_in_epoch % 50 == 0:
@@ -222,16 +235,25 @@ class Trainer:
 
     def _bar(self, total: int, label: str, unit: str, done: int = 0) -> Any:
         """A progress bar; `rate_noinv_fmt` stays "0.50 updates/s" where an update takes two seconds."""
-        form = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_noinv_fmt}{postfix}]"
+        form = (
+            "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_noinv_fmt}{postfix}]"
+        )
         return tqdm(
-            total=total, initial=done, desc=label, unit=f" {unit}", bar_format=form, disable=not self.bars
+            total=total,
+            initial=done,
+            desc=label,
+            unit=f" {unit}",
+            bar_format=form,
+            disable=not self.bars,
         )
 
     def _update(self, batches: list[list[int]]) -> tuple[np.ndarray, int]:
         """One update over this process's share of the batches; the loss is divided by the words of all."""
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
         torch.manual_seed((self.config.seed * 1_000_003 + self.step) * 64 + process)
-        words = sum(len(self.examples[place].sentence.words) for batch in batches for place in batch)
+        words = sum(
+            len(self.examples[place].sentence.words) for batch in batches for place in batch
+        )
         for group, rate in zip(self.optimizer.param_groups, self._rates(), strict=True):
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
@@ -242,7 +264,9 @@ class Trainer:
             device = self.accelerator.device
             inputs = {name: value.to(device) for name, value in inputs.items()}
             last = place == len(mine) - 1
-            waiting = contextlib.nullcontext() if last else self.accelerator.no_sync(self.step_module)
+            waiting = (
+                contextlib.nullcontext() if last else self.accelerator.no_sync(self.step_module)
+            )
             with waiting, self.accelerator.autocast():
                 loss, parts = self.step_module(inputs, gold)
                 # Processes average their gradients: times their number makes it the sum.
@@ -279,7 +303,9 @@ class Trainer:
 
     def _rate(self) -> float:
         groups = self.optimizer.param_groups
-        return float(next(group["lr"] for group in groups if group["initial"] == self.settings.rate))
+        return float(
+            next(group["lr"] for group in groups if group["initial"] == self.settings.rate)
+        )
 
     # ---- dev scores
 
@@ -373,7 +399,9 @@ def _optimizer_tensors(model: Model, optimizer: Any) -> dict[str, Tensor]:
     }
 
 
-def _load_optimizer(model: Model, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def _load_optimizer(
+    model: Model, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> None:
     parameters = dict(model.named_parameters())
     for name, value in tensors.items():
         parameter, _, key = name.rpartition("/")

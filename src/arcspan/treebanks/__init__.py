@@ -2,7 +2,13 @@
 
 from arcspan.treebanks.brackets import read_brackets, write_brackets
 from arcspan.treebanks.checks import check
-from arcspan.treebanks.conll import ConlluSentence, ConlluToken, read_conll, read_conllu, write_conllu
+from arcspan.treebanks.conll import (
+    ConlluSentence,
+    ConlluToken,
+    read_conll,
+    read_conllu,
+    write_conllu,
+)
 from arcspan.treebanks.filtering import DocumentFilter, FilterReport, filter_pairs
 from arcspan.treebanks.importers.penn import load_rules
 from arcspan.treebanks.pairs import Finding, Pair, ReadingReport, read_pairs, write_pairs

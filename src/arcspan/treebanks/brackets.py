@@ -71,7 +71,9 @@ def write_brackets(trees: Iterable[ConstituencyTree], path: Source) -> int:
     return write_texts((tree.brackets() + "\n" for tree in trees), path)
 
 
-def read_units(path: Source, *, edit: Callable[[str], str] | None = None, **options: Any) -> Iterator[Unit]:
+def read_units(
+    path: Source, *, edit: Callable[[str], str] | None = None, **options: Any
+) -> Iterator[Unit]:
     """The units of a bracket file; `edit` changes each line before it is read. FileError where there is no tree."""
     lines = read_lines(path)
     empty = True

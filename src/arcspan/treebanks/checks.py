@@ -60,7 +60,11 @@ def check(
 
 
 def _check_fit(
-    constituency: ConstituencyTree, tree: DependencyTree, sentence: ConlluSentence, path: str, line: int
+    constituency: ConstituencyTree,
+    tree: DependencyTree,
+    sentence: ConlluSentence,
+    path: str,
+    line: int,
 ) -> Iterator[Finding]:
     why = why_incompatible(constituency, tree)
     if why is not None and why.kind == "crossing":
@@ -69,7 +73,9 @@ def _check_fit(
         yield Finding("incompatible", path, line, str(why))
     for m, (one, other) in enumerate(zip(constituency.tags, tree.tags, strict=True), 1):
         if one and other and one != other:
-            what = f"word {m}, {tree.words[m - 1]!r}, has tag {other} here and {one} at {path}:{line}"
+            what = (
+                f"word {m}, {tree.words[m - 1]!r}, has tag {other} here and {one} at {path}:{line}"
+            )
             yield Finding("tags", sentence.path, sentence.line_of(m), what)
 
 
@@ -79,7 +85,11 @@ def _check_labels(unit: Unit, tree: ConstituencyTree, path: str) -> Iterator[Fin
             yield Finding("labels", path, unit.line, f"word {m} is an empty element ({EMPTY_TAG})")
     for number, (i, j, label) in enumerate(tree.spans):
         if number and label in WRAPPERS:
-            what = f"a wrapper ({label}) inside the tree" if label else f"constituent ({i}, {j}) has no label"
+            what = (
+                f"a wrapper ({label}) inside the tree"
+                if label
+                else f"constituent ({i}, {j}) has no label"
+            )
             yield Finding("labels", path, unit.line, what)
 
 
@@ -93,7 +103,9 @@ def _check_relations(sentence: ConlluSentence, tree: DependencyTree) -> Iterator
 def _check_comments(sentence: ConlluSentence, seen: dict[str, int]) -> Iterator[Finding]:
     path, line, name = sentence.path, sentence.line, sentence.sent_id
     if name is not None and (first := seen.setdefault(name, line)) != line:
-        yield Finding("ids", path, line, f"sent_id {name} is also that of the sentence at line {first}")
+        yield Finding(
+            "ids", path, line, f"sent_id {name} is also that of the sentence at line {first}"
+        )
     stated = sentence.comment("text")
     try:
         spelled = sentence.spell()
@@ -108,5 +120,7 @@ def _same_text(one: str, other: str) -> bool:
     pieces, others = one.split(), other.split()
     if "".join(pieces) == "".join(others):
         return True
-    letters, other_letters = ("".join(map(plain, text)).replace("_", "") for text in (pieces, others))
+    letters, other_letters = (
+        "".join(map(plain, text)).replace("_", "") for text in (pieces, others)
+    )
     return letters == other_letters

@@ -142,7 +142,9 @@ class ConlluSentence:
         # A treebank of millions of words in memory holds its common strings once.
         if len(_SHARED) > 200_000:
             _SHARED.clear()
-        numbers = tuple([-1 if head == "_" else int(head) for head in heads] if partial else map(int, heads))
+        numbers = tuple(
+            [-1 if head == "_" else int(head) for head in heads] if partial else map(int, heads)
+        )
         return [numbers, *(tuple(map(_SHARED.setdefault, own, own)) for own in strings)]
 
     def _plain_columns(self) -> list[tuple[str, ...]] | None:
@@ -155,7 +157,9 @@ class ConlluSentence:
         if len(columns) != len(COLUMNS) or columns[0] != _IDS[: len(rows)]:
             return None
         heads, digits = columns[6], "".join(columns[6])
-        are_numbers = digits.isascii() and digits.isdigit() and all(heads) and max(map(len, heads)) < 10
+        are_numbers = (
+            digits.isascii() and digits.isdigit() and all(heads) and max(map(len, heads)) < 10
+        )
         return columns if are_numbers else None
 
     def _checked_columns(self, partial: bool) -> list[tuple[str, ...]]:
@@ -165,7 +169,9 @@ class ConlluSentence:
             if not is_number(columns[0]):
                 continue
             if not (is_number(columns[6]) or (partial and columns[6] == "_")):
-                raise self._error(f"the HEAD (column 7) is {columns[6]!r:.40}, not a number", number)
+                raise self._error(
+                    f"the HEAD (column 7) is {columns[6]!r:.40}, not a number", number
+                )
             rows.append(columns)
         if not rows:
             raise self._error("a sentence without words", self.line)
@@ -196,7 +202,9 @@ class ConlluSentence:
                 covered, start = int(last), number
             elif not (dot and node == str(words) and is_number(place)):
                 what = f"the ID is {columns[0]!r:.40} where {words + 1} should follow"
-                raise self._error(f"{what}; IDs count the words 1, 2, 3 ..., and 3-4 stands before 3", number)
+                raise self._error(
+                    f"{what}; IDs count the words 1, 2, 3 ..., and 3-4 stands before 3", number
+                )
             yield number, columns
         if covered > words:
             what = f"a multiword token ends with word {covered}, but the last word is {words}"
@@ -204,7 +212,9 @@ class ConlluSentence:
 
     def line_of(self, m: int) -> int:
         """The line of word m in the file."""
-        found = (number for number, line in enumerate(self.lines, self.line) if line.startswith(f"{m}\t"))
+        found = (
+            number for number, line in enumerate(self.lines, self.line) if line.startswith(f"{m}\t")
+        )
         return next(found, self.line)
 
     def _error(self, what: str, line: int) -> FileError:
@@ -301,7 +311,9 @@ def cut_sentences(lines: Iterable[str], path: Source | None = None) -> Iterator[
                 names = line.partition("=")[2].split()
                 continue
             start = start if block else number
-            block.append(_ten_columns(line, names, path, number) if names and line[0] != "#" else line)
+            block.append(
+                _ten_columns(line, names, path, number) if names and line[0] != "#" else line
+            )
         elif block and not block[-1].startswith("#"):
             yield ConlluSentence(block, line=start, path=path)
             block = []
@@ -318,5 +330,7 @@ def _ten_columns(line: str, names: Sequence[str], path: Source | None, number: i
 
 def write_conllu(sentences: Iterable[DependencyTree | ConlluSentence], path: Source) -> int:
     """Write trees, or sentences as they were read, to a CoNLL-U file, compressed as the name says; how many."""
-    texts = (str(one) if isinstance(one, ConlluSentence) else format_conllu(one) for one in sentences)
+    texts = (
+        str(one) if isinstance(one, ConlluSentence) else format_conllu(one) for one in sentences
+    )
     return write_texts(texts, path)

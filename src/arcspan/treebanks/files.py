@@ -34,7 +34,11 @@ def named_kind(path: PathLike) -> Kind | None:
     >>> named_kind("a.ptb.conllu.xz"), named_kind("a.MRG"), named_kind("a.txt")
     ('conll', 'brackets', None)
     """
-    found = (_KINDS[suffix.lower()] for suffix in reversed(Path(path).suffixes) if suffix.lower() in _KINDS)
+    found = (
+        _KINDS[suffix.lower()]
+        for suffix in reversed(Path(path).suffixes)
+        if suffix.lower() in _KINDS
+    )
     return next(found, None)
 
 
@@ -44,7 +48,9 @@ def kind_of(path: PathLike) -> Kind:
         return named
     # A look inside a pipe would be lost to the reader.
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
-        raise FileError("a pipe is read once: its name must tell what is in it (.ptb or .conllu)", path=path)
+        raise FileError(
+            "a pipe is read once: its name must tell what is in it (.ptb or .conllu)", path=path
+        )
     for line in read_lines(path):
         if line.strip():
             return "brackets" if line.lstrip().startswith("(") else "conll"
@@ -55,7 +61,10 @@ def group_files(paths: Sequence[PathLike]) -> list[TreeFiles]:
     """The files of a command line as sets of trees: all bracket files, all CoNLL files, or one of each per set."""
     kinds = [kind_of(path) for path in paths]
     if len(set(kinds)) == 1:
-        return [TreeFiles(path, None) if kinds[0] == "brackets" else TreeFiles(None, path) for path in paths]
+        return [
+            TreeFiles(path, None) if kinds[0] == "brackets" else TreeFiles(None, path)
+            for path in paths
+        ]
     if len(paths) % 2:
         here = f"{kinds.count('brackets')} bracket files and {kinds.count('conll')} CoNLL files"
         what = "files come in pairs, a bracket file and a CoNLL file, or are all of one kind"
@@ -67,5 +76,7 @@ def group_files(paths: Sequence[PathLike]) -> list[TreeFiles]:
             what = f"two {'bracket' if kinds[k] == 'brackets' else 'CoNLL'} files in a row"
             how = f"where a bracket file and a CoNLL file should go together (with {os.fspath(first)})"
             raise FileError(f"{what} {how}", path=second)
-        groups.append(TreeFiles(first, second) if kinds[k] == "brackets" else TreeFiles(second, first))
+        groups.append(
+            TreeFiles(first, second) if kinds[k] == "brackets" else TreeFiles(second, first)
+        )
     return groups

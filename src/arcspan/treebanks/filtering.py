@@ -45,14 +45,16 @@ class DocumentFilter:
         comments = {key.strip(): value.strip() for key, _, value in parts}
         if any(key.startswith("newdoc") for key in comments):
             self._seen.update(comments.items())
-            self._keep = all(comments.get(key) in values for key, values in self.only.items()) and not any(
-                comments.get(key) in values for key, values in self.without.items()
-            )
+            self._keep = all(
+                comments.get(key) in values for key, values in self.only.items()
+            ) and not any(comments.get(key) in values for key, values in self.without.items())
         return self._keep
 
     def unused(self) -> list[str]:
         """Values that no document had, once all were read: most likely misspelt."""
-        asked = {(key, one) for table in (self.without, self.only) for key in table for one in table[key]}
+        asked = {
+            (key, one) for table in (self.without, self.only) for key in table for one in table[key]
+        }
         return sorted(f"{key} = {value}" for key, value in asked - self._seen)
 
 

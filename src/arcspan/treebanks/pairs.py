@@ -34,7 +34,9 @@ _SAME = {
     **dict.fromkeys((" ", "\N{NO-BREAK SPACE}"), "_"),
     "...": "…",
 }
-_VARIANT = re.compile("|".join(re.escape(written) for written in sorted(_SAME, key=len, reverse=True)))
+_VARIANT = re.compile(
+    "|".join(re.escape(written) for written in sorted(_SAME, key=len, reverse=True))
+)
 
 
 class Pair(NamedTuple):
@@ -196,7 +198,11 @@ def _read_places(
         elif unit is not None and unit.text and conll is not None and sentence is None:
             what = f"a tree with no sentence: {names[1]} ends after {read['sentences']} sentences"
             missing = Finding("missing", names[0], unit.line, what)
-        yield Place(unit, sentence, None, (missing,)) if missing else _place(unit, sentence, names[0], heads)
+        yield (
+            Place(unit, sentence, None, (missing,))
+            if missing
+            else _place(unit, sentence, names[0], heads)
+        )
 
 
 def _place(unit: Unit | None, sentence: ConlluSentence | None, name: str, heads: Heads) -> Place:
@@ -254,7 +260,9 @@ def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyT
     return ConstituencyTree._trusted(words, tree.tags, tree.spans, written)
 
 
-def _difference(c_words: tuple[str, ...], d_words: tuple[str, ...], sentence: ConlluSentence) -> str:
+def _difference(
+    c_words: tuple[str, ...], d_words: tuple[str, ...], sentence: ConlluSentence
+) -> str:
     """What differs between the words of both files, up to escapes; "" where nothing does."""
     lengths, first = "", ""
     if len(c_words) != len(d_words):
@@ -264,7 +272,9 @@ def _difference(c_words: tuple[str, ...], d_words: tuple[str, ...], sentence: Co
         first = f"word {m}, {max(c_words, d_words, key=len)[m - 1]!r}, is in one of them only"
     for m, (one, other) in enumerate(zip(c_words, d_words, strict=False), 1):
         if one != other and plain(one) != plain(other):
-            first = f"word {m} is {one!r} here and {other!r} at {sentence.path}:{sentence.line_of(m)}"
+            first = (
+                f"word {m} is {one!r} here and {other!r} at {sentence.path}:{sentence.line_of(m)}"
+            )
             break
     return lengths + first
 

@@ -95,13 +95,19 @@ class Rules:
 
 def read_rules(path: Source) -> Rules:
     """The rules of a TOML file; FileError where it is something else."""
-    if sys.version_info >= (3, 11):  # imported here, since every command starts by importing this room
+    if sys.version_info >= (
+        3,
+        11,
+    ):  # imported here, since every command starts by importing this room
         import tomllib
     else:
         import tomli as tomllib
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, a thousand brackets
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # numbers of thousands of digits, a thousand brackets
         raise FileError(f"not TOML: {error}", path=path) from None
     try:
         rules = read(Rules, data)
@@ -117,9 +123,13 @@ def read_rules(path: Source) -> Rules:
 
 def _check_rule(place: str, rule: Any, table: Mapping[str, Any]) -> None:
     removes = isinstance(rule, ConstituentRule) and rule.remove
-    if ("to" in table) == removes or ("to" in table and not rule.to and not isinstance(rule, TagRule)):
+    if ("to" in table) == removes or (
+        "to" in table and not rule.to and not isinstance(rule, TagRule)
+    ):
         what = "to or remove" if isinstance(rule, ConstituentRule) else "to"
-        raise ConfigError(f"{place} does not say what to do: {what} is missing, empty, or one too many")
+        raise ConfigError(
+            f"{place} does not say what to do: {what} is missing, empty, or one too many"
+        )
 
 
 def rewrite(pair: Pair, rules: Rules, changes: Counter[str] | None = None) -> Pair:
@@ -132,7 +142,9 @@ def rewrite(pair: Pair, rules: Rules, changes: Counter[str] | None = None) -> Pa
     """
     changes = Counter() if changes is None else changes
     constituency, dependencies = pair
-    parents: list[str | None] = [None] * len(pair.words)  # labels of the constituents directly around words
+    parents: list[str | None] = [None] * len(
+        pair.words
+    )  # labels of the constituents directly around words
     if constituency is not None:
         spans = _rewrite_spans(constituency, rules.constituents, changes)
         for i, j, label in ((0, len(parents), ""), *spans):
@@ -189,7 +201,9 @@ def _note_changes(before: Iterable[str], after: Iterable[str], changes: Counter[
     changes.update(f"{old} -> {new or '(none)'}" for old, new in pairs if old != new)
 
 
-def rewrite_files(rules: Rules, files: Files, outputs: Files, *, watch: Watch | None = None) -> Counter[str]:
+def rewrite_files(
+    rules: Rules, files: Files, outputs: Files, *, watch: Watch | None = None
+) -> Counter[str]:
     """Rewrite a pair of files, or a single file; what was changed, with counts.
 
     Of a CoNLL file only XPOS and DEPREL change; comments and everything else are copied. `watch` wraps the places

@@ -97,7 +97,10 @@ class Statistics:
             ],
             "constituents": sum(self.labels.values()),
             "unary": self.unary,
-            **{name: dict(getattr(self, name).most_common()) for name in ("labels", "relations", "tags")},
+            **{
+                name: dict(getattr(self, name).most_common())
+                for name in ("labels", "relations", "tags")
+            },
         }
 
 

@@ -87,7 +87,9 @@ def read_text(path: Source, encoding: str = "utf-8") -> Iterator[str]:
         if "\x00" in text:
             text = text[: text.index("\x00")]
             place = line + text.count("\n")
-            problem = FileError("a zero byte: this is a binary file, not text", path=name, line=place)
+            problem = FileError(
+                "a zero byte: this is a binary file, not text", path=name, line=place
+            )
         if problem is not None:
             yield text[: text.rfind("\n") + 1]  # the lines before it are good
             raise problem
@@ -98,7 +100,9 @@ def read_text(path: Source, encoding: str = "utf-8") -> Iterator[str]:
             yield text
 
 
-def _not_text(error: UnicodeDecodeError, encoding: str, name: str, line: int, column: int) -> FileError:
+def _not_text(
+    error: UnicodeDecodeError, encoding: str, name: str, line: int, column: int
+) -> FileError:
     """What is wrong with bytes, of which the first is byte `column` + 1 of a line."""
     before = error.object[: error.start]
     if encoding == "utf-8" and (line, column) == (1, 0) and error.object.startswith(_UTF16_BOMS):
@@ -116,7 +120,9 @@ def _read_bytes(path: Source) -> Iterator[bytes]:
     """A file's bytes, decompressed, as they arrive; "-" is standard input. FileError where an archive is damaged."""
     with contextlib.ExitStack() as stack:
         if os.fspath(path) != "-":
-            raw = cast("io.BufferedReader[io.RawIOBase]", stack.enter_context(Path(path).open("rb")))
+            raw = cast(
+                "io.BufferedReader[io.RawIOBase]", stack.enter_context(Path(path).open("rb"))
+            )
         elif sys.stdin is None:
             raise FileError("standard input is closed", path=name_of(path))
         elif isinstance(sys.stdin.buffer, io.BufferedReader):
@@ -130,9 +136,14 @@ def _read_bytes(path: Source) -> Iterator[bytes]:
                 yield from _read_xz(raw)
                 return
             if start.startswith(_GZIP):
-                raw = cast("io.BufferedReader[io.RawIOBase]", stack.enter_context(gzip.GzipFile(fileobj=raw)))
+                raw = cast(
+                    "io.BufferedReader[io.RawIOBase]",
+                    stack.enter_context(gzip.GzipFile(fileobj=raw)),
+                )
             elif start and (suffix := Path(path).suffix) in (".gz", ".xz"):
-                raise FileError(f"the name ends in {suffix}, but the content is not so compressed", path=path)
+                raise FileError(
+                    f"the name ends in {suffix}, but the content is not so compressed", path=path
+                )
             while block := raw.read1(_BLOCK):
                 yield block
         except (lzma.LZMAError, zlib.error, gzip.BadGzipFile, EOFError) as error:
@@ -152,7 +163,9 @@ def _read_xz(raw: io.BufferedReader[io.RawIOBase]) -> Iterator[bytes]:
             if engine.needs_input and not engine.eof and not (data := raw.read1(_BLOCK)):
                 raise EOFError("the end is missing")
         data = engine.unused_data
-        while not (data := data.lstrip(b"\x00")) and (more := raw.read1(_BLOCK)):  # streams may be padded
+        while not (data := data.lstrip(b"\x00")) and (
+            more := raw.read1(_BLOCK)
+        ):  # streams may be padded
             data = more
 
 
@@ -162,7 +175,9 @@ def peek_input() -> bytes:
     start: bytes = peek(1) if peek is not None else b""
     try:
         if start.startswith(_GZIP):
-            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start)  # 16: with the header of gzip
+            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(
+                start
+            )  # 16: with the header of gzip
         return lzma.LZMADecompressor().decompress(start) if start.startswith(_XZ) else start
     except (zlib.error, lzma.LZMAError):
         return b""

@@ -46,7 +46,11 @@ def binarize(
     if kind == "head":
         if heads is None:
             raise TreeError("head binarization needs the heads of a dependency tree")
-        d = heads if isinstance(heads, DependencyTree) else DependencyTree(heads, ("",) * len(heads))
+        d = (
+            heads
+            if isinstance(heads, DependencyTree)
+            else DependencyTree(heads, ("",) * len(heads))
+        )
         nodes = head_nodes(tree, d.heads)
         if nodes is None:
             raise TreeError(str(why_incompatible(tree, d)))
@@ -65,7 +69,9 @@ def binarize(
     return tuple(made)
 
 
-def unbinarize(words: Iterable[str], tags: Iterable[str] | None, nodes: Iterable[Any]) -> ConstituencyTree:
+def unbinarize(
+    words: Iterable[str], tags: Iterable[str] | None, nodes: Iterable[Any]
+) -> ConstituencyTree:
     """The tree that `nodes` came from: (i, j, ..., chain), as `binarize` and `LexicalTree` have them.
 
     >>> tree = ConstituencyTree.from_brackets("(S (NP (NN dogs)) (RB also) (VB bark))")
@@ -75,7 +81,9 @@ def unbinarize(words: Iterable[str], tags: Iterable[str] | None, nodes: Iterable
     words = tuple(words)
     spans = [(node[0], node[1], label) for node in nodes for label in node[-1]]
     if len(words) > 1 and all(i or j != len(words) for i, j, _ in spans):
-        raise TreeError("the root has no label: the node that covers the sentence needs at least one")
+        raise TreeError(
+            "the root has no label: the node that covers the sentence needs at least one"
+        )
     return ConstituencyTree(words, tags, spans)
 
 
@@ -92,7 +100,9 @@ def head_nodes(tree: ConstituencyTree, heads: Sequence[int]) -> list[HeadedNode]
     span_heads = head_words(spans, heads, left, right)
     if not all(span_heads):
         return None
-    own: list[list[BinaryNode]] = [[] for _ in range(n + 1)]  # constituents a word heads, outermost last
+    own: list[list[BinaryNode]] = [
+        [] for _ in range(n + 1)
+    ]  # constituents a word heads, outermost last
     for head, span in zip(reversed(span_heads), reversed(spans), strict=True):
         own[head].append(span)
     rights: list[list[int]] = [[] for _ in range(n + 1)]  # dependents, outermost last

@@ -140,14 +140,18 @@ def _excerpt(text: str) -> str:
     return flat if len(flat) <= 60 else flat[:57] + "..."
 
 
-def write_pieces(words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledSpan]) -> Iterator[str]:
+def write_pieces(
+    words: Sequence[str], tags: Sequence[str], spans: Sequence[LabelledSpan]
+) -> Iterator[str]:
     """The parts of a tree as pieces of one line of brackets, left to right; the words must be escaped."""
     if not words:
         yield "()"
         return
     # Words without tags stand bare where they are not taken for tags when read back.
     alone = {i for i, j, _ in spans if j == i + 1}
-    bare = not any(tags) and spans and all(label for _, _, label in spans) and len(alone) < len(words)
+    bare = (
+        not any(tags) and spans and all(label for _, _, label in spans) and len(alone) < len(words)
+    )
     ends: list[int] = []
     following = 0
     for k in range(len(words)):

@@ -39,7 +39,10 @@ class Incompatibility:
 
 
 def head_words(
-    spans: Sequence[tuple[int, int, Chain]], heads: Sequence[int], left: Sequence[int], right: Sequence[int]
+    spans: Sequence[tuple[int, int, Chain]],
+    heads: Sequence[int],
+    left: Sequence[int],
+    right: Sequence[int],
 ) -> list[int]:
     """The head word of every span, 0 for one that does not fit; `left` and `right` are the words' yields."""
     n = len(heads)

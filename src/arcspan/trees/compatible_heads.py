@@ -14,7 +14,9 @@ from arcspan.trees.constituency import ConstituencyTree, units
 from arcspan.trees.dependency import DependencyTree, is_projective_tree
 
 
-def compatible_heads(constituency: ConstituencyTree, dependencies: DependencyTree) -> tuple[int, ...]:
+def compatible_heads(
+    constituency: ConstituencyTree, dependencies: DependencyTree
+) -> tuple[int, ...]:
     """Heads of a projective d-tree that fits all constituents; those of `dependencies` where they fit.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (A a) (B b)) (VP (C c)))")
@@ -24,7 +26,9 @@ def compatible_heads(constituency: ConstituencyTree, dependencies: DependencyTre
     given = dependencies.heads
     depth = _depths(given)
     nodes, _, children = units(constituency)
-    head_words = [j for _, j, _ in nodes]  # a word is its own; a constituent's is set after its children's
+    head_words = [
+        j for _, j, _ in nodes
+    ]  # a word is its own; a constituent's is set after its children's
     heads = [0] * len(given)
     for node in range(len(nodes) - 1, -1, -1):
         if below := children[node]:
@@ -38,7 +42,9 @@ def compatible_heads(constituency: ConstituencyTree, dependencies: DependencyTre
     return tuple(heads)
 
 
-def _head_child(own: Sequence[int], span: tuple[int, int], given: Sequence[int], depth: Sequence[int]) -> int:
+def _head_child(
+    own: Sequence[int], span: tuple[int, int], given: Sequence[int], depth: Sequence[int]
+) -> int:
     """Which child, by their head words `own`, heads the constituent.
 
     One whose head word attaches outside the constituent; of several, the one on which most others depend, then
@@ -62,7 +68,9 @@ def _targets(
     place = {word: child for child, (i, j) in enumerate(parts) for word in range(i + 1, j + 1)}
     targets = [place.get(given[word - 1], head) for word in own]
     targets = [head if target == child else target for child, target in enumerate(targets)]
-    if is_projective_tree([0 if child == head else target + 1 for child, target in enumerate(targets)]):
+    if is_projective_tree(
+        [0 if child == head else target + 1 for child, target in enumerate(targets)]
+    ):
         return targets
     return [head] * len(own)
 

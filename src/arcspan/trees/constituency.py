@@ -73,7 +73,10 @@ class ConstituencyTree(Immutable):
     """How the source wrote a word (by index) where `escape` would not; no part of the tree's value."""
 
     def __init__(
-        self, words: Iterable[str], tags: Iterable[str] | None, spans: Iterable[tuple[int, int, str]]
+        self,
+        words: Iterable[str],
+        tags: Iterable[str] | None,
+        spans: Iterable[tuple[int, int, str]],
     ) -> None:
         words = tuple(words)
         (tags,) = per_word(len(words), ["tags"], tags)
@@ -148,8 +151,12 @@ class ConstituencyTree(Immutable):
     def _keep(self, kept: Sequence[int]) -> ConstituencyTree:
         """The tree over the words with these indices only."""
         own = set(kept)
-        place = list(accumulate((k in own for k in range(len(self))), initial=0))  # of each fencepost
-        spans = tuple((place[i], place[j], label) for i, j, label in self.spans if place[i] < place[j])
+        place = list(
+            accumulate((k in own for k in range(len(self))), initial=0)
+        )  # of each fencepost
+        spans = tuple(
+            (place[i], place[j], label) for i, j, label in self.spans if place[i] < place[j]
+        )
         written = self._written
         if written:
             written = {new: written[old] for new, old in enumerate(kept) if old in written}
@@ -172,7 +179,11 @@ class ConstituencyTree(Immutable):
             if n > 1 and (below is None or below[:2] != (0, n)):
                 break
             first += 1
-        return self._trusted(self.words, self.tags, self.spans[first:], self._written) if first else self
+        return (
+            self._trusted(self.words, self.tags, self.spans[first:], self._written)
+            if first
+            else self
+        )
 
     def with_wrapper(self, label: str = "TOP") -> ConstituencyTree:
         """The tree with `label`, and no other wrapper, around it."""
@@ -182,7 +193,9 @@ class ConstituencyTree(Immutable):
         spans = bare.spans
         if len(bare.words) > 1 and spans[0][2] in WRAPPERS:
             spans = spans[1:]  # a wrapper that had to stay gives way to the new one
-        return self._trusted(bare.words, bare.tags, ((0, len(bare.words), label), *spans), bare._written)
+        return self._trusted(
+            bare.words, bare.tags, ((0, len(bare.words), label), *spans), bare._written
+        )
 
     def __len__(self) -> int:
         return len(self.words)
@@ -212,7 +225,9 @@ def collapse(tree: ConstituencyTree) -> list[tuple[int, int, Chain]]:
     return [(i, j, tuple(chain)) for i, j, chain in found]
 
 
-def units(tree: ConstituencyTree) -> tuple[list[tuple[int, int, Chain]], list[int], list[list[int]]]:
+def units(
+    tree: ConstituencyTree,
+) -> tuple[list[tuple[int, int, Chain]], list[int], list[list[int]]]:
     """The tree as nodes: distinct spans, and the words that have none, in pre-order.
 
     Returns the nodes (i, j, chain), where the chain of a word without constituent is (), each one's parent
@@ -255,7 +270,9 @@ def _check_nesting(spans: Sequence[LabelledSpan], n: int) -> None:
     for span in spans:
         i, j, label = span
         if not 0 <= i < j <= n:
-            raise TreeError(f"span ({i}, {j}, {label!r}) does not lie within a sentence of {n} words")
+            raise TreeError(
+                f"span ({i}, {j}, {label!r}) does not lie within a sentence of {n} words"
+            )
         if not isinstance(label, str):
             raise TreeError(f"the label of span ({i}, {j}) is {label!r}, not a string")
         while ends and ends[-1][1] <= i:

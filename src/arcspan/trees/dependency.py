@@ -44,7 +44,9 @@ class DependencyTree(Immutable):
         features: Iterable[str] | None = None,
     ) -> None:
         heads = tuple(map(int, heads))
-        columns = per_word(len(heads), self._parts[1:], relations, words, tags, upos, lemmas, features)
+        columns = per_word(
+            len(heads), self._parts[1:], relations, words, tags, upos, lemmas, features
+        )
         _check_tree(heads)
         self._fill(heads, *columns)
 
@@ -121,7 +123,9 @@ def _check_tree(heads: Sequence[int]) -> None:
     roots = heads.count(0)
     if roots > 1:
         places = ", ".join(str(m) for m, h in enumerate(heads, start=1) if h == 0)
-        raise TreeError(f"{roots} roots (words {places}): a dependency tree has one word with head 0")
+        raise TreeError(
+            f"{roots} roots (words {places}): a dependency tree has one word with head 0"
+        )
     # Follow heads from each word up to one already known to reach the root.
     seen = [0] * (n + 1)  # by which word's walk a word was first met
     seen[0] = -1
@@ -166,7 +170,9 @@ def extents(heads: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
         if h > 0:
             waiting[h] += 1
     ready = [m for m in range(1, n + 1) if not waiting[m]]
-    for m in ready:  # grows while it is read: leaves first, then words whose dependents are all counted
+    for (
+        m
+    ) in ready:  # grows while it is read: leaves first, then words whose dependents are all counted
         h = heads[m - 1]
         if h > 0:
             size[h] += size[m]

@@ -95,12 +95,18 @@ class HeadRules:
         for side, ranks in (*rules, ("left", ())):
             order = range(len(labels)) if side == "left" else range(len(labels) - 1, -1, -1)
             allowed = ranks or [set(labels) - self.punctuation]
-            head = next((index for rank in allowed for index in order if labels[index] in rank), None)
+            head = next(
+                (index for rank in allowed for index in order if labels[index] in rank), None
+            )
             if head is not None:
                 break
         else:
             return 0  # nothing but punctuation
-        if head < 2 or labels[head - 1] not in self.coordination or labels[head - 2] in self.punctuation:
+        if (
+            head < 2
+            or labels[head - 1] not in self.coordination
+            or labels[head - 2] in self.punctuation
+        ):
             return head
         return head - 2
 
@@ -143,7 +149,9 @@ def _head_rules(words: Iterable[str]) -> list[HeadRule]:
         direction, *labels = part.split() or [""]
         if direction not in ("left", "right"):
             raise ValueError(f"a rule begins with 'left' or 'right', not {direction!r}")
-        ranks = [frozenset(rank.split()) for rank in " ".join(labels).split(" > ")] if labels else []
+        ranks = (
+            [frozenset(rank.split()) for rank in " ".join(labels).split(" > ")] if labels else []
+        )
         if any(not rank or rank & {">", ";"} for rank in ranks):
             raise ValueError("a rank without labels")
         rules.append((direction, tuple(ranks)))
@@ -158,7 +166,9 @@ def _relation_rule(words: Sequence[str]) -> ArcRule:
     for condition in conditions:
         key, _, value = condition.partition("=")
         if key not in ("parent", "head", "child", "side") or not value or key in values:
-            raise ValueError(f"a condition is parent=, head=, child= or side=, each once, not {condition!r}")
+            raise ValueError(
+                f"a condition is parent=, head=, child= or side=, each once, not {condition!r}"
+            )
         if key == "side" and value not in ("left", "right"):
             raise ValueError(f"side is left or right, not {value!r}")
         values[key] = frozenset(value.split("|"))

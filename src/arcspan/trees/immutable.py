@@ -64,7 +64,9 @@ def per_word(n: int, names: Sequence[str], *columns: Iterable[str] | None) -> li
     [('It', 'works'), ('', '')]
     """
     filled = [nothing(n) if column is None else tuple(column) for column in columns]
-    wrong = [f"{len(own)} {name}" for name, own in zip(names, filled, strict=False) if len(own) != n]
+    wrong = [
+        f"{len(own)} {name}" for name, own in zip(names, filled, strict=False) if len(own) != n
+    ]
     if wrong:
         raise TreeError(f"{n} words, but {', '.join(wrong)}: there must be one per word")
     return filled

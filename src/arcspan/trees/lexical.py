@@ -64,7 +64,9 @@ class LexicalTree(Immutable):
     ) -> None:
         words = tuple(words)
         n = len(words)
-        made = tuple([LexicalNode(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes])
+        made = tuple(
+            [LexicalNode(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes]
+        )
         heads = _heads_of(made, n)
         self._fill(words, made, heads, *per_word(n, self._parts[3:6], relations, tags, upos))
 
@@ -104,7 +106,9 @@ class LexicalTree(Immutable):
 
     def __repr__(self) -> str:
         labelled = (node for node in self.nodes[:8] if node.chain)
-        shown = [f"{'+'.join(chain)}[{self.words[head - 1]}]({i}, {j})" for i, j, head, chain in labelled]
+        shown = [
+            f"{'+'.join(chain)}[{self.words[head - 1]}]({i}, {j})" for i, j, head, chain in labelled
+        ]
         return f"LexicalTree({len(self)} words: {' '.join(shown)}{' ...' if len(self.nodes) > 8 else ''})"
 
 
@@ -114,9 +118,13 @@ def _heads_of(nodes: Sequence[LexicalNode], n: int) -> tuple[int, ...]:
         raise TreeError(f"{len(nodes)} nodes over {n} words: a binary tree has {max(0, 2 * n - 1)}")
     heads = [0] * n
     if n > 1 and not nodes[0].chain:
-        raise TreeError("the root has no label: the node that covers the sentence needs at least one")
+        raise TreeError(
+            "the root has no label: the node that covers the sentence needs at least one"
+        )
     if n and nodes[0][:2] != (0, n):
-        raise TreeError(f"the first node is ({nodes[0].i}, {nodes[0].j}), not the whole sentence (0, {n})")
+        raise TreeError(
+            f"the first node is ({nodes[0].i}, {nodes[0].j}), not the whole sentence (0, {n})"
+        )
     # Pre-order: a node's first part comes next, its second part after the 2 (k - i) - 1 nodes of the first.
     for place, (i, j, head, _) in enumerate(nodes):
         if not i < head <= j:

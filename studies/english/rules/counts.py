@@ -53,14 +53,18 @@ def rates(found: Statistics, inventory: Counter[str], name: str) -> float:
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    found = [count(Path(sys.argv[1]) / name, HERE / f"{name.removesuffix('-ud')}.toml") for name in NAMES]
+    found = [
+        count(Path(sys.argv[1]) / name, HERE / f"{name.removesuffix('-ud')}.toml") for name in NAMES
+    ]
     print("| | " + " | ".join(NAMES) + " |\n|---|" + "---|" * len(NAMES))
     for kind in ("labels", "tags"):
         for name in sorted({name for both in found for one in both for name in getattr(one, kind)}):
             rows = [[rates(one, getattr(one, kind), name) for one in both] for both in found]
             values = [value for row in rows for value in row]
             if max(values) >= 1 and max(values) > 2 * min(values):
-                cells = [f"{old:.2f}" + (f" → {new:.2f}" if old != new else "") for old, new in rows]
+                cells = [
+                    f"{old:.2f}" + (f" → {new:.2f}" if old != new else "") for old, new in rows
+                ]
                 print(f"| {name or '(none)'} | " + " | ".join(cells) + " |")
     for name in NAMES:
         print(name, dict(noun_phrases(Path(sys.argv[1]) / name)))

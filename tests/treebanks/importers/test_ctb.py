@@ -40,7 +40,20 @@ FILE = """<DOC>
 def source(tmp_path: Path) -> Path:
     folder = tmp_path / "ctb5.1" / "data" / "bracketed"
     folder.mkdir(parents=True)
-    for number in ("001", "815", "816", "885", "886", "931", "1001", "1136", "1137", "1147", "1148", "1151"):
+    for number in (
+        "001",
+        "815",
+        "816",
+        "885",
+        "886",
+        "931",
+        "1001",
+        "1136",
+        "1137",
+        "1147",
+        "1148",
+        "1151",
+    ):
         text = FILE.replace("NUMBER", number)
         (folder / f"chtb_{number}.fid").write_bytes(text.encode("gb18030"))
     return folder
@@ -70,7 +83,9 @@ def test_markup_marks_and_traces_are_gone(source: Path, tmp_path: Path) -> None:
     assert pair.dependencies.heads == (2, 3, 0)
 
 
-def test_function_tags_decide_on_relations_before_they_are_cut_off(source: Path, tmp_path: Path) -> None:
+def test_function_tags_decide_on_relations_before_they_are_cut_off(
+    source: Path, tmp_path: Path
+) -> None:
     """A time before the subject was a second subject."""
     tree = "( (IP (NP-TMP (NT 今天)) (NP-SBJ (PN 他)) (VP (VC 是) (NP-PRD (NN 王)))) )\n"
     (source / "chtb_001.fid").write_bytes(tree.encode("gb18030"))
@@ -90,11 +105,15 @@ def test_copies_in_utf8_give_the_same(source: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_in_neither_encoding_is_named_by_its_line(source: Path, tmp_path: Path) -> None:
-    (source / "chtb_001.fid").write_bytes(FILE.encode("gb18030").replace("他".encode("gb18030"), b"\xff\xff"))
+    (source / "chtb_001.fid").write_bytes(
+        FILE.encode("gb18030").replace("他".encode("gb18030"), b"\xff\xff")
+    )
     with pytest.raises(FileError, match=r"chtb_001\.fid:18: byte 0xff .* is not GB18030"):
         import_ctb(source, tmp_path / "out")
 
 
-def test_the_command_line_imports(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_imports(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["treebank", "import", "ctb", str(source), str(tmp_path / "out")]) == 0
     assert "train        8 sentences" in capsys.readouterr().out

@@ -35,7 +35,14 @@ CLEAN = [
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     folder = tmp_path / "treebank_3" / "parsed" / "mrg"
-    for name in ("00/wsj_0001", "02/wsj_0201", "21/wsj_2172", "22/wsj_2200", "23/wsj_2300", "24/wsj_2400"):
+    for name in (
+        "00/wsj_0001",
+        "02/wsj_0201",
+        "21/wsj_2172",
+        "22/wsj_2200",
+        "23/wsj_2300",
+        "24/wsj_2400",
+    ):
         # Older copies have names in capital letters.
         path = folder / "wsj" / (f"{name}.mrg" if name < "23" else f"{name}.mrg".upper())
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +54,8 @@ def source(tmp_path: Path) -> Path:
 
 def first_words(folder: Path, split: str) -> list[str]:
     return [
-        pair.constituency.words[0] for pair in read_pairs(folder / f"{split}.ptb", folder / f"{split}.conllu")
+        pair.constituency.words[0]
+        for pair in read_pairs(folder / f"{split}.ptb", folder / f"{split}.conllu")
     ]
 
 
@@ -75,7 +83,9 @@ def test_dependencies_are_made_by_head_rules(source: Path, tmp_path: Path) -> No
     assert second.dependencies.heads in ((0, 1), (2, 0))
 
 
-def test_function_tags_decide_on_relations_before_they_are_cut_off(source: Path, tmp_path: Path) -> None:
+def test_function_tags_decide_on_relations_before_they_are_cut_off(
+    source: Path, tmp_path: Path
+) -> None:
     """ "Today he sleeps" had two subjects, and "is a king" an object."""
     today = "( (S (NP-TMP (NN Today) ) (NP-SBJ (PRP he) ) (VP (VBZ sleeps) )))\n"
     king = "( (S (NP-SBJ (PRP He) ) (VP (VBZ is) (NP-PRD (DT a) (NN king) ))))\n"
@@ -87,7 +97,9 @@ def test_function_tags_decide_on_relations_before_they_are_cut_off(source: Path,
     assert {label for _, _, label in first.constituency.spans} == {"TOP", "S", "NP", "VP"}
 
 
-def test_dependencies_of_another_converter_are_taken_word_by_word(source: Path, tmp_path: Path) -> None:
+def test_dependencies_of_another_converter_are_taken_word_by_word(
+    source: Path, tmp_path: Path
+) -> None:
     made = tmp_path / "stanford"
     made.mkdir()
     for split, names in (("train", ("0201", "2172")), ("dev", ("2200",)), ("test", ("2300",))):
@@ -101,7 +113,9 @@ def test_dependencies_of_another_converter_are_taken_word_by_word(source: Path, 
     pairs = list(read_pairs(tmp_path / "out" / "test.ptb", tmp_path / "out" / "test.conllu"))
     assert pairs[0].dependencies.heads == (2, 0, 4, 2, 4, 8, 8, 5, 8, 2)
     assert pairs[1].dependencies.relations == ("root", "punct")
-    with pytest.raises(ArcspanError, match=r"train\.conllu: is also the input, which would be lost"):
+    with pytest.raises(
+        ArcspanError, match=r"train\.conllu: is also the input, which would be lost"
+    ):
         import_ptb(source, made, dependencies=made)
     (made / "dev.conllu").write_text((made / "test.conllu").read_text())
     with pytest.raises(FileError, match=r"wsj_2200\.mrg:2: not the words of sentence 1 in"):
@@ -113,7 +127,9 @@ def test_dependencies_of_another_converter_are_taken_word_by_word(source: Path, 
 
 def test_a_broken_tree_is_named_and_nothing_is_half_written(source: Path, tmp_path: Path) -> None:
     (source / "parsed/mrg/wsj/22/wsj_2200.mrg").write_text(MERGED + "( (S (NN broken)\n")
-    with pytest.raises(FileError, match=r"wsj_2200\.mrg:14: the tree that starts here is not closed"):
+    with pytest.raises(
+        FileError, match=r"wsj_2200\.mrg:14: the tree that starts here is not closed"
+    ):
         import_ptb(source, tmp_path / "out")
     assert not (tmp_path / "out" / "dev.ptb").exists()
 
@@ -125,10 +141,23 @@ def test_a_folder_without_the_files_is_refused(source: Path, tmp_path: Path) -> 
         import_ptb(tmp_path / "nowhere", tmp_path / "out")
 
 
-def test_the_command_line_imports(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_imports(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["treebank", "import", "ptb", str(source), str(tmp_path / "out")]) == 0
-    assert " ".join(capsys.readouterr().out.split()) == "train 4 sentences dev 2 sentences test 2 sentences"
     assert (
-        run(["treebank", "check", str(tmp_path / "out/train.ptb"), str(tmp_path / "out/train.conllu")]) == 0
+        " ".join(capsys.readouterr().out.split())
+        == "train 4 sentences dev 2 sentences test 2 sentences"
+    )
+    assert (
+        run(
+            [
+                "treebank",
+                "check",
+                str(tmp_path / "out/train.ptb"),
+                str(tmp_path / "out/train.conllu"),
+            ]
+        )
+        == 0
     )
     assert run(["treebank", "import", "ptb", str(tmp_path / "nowhere"), str(tmp_path / "out")]) == 2

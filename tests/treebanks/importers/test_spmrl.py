@@ -101,7 +101,9 @@ def test_the_small_training_set_is_taken_on_request_or_for_want_of_another(tmp_p
     assert found == ["train", "train5k", "train5k"]
 
 
-def test_one_language_is_chosen_among_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_language_is_chosen_among_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for language in ("French", "Polish"):
         lay_out(tmp_path / "all" / f"{language.upper()}_SPMRL", language, ("train", "dev", "test"))
     with pytest.raises(FileError, match="several languages are below this folder"):

@@ -48,7 +48,11 @@ class ImportReport:
 
 
 def import_ptb(
-    source: PathLike, target: PathLike, *, rules: HeadTable = "ptb", dependencies: PathLike | None = None
+    source: PathLike,
+    target: PathLike,
+    *,
+    rules: HeadTable = "ptb",
+    dependencies: PathLike | None = None,
 ) -> ImportReport:
     """Write the Penn Treebank's (LDC99T42) splits, with dependencies by `rules` or from the folder `dependencies`.
 
@@ -60,14 +64,20 @@ def import_ptb(
 
 
 def import_ctb(
-    source: PathLike, target: PathLike, *, rules: HeadTable = "ctb", dependencies: PathLike | None = None
+    source: PathLike,
+    target: PathLike,
+    *,
+    rules: HeadTable = "ctb",
+    dependencies: PathLike | None = None,
 ) -> ImportReport:
     """Write the splits of the Chinese Treebank 5.1, with dependencies by `rules` or from the folder `dependencies`.
 
     `source` is any folder above the files chtb_NNN.fid (such as ctb5.1/data/bracketed), which are in GB18030. Copies
     that were already converted to UTF-8 are read as well.
     """
-    return _import(_split_files(source, "*.fid", _CTB, _NUMBERS), target, _tree_lines, rules, dependencies)
+    return _import(
+        _split_files(source, "*.fid", _CTB, _NUMBERS), target, _tree_lines, rules, dependencies
+    )
 
 
 def load_rules(source: PathLike) -> HeadRules:
@@ -93,12 +103,16 @@ def _split_files(
         raise FileError("not a folder: give the one that holds the treebank", path=folder)
     # Old distributions name them in capital letters.
     paths = sorted(folder.rglob("*"), key=lambda path: (path.name.lower(), path))
-    named = [(match, path) for path in paths if (match := name.fullmatch(path.name)) and path.is_file()]
+    named = [
+        (match, path) for path in paths if (match := name.fullmatch(path.name)) and path.is_file()
+    ]
     splits = {}
     for split, ranges in numbers.items():
         files = [path for match, path in named if any(a <= int(match[1]) <= b for a, b in ranges)]
         if not files:
-            raise FileError(f"no {pattern} file of the {split} split below this folder", path=folder)
+            raise FileError(
+                f"no {pattern} file of the {split} split below this folder", path=folder
+            )
         for first, second in itertools.pairwise(files):
             if first.name.lower() == second.name.lower():
                 what = f"{second.name} is there twice below {folder}; give the folder of one copy"
@@ -141,12 +155,16 @@ def _import(
             rows = _conll_file(Path(dependencies), split)
             refuse_to_overwrite(folder / f"{split}.conllu", rows)
             pairs = joined(trees, rows)
-        report.sentences[split] = write_pairs(pairs, folder / f"{split}.ptb", folder / f"{split}.conllu")
+        report.sentences[split] = write_pairs(
+            pairs, folder / f"{split}.ptb", folder / f"{split}.conllu"
+        )
     return report
 
 
 def _read_trees(
-    files: Iterable[Path], lines_of: Callable[[Path], Iterable[tuple[int, str]]], report: ImportReport
+    files: Iterable[Path],
+    lines_of: Callable[[Path], Iterable[tuple[int, str]]],
+    report: ImportReport,
 ) -> Iterator[tuple[str, ConstituencyTree]]:
     """The trees of Penn-style files without traces, each with its place; a tree of traces only is reported."""
     for path in files:
@@ -179,7 +197,9 @@ def joined(trees: Iterable[tuple[str, ConstituencyTree]], conll: Path) -> Iterat
     for number, (place, tree) in enumerate(trees, 1):
         found: DependencyTree | None = next(sentences, None)
         if found is None:
-            raise FileError(f"{conll} ends after {number - 1} sentences, before this tree", path=place)
+            raise FileError(
+                f"{conll} ends after {number - 1} sentences, before this tree", path=place
+            )
         if list(map(plain, tree.words)) != list(map(plain, found.words)):
             words = f"{' '.join(tree.words)!r} here, {' '.join(found.words)!r} there"
             raise FileError(f"not the words of sentence {number} in {conll}: {words}", path=place)

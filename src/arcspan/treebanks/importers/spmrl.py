@@ -18,13 +18,19 @@ from arcspan.treebanks.files import PathLike
 from arcspan.treebanks.importers.penn import SPLITS, ImportReport, clean
 from arcspan.treebanks.pairs import Pair, ReadingReport, read_pairs, write_pairs
 
-_FILE = re.compile(r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE)
+_FILE = re.compile(
+    r"(train5k|train|dev|test)\.([^.]+)\.(?:gold\.)?(ptb|conll)(?:\.gz|\.xz)?", re.IGNORECASE
+)
 # Of a label or tag; a lemma among them may be a bracket.
 _FEATURES = re.compile(r"(\([^\s()#]*)##\S*?##(?=\s)")
 
 
 def import_spmrl(
-    source: PathLike, target: PathLike, *, language: str | None = None, size: Literal["full", "5k"] = "full"
+    source: PathLike,
+    target: PathLike,
+    *,
+    language: str | None = None,
+    size: Literal["full", "5k"] = "full",
 ) -> ImportReport:
     """Write one language's splits from the gold files below `source` (such as FRENCH_SPMRL/gold).
 
@@ -42,10 +48,14 @@ def import_spmrl(
         options = {"mismatch": "skip", "heads": heads, "empties": "strip", "edit": without_features}
         pairs = read_pairs(brackets, conll, report=report, **options)  # type: ignore[arg-type]
         cleaned = (Pair(clean(tree), arcs) for tree, arcs in pairs)
-        imported.sentences[split] = write_pairs(cleaned, folder / f"{split}.ptb", folder / f"{split}.conllu")
+        imported.sentences[split] = write_pairs(
+            cleaned, folder / f"{split}.ptb", folder / f"{split}.conllu"
+        )
         imported.left_out += report.problems
         if report.skipped > len(report.problems):
-            imported.left_out.append(f"{brackets}: {report.skipped - len(report.problems)} more sentences")
+            imported.left_out.append(
+                f"{brackets}: {report.skipped - len(report.problems)} more sentences"
+            )
     return imported
 
 
@@ -67,11 +77,15 @@ def find_files(
             continue
         languages[name.lower()] = name
         if (split, kind) in found and len(languages) == 1:
-            raise FileError(f"there is also {found[split, kind]}; give the folder of one of them", path=path)
+            raise FileError(
+                f"there is also {found[split, kind]}; give the folder of one of them", path=path
+            )
         found[split, kind] = path
     if len(languages) > 1:
         names = ", ".join(sorted(languages.values()))
-        raise FileError(f"several languages are below this folder ({names}); choose one", path=folder)
+        raise FileError(
+            f"several languages are below this folder ({names}); choose one", path=folder
+        )
     chosen = {}
     for split in SPLITS:
         name = split
