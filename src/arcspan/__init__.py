@@ -1,4 +1,5 @@
-"""arcspan: a constituency tree and a dependency tree at once, guaranteed compatible, found by exact search.
+"""arcspan: a constituency tree and a dependency tree at once, guaranteed compatible, found by exact
+search.
 
 >>> import arcspan  # doctest: +SKIP
 >>> parser = arcspan.load()  # doctest: +SKIP

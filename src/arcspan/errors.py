@@ -1,7 +1,8 @@
-"""The one family of errors that users' input can cause.
+"""The errors that users' input can cause: one family, so that callers can catch them all.
 
-Every message says where (file:line where there is one), what, and what to do. The command line turns
-these into one line and exit code 2; anything else is a bug or a failure of the machine, exit code 1.
+Every message names the place (file:line where there is one), the problem, and what to do. The
+command line prints these as one line and ends with exit code 2; anything else is a bug or a failure
+of the machine, exit code 1.
 """
 
 
@@ -10,24 +11,30 @@ class ArcspanError(ValueError):
 
 
 class TreeError(ArcspanError):
-    """Not a tree: unbalanced brackets, a cycle, several roots, trees that do not fit each other."""
+    """A malformed tree: unbalanced brackets, a cycle, several roots, incompatible trees."""
 
 
 class FileError(ArcspanError):
-    """A file that is not what it should be.
+    """A file with malformed content.
 
     >>> str(FileError("no closing bracket", path="train.ptb", line=7))
     'train.ptb:7: no closing bracket'
     """
 
     def __init__(self, what: str, *, path: object = None, line: int | None = None) -> None:
-        self.what, self.path, self.line = what, path, line
-        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(where + what)
+        self.what = what
+        self.path = path
+        self.line = line
+        location = ""
+        if path is not None:
+            location = f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(location + what)
 
 
 class ScoreError(ArcspanError):
-    """Scores that cannot be searched: NaN, wrong shapes, a sentence for which every tree is forbidden."""
+    """Scores that cannot be searched: NaN, wrong shapes, a sentence for which every tree is
+    forbidden.
+    """
 
 
 class ConfigError(ArcspanError):
@@ -39,16 +46,19 @@ class BundleError(ArcspanError):
 
 
 class MissingExtraError(ArcspanError):
-    """A part of arcspan whose optional extra is not installed."""
+    """A feature of arcspan whose optional extra is not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
+    def __init__(self, feature: str, extra: str) -> None:
         super().__init__(
-            f"{what} needs packages that are not installed: pip install {_source(extra)}"
+            f"{feature} needs packages that are not installed: pip install {_requirement(extra)}"
         )
 
 
-def _source(extra: str) -> str:
-    """What pip has to install for an extra: the checkout or file that arcspan came from, or its name in an index."""
+def _requirement(extra: str) -> str:
+    """Return what to give to pip: the checkout or file that arcspan came from, or its name in an
+    index.
+    """
+    # Imported here because this module is imported by all others and the error is rare.
     import json
     from importlib.metadata import PackageNotFoundError, distribution
     from pathlib import Path
@@ -58,10 +68,10 @@ def _source(extra: str) -> str:
     if (checkout / "pyproject.toml").is_file():
         return f"-e '{checkout}[{extra}]'"
     try:
-        origin = json.loads(distribution("arcspan").read_text("direct_url.json") or "{}").get(
-            "url", ""
-        )
+        # pip writes this file where the package was not installed from an index.
+        direct_url = distribution("arcspan").read_text("direct_url.json") or "{}"
     except PackageNotFoundError:
-        origin = ""
+        direct_url = "{}"
+    origin = json.loads(direct_url).get("url", "")
     path = unquote(urlsplit(origin).path) if origin.startswith("file:") else ""
     return f"'{path}[{extra}]'" if path and Path(path).exists() else f"'arcspan[{extra}]'"

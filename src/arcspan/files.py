@@ -1,6 +1,7 @@
-"""Files as every room wants them: written whole or not at all.
+"""Writing files completely or not at all, and locking them.
 
-A reader never sees half a file, and a full disk or a kill on the way leaves what was there before.
+A reader never sees half a file, and a full disk or a kill during writing leaves the previous file
+in place.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from arcspan.errors import ArcspanError
 def atomic_write(
     path: str | os.PathLike[str], mode: str = "w", *, draft: str | None = None
 ) -> Iterator[IO[Any]]:
-    """Open a temporary neighbour of `path`; it takes the place of `path` when the block ends without error.
+    """Open a temporary file beside `path`, which replaces `path` when the block ends without error.
 
-    draft  its name, where nobody else writes it at the same time: then it takes the place of what a kill has left
+    draft  name of the temporary file, for callers that are its only writers: a draft that a killed
+           process left is then replaced. By default the name is random.
 
     A device or a named pipe (/dev/null, >(less)) is written to, never replaced.
 
@@ -40,37 +42,45 @@ def atomic_write(
         with open(path, mode, **options) as file:  # type: ignore[call-overload]
             yield file
         return
-    path = Path(os.path.realpath(path))  # a link stays one: what it points to is written
+    # A symbolic link remains one: its target is replaced. A link is left only where links form a
+    # loop.
+    path = Path(os.path.realpath(path))
     if path.is_symlink():
         raise ArcspanError(f"{path}: symbolic links that form a loop")
-    name = path.with_name(draft or f".{path.name}.{secrets.token_hex(4)}.part")
+    draft_path = path.with_name(draft or f".{path.name}.{secrets.token_hex(4)}.part")
     if draft is not None:
-        name.unlink(missing_ok=True)
+        draft_path.unlink(missing_ok=True)
     try:
-        # A new file gets its permissions from the system, by the umask, which only a race could read from here.
-        with open(name, mode.replace("w", "x"), **options) as file:  # type: ignore[call-overload]
+        # The system gives a new file its permissions by the umask, which cannot be read here
+        # without a race.
+        creating = mode.replace("w", "x")
+        with open(draft_path, creating, **options) as file:  # type: ignore[call-overload]
             with contextlib.suppress(FileNotFoundError):
-                os.chmod(name, path.stat().st_mode & 0o777)
+                os.chmod(draft_path, path.stat().st_mode & 0o777)
             yield file
+            # Renaming may reach the disk before the content does: a power cut would leave an empty
+            # file.
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(draft_path, path)
     except FileNotFoundError as error:
-        if error.filename == str(name) and not path.parent.is_dir():
+        if error.filename == str(draft_path) and not path.parent.is_dir():
             raise ArcspanError(f"{path.parent}: no such folder") from None
         raise
     finally:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+            os.unlink(draft_path)
 
 
 def dump(data: Any) -> str:
-    """JSON as every file of a checkpoint and a bundle has it."""
+    """Return the JSON text that files of checkpoints and bundles hold."""
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
 def lock(file: IO[Any]) -> bool:
-    """Lock an open file until it is closed, or its process ends; False where another run has locked it."""
+    """Lock an open file until it is closed or its process ends; return False if another process
+    holds the lock.
+    """
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -83,27 +93,30 @@ def lock(file: IO[Any]) -> bool:
     except (BlockingIOError, PermissionError):
         return False
     except OSError:
-        pass  # a file system without locks
+        # The file system has no locks: going on without one is better than not running at all.
+        pass
     return True
 
 
 def refuse_to_overwrite(
     output: str | os.PathLike[str] | None, *inputs: str | os.PathLike[str] | None
 ) -> None:
-    """ArcspanError where an output is one of the inputs, which would be lost; the input "-" is standard input."""
-    written = _file(output or "-")
+    """Raise ArcspanError if the output is one of the inputs; the input "-" is standard input."""
+    output_status = _regular_file_status(output or "-")
     for path in inputs:
-        read = _file(path, sys.stdin) if path else None
-        if written and read and os.path.samestat(written, read):
+        input_status = _regular_file_status(path, sys.stdin) if path else None
+        if output_status and input_status and os.path.samestat(output_status, input_status):
             raise ArcspanError(
                 f"{output}: is also the input, which would be lost; choose another output"
             )
 
 
-def _file(path: str | os.PathLike[str], stream: Any = None) -> os.stat_result | None:
-    """The status of a file, of that behind `stream` if the path is "-"; None for pipes, devices, and no file."""
+def _regular_file_status(path: str | os.PathLike[str], stream: Any = None) -> os.stat_result | None:
+    """Return the status of a file, of the one behind `stream` for "-"; None for pipes, devices and
+    no file.
+    """
     try:
-        found = os.stat(stream.fileno() if stream and os.fspath(path) == "-" else path)
+        status = os.stat(stream.fileno() if stream and os.fspath(path) == "-" else path)
     except (OSError, ValueError):  # a stream may be closed, or in memory
         return None
-    return found if stat.S_ISREG(found.st_mode) else None
+    return status if stat.S_ISREG(status.st_mode) else None

@@ -1,4 +1,4 @@
-"""Attributes that are computed when they are first asked for."""
+"""Attributes that are computed at their first access."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ Value = TypeVar("Value")
 
 
 class lazy(Generic[Value]):
-    """`functools.cached_property` without its lock.
+    """Like `functools.cached_property`, but without its lock.
 
-    Before Python 3.12 that lock is one for all instances of a class: threads took turns for it, and a process that was
-    forked while another thread held it waited forever. Here two threads may both compute the value, which is the same.
+    Before Python 3.12 all instances of a class share that lock: threads waited for each other, and
+    a process forked while another thread held it waited forever. Here two threads may both compute
+    the value, which is the same.
 
     >>> class Square:
     ...     side = 3
@@ -25,7 +26,8 @@ class lazy(Generic[Value]):
     """
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
-        self._compute, self.__doc__ = compute, compute.__doc__
+        self._compute = compute
+        self.__doc__ = compute.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
