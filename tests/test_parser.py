@@ -327,7 +327,9 @@ def test_arguments_of_the_wrong_kind_are_refused_in_our_words(parser: Parser) ->
         parser.parse(["Ada"], tags=3)  # type: ignore[call-overload]
     with pytest.raises(ArcspanError, match="a ConstituencyTree is needed, not DependencyTree"):
         parser.score_trees(["Ada"], DependencyTree([0], ["root"]))  # type: ignore[arg-type]
-    with pytest.raises(ArcspanError, match="threads must be a whole number, at least 1, not True"):
+    with pytest.raises(
+        ArcspanError, match="threads must be a whole number of at least 1, not True"
+    ):
         arcspan.load(parser.path, threads=True)
     assert arcspan.load(parser.path, threads=np.int64(1)).parse(["Ada"]).words == ("Ada",)  # type: ignore[arg-type]
 

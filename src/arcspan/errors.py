@@ -5,6 +5,11 @@ command line prints these as one line and ends with exit code 2; anything else i
 of the machine, exit code 1.
 """
 
+from __future__ import annotations
+
+import operator
+from typing import Any
+
 
 class ArcspanError(ValueError):
     """Base of every error that the caller's input caused."""
@@ -29,6 +34,23 @@ class FileError(ArcspanError):
         if path is not None:
             location = f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(location + what)
+
+
+def check_count(name: str, value: Any, error: type[ArcspanError] = ArcspanError) -> int:
+    """Return the value of an argument that must be a whole number of at least 1, else raise `error`.
+
+    >>> check_count("k", 0)
+    Traceback (most recent call last):
+    arcspan.errors.ArcspanError: k must be a whole number of at least 1, not 0
+    """
+    try:
+        # Takes the integers of numpy as well, and refuses floats such as 2.0.
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if isinstance(value, bool) or count < 1:
+        raise error(f"{name} must be a whole number of at least 1, not {value!r}")
+    return count
 
 
 class ScoreError(ArcspanError):

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from arcspan.errors import ArcspanError, BundleError
+from arcspan.errors import ArcspanError, BundleError, check_count
 from arcspan.lazy import lazy
 from arcspan.onnx import native
 from arcspan.parse import Confidence, Parse
@@ -18,7 +18,7 @@ from arcspan.prediction.constraints import Arc, Head, Root, Span, Tag
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.prediction import Prediction
 from arcspan.prediction.predictor import Budget, Submission
-from arcspan.prediction.query import PLAIN, Options, Query, check_count
+from arcspan.prediction.query import PLAIN, Options, Query
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores
 from arcspan.prediction.tree_scores import LogProbability, score_trees
 from arcspan.runtime.bundle import MODELS, find_bundle

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from arcspan.decoding.native import kernel, pointer
-from arcspan.errors import ScoreError
+from arcspan.errors import ScoreError, check_count
 
 # What a kernel says of a sentence, as in native/common.h. It says HUGE of NaN as well: `diagnose` tells them apart.
 DONE, FORBIDDEN, HUGE, NO_MEMORY, NAN = range(5)
@@ -68,12 +68,6 @@ def as_scores(values: ArrayLike, name: str) -> NDArray[Any]:
     return found
 
 
-def check_count(value: Any, name: str) -> None:
-    """Refuse what is not a whole number of at least 1."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < 1:
-        raise ScoreError(f"{name} must be a whole number of at least 1, not {value!r}")
-
-
 def check(
     span: Given,
     arc: Given,
@@ -85,7 +79,7 @@ def check(
 ) -> tuple[Scores, NDArray[np.int64]]:
     """The scores and lengths of a batch as arrays that fit each other; joint: spans and arcs must both be there."""
     if threads is not None and not (type(threads) is int and threads >= 1):
-        check_count(threads, "threads")  # which takes numpy's numbers as well
+        check_count("threads", threads, ScoreError)  # which takes numpy's numbers as well
     if lengths is None or (span is None and arc is None):
         raise ScoreError("lengths are needed, and span scores, arc scores or both")
     if (joint or headed is not None) and (span is None or arc is None):

@@ -22,13 +22,12 @@ from arcspan.decoding.batch import (
     as_array,
     best,
     check,
-    check_count,
     complain,
     diagnose,
     plan,
 )
 from arcspan.decoding.native import kernel, pointer
-from arcspan.errors import ScoreError
+from arcspan.errors import ScoreError, check_count
 
 
 class Marginals(NamedTuple):
@@ -223,7 +222,7 @@ def sample(
     >>> [rows.tolist()[2] for rows in sample(span, None, [3], k=2, random=0)[0].spans]
     [[1, 3], [1, 3]]
     """
-    check_count(k, "k")
+    check_count("k", k, ScoreError)
     scores, sizes = check(span, arc, lengths, headed, threads)
     count, size = len(sizes), _size(scores)
     columns = 2 if arc is None else 3

@@ -23,13 +23,12 @@ from arcspan.decoding.batch import (
     Decoded,
     as_scores,
     check,
-    check_count,
     check_headed,
     pack_headed,
     run_each,
 )
 from arcspan.decoding.native import kernel, pointer
-from arcspan.errors import ScoreError
+from arcspan.errors import ScoreError, check_count
 
 # What `kbest_next` says, as in native/kbest.c.
 _, _EXHAUSTED, _NO_ROOM = range(3)
@@ -68,7 +67,7 @@ def kbest(
     >>> len(found.scores), found.heads.shape, found.spans[0].shape
     (8, (8, 4), (5, 3))
     """
-    check_count(k, "k")
+    check_count("k", k, ScoreError)
     (spans, arcs, parts), sizes = check(span, arc, lengths, headed, threads, joint=True)
     assert spans is not None and arcs is not None
     seen = None if visible is None else np.asarray(visible, np.bool_)

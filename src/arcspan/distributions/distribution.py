@@ -11,11 +11,11 @@ from torch import Tensor
 
 from arcspan import decoding
 from arcspan.decoding import batched
-from arcspan.decoding.batch import best, check_count
+from arcspan.decoding.batch import best
 from arcspan.decoding.constraints import Arc, Constraint, Span, constrain
 from arcspan.distributions.sums import Marginals, Sums
 from arcspan.distributions.trees import Trees, check, score, stack_spans
-from arcspan.errors import ScoreError
+from arcspan.errors import ScoreError, check_count
 
 Numbers: TypeAlias = Tensor | np.ndarray | None
 Lengths: TypeAlias = Numbers | Sequence[int]
@@ -112,14 +112,14 @@ class TreeDistribution:
 
     def sample(self, k: int = 1, *, generator: torch.Generator | None = None) -> Trees:
         """Draw k trees of every sentence, [k, B], independently, each with its exact probability."""
-        check_count(k, "k")
+        check_count("k", k, ScoreError)
         span, arc, headed = self._sums.arrays()
         seed = int(torch.randint(2**63 - 1, (), generator=generator))
         return self._several(decoding.sample(span, arc, self._host, headed, k=k, random=seed), k)
 
     def topk(self, k: int) -> Trees:
         """The k best trees of every sentence, [k, B], best first; scores are -inf where a sentence has fewer."""
-        check_count(k, "k")
+        check_count("k", k, ScoreError)
         span, arc, headed = self._sums.arrays()
         visible = None
         if arc is None:

@@ -27,7 +27,7 @@ import numpy as np
 from arcspan import decoding
 from arcspan.decoding import Decoded
 from arcspan.decoding.batch import available_threads
-from arcspan.errors import ArcspanError, BundleError
+from arcspan.errors import ArcspanError, BundleError, check_count
 from arcspan.onnx import native
 from arcspan.prediction import long_sentences
 from arcspan.prediction.batch_scores import BatchScores, ModelInput
@@ -38,7 +38,7 @@ from arcspan.prediction.guidelines import Guidelines, are_universal
 from arcspan.prediction.inputs import Arrays, PieceInputs, WordInputs, columns
 from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories, Style
 from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.query import PLAIN, Query, check_count
+from arcspan.prediction.query import PLAIN, Query
 from arcspan.prediction.scores import Scorer, Scores
 from arcspan.prediction.scores import search as search_scores
 from arcspan.prediction.sentence_scores import LengthError, SentenceScores

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from arcspan.errors import ArcspanError
+from arcspan.errors import ArcspanError, check_count
 from arcspan.prediction.constraints import (
     Constraint,
     Preference,
@@ -94,14 +93,3 @@ class Query:
 
 
 PLAIN = Query()
-
-
-def check_count(name: str, value: Any) -> int:
-    """The value of an option that must be a whole number, at least 1."""
-    try:
-        found = operator.index(value)
-    except TypeError:
-        found = 0
-    if isinstance(value, bool) or found < 1:
-        raise ArcspanError(f"{name} must be a whole number, at least 1, not {value!r}")
-    return found
