@@ -3,7 +3,7 @@
     python studies/english/rare.py TREEBANKS FOLDER [SILVER.conllu]
 
 TREEBANKS has gum/, ewt/, masc/ and eslspok/. FOLDER gets a file for each, and silver.conllu: questions, inversions,
-subjects after the verb, expletives and gapping, found in whichever trees there are.
+subjects after the verb, expletives, gapping, fragments and parentheses, found in whichever trees there are.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ PATTERNS = {
     "subject after the auxiliary": "{} >/aux.*|cop/ {}=aux >/nsubj.*/ ({} -- =aux)",
     "expletive": "{} >expl {} >/csubj.*|ccomp|xcomp/ {}",
     "gapping": "{} >orphan {}",
+    "fragment": "FRAG",
+    "parenthesis": "PRN",
 }
 QUERIES = {name: Query(pattern) for name, pattern in PATTERNS.items()}
 NOT_FREE = ("essay", "fiction", "letter", "podcast", "whow", "conversation")  # genres of GUM
