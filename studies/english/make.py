@@ -28,6 +28,7 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RUNS = ROOT / "runs"
+DATA = RUNS / "data"  # treebank files that the scripts beside this one write
 TIMES = HERE / "steps.json"
 # Silver trees: name, style, every which sentence of AMALGUM, from which.
 SILVER = (("silver", "default", 4, 0), ("silver-gum", "gum", 4, 2), ("silver-ewt", "ewt", 8, 1))
@@ -67,16 +68,20 @@ def bundle(name: str, run: str, treebanks: Path, *options: str) -> Iterator[Step
 
 def steps(treebanks: Path, every: int) -> Iterator[Step]:
     """Everything, in order."""
-    recipe = str(ROOT / "studies/segmenter/english.toml")
-    done = RUNS / "segmenter-en/segmenter/segmenter.onnx"
-    yield Step("segmenter", [*ARCSPAN, "train", "--segmenter", recipe], done)
-    silver, amalgum = RUNS / "silver-en.conllu", treebanks / "amalgum/train.conllu.xz"
-    yield script("silver of en", "silver.py", silver, amalgum, silver, "--every", 8)
-    yield script(
-        "rare of en", "rare.py", RUNS / "rare-en/silver.conllu", treebanks, RUNS / "rare-en", silver
-    )
+    amalgum = treebanks / "amalgum/train.conllu.xz"
+    silver = DATA / "silver-gum.conllu"
+    options = ("--style", "gum", "--every", 8)
+    yield script("silver of en", "silver.py", silver, amalgum, silver, *options)
+    rare = DATA / "rare"
+    yield script("rare of en", "rare.py", rare / "silver.conllu", treebanks, rare, silver)
+    speech, forms = DATA / "speech", DATA / "forms"
+    yield script("speech", "speech.py", speech / "eslspok-ud.conllu", treebanks, speech)
+    yield script("forms", "forms.py", forms / "masc-web.ptb", treebanks, forms)
     yield training("large-1", "large", "large-1")
     yield training("large-2", "large-gold", "large")
+    recipe = str(ROOT / "studies/segmenter/english.toml")
+    segmenter = RUNS / "segmenter-en/segmenter/segmenter.onnx"
+    yield Step("segmenter", [*ARCSPAN, "train", "--segmenter", recipe], segmenter)
     yield from bundle("large", "large", treebanks, "--name", "arcspan-en-large")
     for name, style, share, first in SILVER:
         silver = RUNS / f"{name}.conllu"
