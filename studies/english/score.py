@@ -3,12 +3,14 @@
     ARCSPAN_TREEBANKS=FOLDER python studies/english/score.py [BUNDLE]
 
 Without BUNDLE it is the English model inside the package. Each treebank is parsed in its own style, gum and ewt also in
-the default style, from its own words; gum and ewt also from raw text, with a blank line between paragraphs.
+the default style, from its own words; gum and ewt also from raw text, with a blank line between paragraphs. The dev
+part of childes is the last tenth of its training file.
 
 - `las`, `uas`, `conll18` and `raw` as the CoNLL 2018 scorer counts them: punctuation counts, subtypes do not.
 - `las_words`, `uas_words`: without punctuation (by the Penn Treebank's tags); `las_subtypes`: with subtypes.
 - F1 is EVALB's with the rules of COLLINS.prm; punctuation is told by the gold tags, so that no sentence is left out.
 - `rewritten`: the F1 of gum where `rules/gum.toml` mends its constituents first, as in training.
+- `flat`: the F1 of masc in the default style where its noun phrases have no NML.
 - `las_lower`, `las_upper`: LAS where no word has a capital, and where all letters are capitals.
 - `errors`: the constituents and the relations of gum that are wrong most often, each with what stood there instead.
 
@@ -49,13 +51,14 @@ class Part(NamedTuple):
 
     @property
     def name(self) -> str:
-        own = {"gum": "gum", "ewt": "ewt"}.get(self.treebank, self.style)
+        own = self.treebank if self.treebank in ("gum", "ewt", "masc") else self.style
         return f"{self.treebank} {self.part}" + ("" if self.style == own else ", default style")
 
     @property
     def is_brief(self) -> bool:
         """Whether `--brief` asks for it."""
-        return self.treebank != "craft-ud" and not self.name.endswith("default style")
+        is_default = self.name.endswith("default style") and self.treebank != "masc"
+        return self.treebank != "craft-ud" and not is_default
 
 
 PARTS = (
@@ -63,12 +66,14 @@ PARTS = (
     Part("ewt", "dev", "ewt", "d", lambda name: name.split("-")[0]),
     Part("gum", "dev", None, "cd"),
     Part("ewt", "dev", None, "d"),
+    Part("masc", "dev", "masc", "c"),
     Part("masc", "dev", None, "c"),
     Part("genia", "dev", "genia", "c"),
     Part("craft-ud", "dev", "craft", "cd"),
     Part("craft-ud", "test", "craft", "cd"),
     Part("atis", "dev", "atis", "d"),
     Part("eslspok", "dev", "eslspok", "d"),
+    Part("childes", "dev", "childes", "d"),
 )
 RAW = (
     "Tokens",
@@ -98,6 +103,8 @@ def main() -> None:
     }
     for part in PARTS if not options.brief else [part for part in PARTS if part.is_brief]:
         stem = options.treebanks / part.treebank / part.part
+        if part.treebank == "childes":  # dev is a part of its only file
+            stem = options.treebanks / "childes" / "train"
         files = {kind: f"{stem}.{kind}.xz" for kind in ("ptb", "conllu")}
         entry = score_part(parser, part, files, options.limit)
         if part.treebank in ("gum", "ewt") and not (options.limit or options.brief):
@@ -158,22 +165,31 @@ def score_part(
         files["ptb"] if "c" in part.layers else None,
         files["conllu"] if "d" in part.layers else None,
     )
-    gold = list(read_pairs(*given, limit=limit))
+    gold = list(read_pairs(*given))
+    sentences = list(read_conllu(files["conllu"])) if "d" in part.layers else []
+    if part.treebank == "childes":
+        held_out = len(gold) * 9 // 10  # as speech.py splits it
+        gold = gold[held_out:]
+        sentences = sentences[held_out:]
+    gold = gold[:limit]
+    sentences = sentences[:limit]
     parses = list(
         parser.pipe((pair.words for pair in gold), batch_size=256, style=style_of(parser, part))
     )
-    names = (
-        [one.sent_id or "" for one in read_conllu(files["conllu"])] if "d" in part.layers else []
-    )
+    names = [sentence.sent_id or "" for sentence in sentences]
     entry = figures(part, gold, parses)
     if "d" in part.layers:
-        entry["conll18"] = conll18(list(read_conllu(files["conllu"]))[: len(gold)], parses)
+        entry["conll18"] = conll18(sentences, parses)
     if part.treebank == "gum":
         rules = read_rules(HERE / "rules" / "gum.toml")
         mended = [rewrite(pair, rules) for pair in gold]
         entry["rewritten"] = round(evaluate(mended, pairs(parses), tags="gold").f1, 2)
         if part.name == "gum dev":
             entry["errors"] = errors(mended, pairs(parses))
+    if part.treebank == "masc" and part.style is None:
+        rules = read_rules(HERE / "rules" / "masc-flat.toml")
+        flat = [rewrite(pair, rules) for pair in gold]
+        entry["flat"] = round(evaluate(flat, pairs(parses), tags="gold").f1, 2)
     if part.genre:
         places = defaultdict(list)
         for place, name in enumerate(names[: len(gold)]):
