@@ -63,7 +63,7 @@ def test_times_and_names_of_a_chat() -> None:
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ArcspanError, match="html, hyphens, subtitles, chat, not 'tex'"):
+    with pytest.raises(ArcspanError, match="html, hyphens, subtitles, chat from a text, not 'tex'"):
         cleaned("text", "tex")
 
 

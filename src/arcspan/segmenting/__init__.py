@@ -1,4 +1,4 @@
-"""Raw text to sentences, words and multiword tokens, with the place of every word in the original."""
+"""Splitting raw text into sentences, words and multiword tokens, with offsets in the original."""
 
 from arcspan.segmenting.base import BaseSegmenter
 from arcspan.segmenting.cleaning import clean_sentences

@@ -1,7 +1,8 @@
-"""The shadow of a text: every character replaced by a representative of its kind.
+"""The shadow of a text: every character replaced by a representative of its class.
 
-All apostrophes are one, all Han characters are one, combining marks are letters. The shadow is as long as its
-text, so the patterns of the rules stay short and every offset in it is an offset in the original.
+All apostrophes become one character, all Han characters another, and combining marks become
+letters. The shadow is as long as its text, so the patterns of the rules stay short and every offset
+in it is an offset in the original.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ HAN, HIRAGANA, KATAKANA = "漢", "あ", "ア"
 PICTURE, FLAG = "☺", "⚑"
 STOP = "。"  # ends a sentence whatever follows, space or not
 
-_SAME = {
+_REPRESENTATIVES = {
     **dict.fromkeys("’ʼ´＇", "'"),
     **dict.fromkeys("。！？｡．‼⁇⁈⁉؟۔।॥։።፧፨។៕။", STOP),
     "\u200d": JOINER,
@@ -30,14 +31,16 @@ HAN_RANGES = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x
 
 
 class _Shadow(dict[int, str]):
-    """Representative of each character, worked out when a character is first met."""
+    """The representative of each character, computed when a character first occurs."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = _kind(chr(code), code)
-        return found
+        representative = _representative(chr(code), code)
+        self[code] = representative
+        return representative
 
 
-def _kind(character: str, code: int) -> str:
+def _representative(character: str, code: int) -> str:
+    """Return the character that stands for a character in the shadow."""
     if character.isspace():
         return " "
     category = unicodedata.category(character)
@@ -60,4 +63,4 @@ def _kind(character: str, code: int) -> str:
 
 
 # text.translate(SHADOW) is the shadow of a text
-SHADOW = _Shadow({ord(character): same for character, same in _SAME.items()})
+SHADOW = _Shadow({ord(character): stand_in for character, stand_in in _REPRESENTATIVES.items()})

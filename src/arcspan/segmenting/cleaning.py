@@ -1,7 +1,7 @@
-"""Markup taken out of a text before it is split, with every word where it stood in the original.
+"""Removing markup from a text before it is split, while offsets remain those of the original.
 
-A pattern finds what is not running text, and what stands in its place keeps the place of the whole match. Patterns
-are bounded, or take what they have looked at, so time is linear in the text.
+A pattern matches what is not running text; its replacement has the offsets of the whole match.
+Patterns are bounded, or consume what they have looked at, so time is linear in the text.
 """
 
 from __future__ import annotations
@@ -19,35 +19,56 @@ from arcspan.segmenting.sentence import Sentence
 from arcspan.segmenting.stops import word_set
 
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
-"""A pattern of what is taken out, and what stands in its place."""
+"""A pattern of what is removed, and its replacement."""
 
 # Elements that end a paragraph; others stand inside one.
 _BLOCKS = word_set(
-    "address article aside blockquote body caption center dd div dl dt fieldset figcaption figure footer form h1 h2 h3 "
-    "h4 h5 h6 head header hr html li main nav ol option p pre section table tbody td tfoot th thead title tr ul"
+    "address article aside blockquote body caption center dd div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 head header hr html li main nav ol option p pre section table "
+    "tbody td tfoot th thead title tr ul"
 )
 
 
-def _tag(found: re.Match[str]) -> str:
-    name = (found[1] or "").lower()
-    return "\n\n" if name in _BLOCKS else "\n" if name == "br" else ""
+def _tag_replacement(match: re.Match[str]) -> str:
+    """Return the line breaks that a tag of HTML stands for."""
+    name = (match["name"] or "").lower()
+    if name in _BLOCKS:
+        return "\n\n"
+    return "\n" if name == "br" else ""
+
+
+def _entity_replacement(match: re.Match[str]) -> str:
+    """Return the character of an entity; a no-break space becomes a plain one."""
+    return html.unescape(match[0]).replace("\xa0", " ")
+
+
+def _joined_replacement(match: re.Match[str]) -> str:
+    """Return the first letter after a hyphen at the end of a line, with the hyphen before a
+    capital.
+    """
+    letter = match["letter"]
+    return letter if letter.islower() else "-" + letter
 
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "html": (
         (r"<!--(?:[^-]|-(?!->))*(?:-->|\Z)", ""),
         (r"(?is)<(script|style)\b[^<>]{0,2000}>.*?(?:</\1\s{0,9}>|\Z)", ""),
-        (r"</?([A-Za-z][A-Za-z0-9]{0,20})\b[^<>]{0,2000}>|<![^<>]{0,2000}>", _tag),
+        (
+            r"</?(?P<name>[A-Za-z][A-Za-z0-9]{0,20})\b[^<>]{0,2000}>|<![^<>]{0,2000}>",
+            _tag_replacement,
+        ),
         (
             r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",
-            lambda found: html.unescape(found[0]).replace("\xa0", " "),
+            _entity_replacement,
         ),
     ),
-    # A word that was divided at the end of a line; what goes on with a capital letter was written with the hyphen.
+    # A word that was divided at the end of a line; before a capital letter the hyphen belongs to
+    # the word.
     "hyphens": (
         (
-            r"(?<=[^\W\d_])[-\xad‐][ \t]{0,9}\r?\n[ \t]{0,99}([^\W\d_])",
-            lambda found: found[1] if found[1].islower() else "-" + found[1],
+            r"(?<=[^\W\d_])[-\xad‐][ \t]{0,9}\r?\n[ \t]{0,99}(?P<letter>[^\W\d_])",
+            _joined_replacement,
         ),
         ("\xad", ""),
     ),
@@ -60,7 +81,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "\n",
         ),
     ),
-    # "[12:01] Ann: hello", "<ann> hello": what somebody says begins a paragraph.
+    # "[12:01] Ann: hello", "<ann> hello": each message begins a paragraph.
     "chat": (
         (
             r"(?m)^[ \t]{0,9}(?:[\[(]?(?:\d{1,4}[-/.]\d\d?[-/.]\d{1,4},? )?\d\d?:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?"
@@ -72,42 +93,45 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 class CleanText:
-    """A text from which something was taken out; each character has its place in the original."""
+    """A text without its markup; each character has its start and end in the original."""
 
     def __init__(self, original: str, kinds: Iterable[str]) -> None:
-        self.original = self.text = original
+        self.original = original
+        self.text = original
         self._starts = np.arange(len(original))
         self._ends = self._starts + 1
         for kind in kinds:
             if kind not in RULES:
                 raise ArcspanError(
-                    f"what can be taken out of a text is {', '.join(RULES)}, not {kind!r}"
+                    f"there are rules to remove {', '.join(RULES)} from a text, not {kind!r}"
                 )
             for rule in RULES[kind]:
                 self._replace(*rule)
 
     def _replace(self, pattern: str, replacement: str | Callable[[re.Match[str]], str]) -> None:
+        """Replace the matches of a pattern; characters of a replacement get the offsets of the
+        match.
+        """
         texts: list[str] = []
-        places: list[tuple[np.ndarray, np.ndarray]] = []
-        end = 0
-        for found in re.finditer(pattern, self.text):
-            start, stop = found.span()
-            new = replacement if isinstance(replacement, str) else replacement(found)
-            texts += [self.text[end:start], new]
-            places.append((self._starts[end:start], self._ends[end:start]))
-            places.append(
-                (np.full(len(new), self._starts[start]), np.full(len(new), self._ends[stop - 1]))
-            )
-            end = stop
-        if end:
-            places.append((self._starts[end:], self._ends[end:]))
-            self.text = "".join([*texts, self.text[end:]])
-            self._starts, self._ends = (
-                np.concatenate(parts) for parts in zip(*places, strict=True)
-            )
+        starts: list[np.ndarray] = []
+        ends: list[np.ndarray] = []
+        copied = 0  # the text before this character is in the lists
+        for match in re.finditer(pattern, self.text):
+            match_start, match_end = match.span()
+            new = replacement if isinstance(replacement, str) else replacement(match)
+            texts += [self.text[copied:match_start], new]
+            starts.append(self._starts[copied:match_start])
+            starts.append(np.full(len(new), self._starts[match_start]))
+            ends.append(self._ends[copied:match_start])
+            ends.append(np.full(len(new), self._ends[match_end - 1]))
+            copied = match_end
+        if copied:
+            self.text = "".join([*texts, self.text[copied:]])
+            self._starts = np.concatenate([*starts, self._starts[copied:]])
+            self._ends = np.concatenate([*ends, self._ends[copied:]])
 
     def sentences(self, segmenter: BaseSegmenter) -> Iterator[Sentence]:
-        """The sentences of the text that is left, with the offsets of the original."""
+        """Yield the sentences of the remaining text, with the offsets of the original."""
         for sentence in segmenter.stream([self.text]):
             offsets = tuple(
                 (int(self._starts[start]), int(self._ends[end - 1]))
@@ -119,7 +143,9 @@ class CleanText:
 
 
 def clean_sentences(segmenter: BaseSegmenter, text: str, kinds: Iterable[str]) -> list[Sentence]:
-    """The sentences of a text without its markup, "html", "hyphens", "subtitles" or "chat"; `parser.pipe` takes them.
+    """Return the sentences of a text without its markup, for `parser.pipe`.
+
+    kinds  the rules to apply: "html", "hyphens", "subtitles", "chat"
 
     >>> from arcspan.segmenting import RuleSegmenter
     >>> text = "<p>R&amp;D is <b>exam-\\nple</b>.</p>"

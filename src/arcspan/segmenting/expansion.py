@@ -1,8 +1,9 @@
-"""The words of a multiword token that are not written in it: French "au" is "à le", Spanish "dámelo" "da me lo".
+"""The words of multiword tokens that are not written in them: French "au" is "à le".
 
-What training saw is kept in a table. For tokens that it never saw there are rewrite rules, learnt from the same
-examples: an ending (or a beginning) of the token gives way to the ending of the first word and the words after
-it. "dámelo" teaches that -ámelo is -a me lo, and so what "tómamelo" is; the longest ending decides.
+Tokens of the training data are kept in a table. For others there are rewrite rules, learnt from the
+same examples: an ending (or a beginning) of the token is replaced by the ending of the first word
+and the words after it. Spanish "dámelo", "da me lo", teaches that -ámelo is -a me lo, and so that
+"tómamelo" is "toma me lo"; the longest ending decides.
 """
 
 from __future__ import annotations
@@ -19,20 +20,25 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Expansions:
-    """What tokens stand for: a table, and rules for the beginnings and endings of others; all in small letters."""
+    """The words of multiword tokens: a table of known ones and rules for others, all in lower case.
+
+    table     words by token
+    prefixes, suffixes  words by the beginning or the ending of a token; the word at the cut gets
+                        the part of the token that remains
+    """
 
     table: dict[str, list[str]] = described(shortest=1)
     prefixes: dict[str, list[str]] = described(shortest=1)
     suffixes: dict[str, list[str]] = described(shortest=1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "_longest", max(map(len, (*self.prefixes, *self.suffixes)), default=0)
-        )
+        longest = max(map(len, (*self.prefixes, *self.suffixes)), default=0)
+        object.__setattr__(self, "_longest", longest)  # the instance is frozen
 
     @classmethod
     def learn(cls, examples: Iterable[tuple[str, Words]]) -> Expansions:
-        """The table and the rules of tokens with their words; of several answers the most frequent one.
+        """Learn from tokens and their words; where a token was expanded in several ways, the most
+        frequent.
 
         >>> learnt = Expansions.learn([("au", ("à", "le")), ("dámelo", ("da", "me", "lo"))] * 2)
         >>> learnt("Au"), learnt("lávamelo"), learnt("pan")
@@ -40,47 +46,62 @@ class Expansions:
         >>> learnt("quedámelo")
         ('queda', 'me', 'lo')
         """
-        seen: tuple[dict[str, Counter[Words]], ...] = tuple(defaultdict(Counter) for _ in range(3))
-        for form, words in examples:
-            form, words = form.lower(), tuple(word.lower() for word in words)
-            seen[0][form][words] += 1
-            if stem := _shared(form, words[0]):
-                rest = (words[0][stem:], *words[1:])
-                seen[2][form[stem:]][rest] += 1
-            if stem := _shared(form[::-1], words[-1][::-1]):
-                rest = (*words[:-1], words[-1][:-stem])
-                seen[1][form[:-stem]][rest] += 1
-        table, *affixes = (
-            {key: counts.most_common(1)[0] for key, counts in sorted(found.items())}
-            for found in seen
-        )
-        rules = (
-            {affix: list(words) for affix, (words, count) in found.items() if affix and count > 1}
-            for found in affixes
-        )
-        return cls({form: list(words) for form, (words, _) in table.items()}, *rules)
+        forms: dict[str, Counter[Words]] = defaultdict(Counter)
+        prefixes: dict[str, Counter[Words]] = defaultdict(Counter)
+        suffixes: dict[str, Counter[Words]] = defaultdict(Counter)
+        for original_form, original_words in examples:
+            form = original_form.lower()
+            words = tuple(word.lower() for word in original_words)
+            forms[form][words] += 1
+            stem = _shared_length(form, words[0])
+            if stem:
+                remainder = (words[0][stem:], *words[1:])
+                suffixes[form[stem:]][remainder] += 1
+            stem = _shared_length(form[::-1], words[-1][::-1])
+            if stem:
+                remainder = (*words[:-1], words[-1][:-stem])
+                prefixes[form[:-stem]][remainder] += 1
+        return cls(_most_frequent(forms), _rules(prefixes), _rules(suffixes))
 
     def __call__(self, form: str) -> Words | None:
-        """The words of a token, with its capital letters; None where nothing is known."""
+        """Return the words of a token, with its capital letters; None for an unknown token."""
         lower = form.lower()
-        known = self.table.get(lower) or self._by_rule(lower)
-        if known is None or form == lower:
-            return known and tuple(known)
-        words = tuple(known)
+        expansion = self.table.get(lower) or self._by_rule(lower)
+        if expansion is None:
+            return None
+        words = tuple(expansion)
+        if form == lower:
+            return words
         if form.isupper() and len(form) > 1:
             return tuple(word.upper() for word in words)
-        return (words[0][:1].upper() + words[0][1:], *words[1:]) if form[0].isupper() else words
+        if form[0].isupper():
+            return (words[0][:1].upper() + words[0][1:], *words[1:])
+        return words
 
     def _by_rule(self, form: str) -> Words | None:
+        """Return the words of an unseen token by the longest suffix or prefix that has a rule."""
         longest: int = self._longest  # type: ignore[attr-defined]
         for cut in range(max(1, len(form) - longest), len(form)):
-            if found := self.suffixes.get(form[cut:]):
-                return form[:cut] + found[0], *found[1:]
-            if found := self.prefixes.get(form[:-cut]):
-                return *found[:-1], found[-1] + form[-cut:]
+            if words := self.suffixes.get(form[cut:]):
+                return form[:cut] + words[0], *words[1:]
+            if words := self.prefixes.get(form[:-cut]):
+                return *words[:-1], words[-1] + form[-cut:]
         return None
 
 
-def _shared(one: str, other: str) -> int:
-    """How many characters both begin with."""
-    return len(commonprefix([one, other]))  # noqa: RUF071 - characters are meant
+def _most_frequent(counts: dict[str, Counter[Words]]) -> dict[str, list[str]]:
+    """Return the most frequent words of each form, in alphabetical order of the forms."""
+    return {form: list(words.most_common(1)[0][0]) for form, words in sorted(counts.items())}
+
+
+def _rules(counts: dict[str, Counter[Words]]) -> dict[str, list[str]]:
+    """Return the rules whose affix is not empty and whose words were seen more than once."""
+    frequent = {
+        affix: words for affix, words in counts.items() if affix and words.most_common(1)[0][1] > 1
+    }
+    return _most_frequent(frequent)
+
+
+def _shared_length(left: str, right: str) -> int:
+    """Return the number of characters that both begin with."""
+    return len(commonprefix([left, right]))  # noqa: RUF071 - characters are meant

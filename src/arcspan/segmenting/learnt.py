@@ -1,12 +1,14 @@
-"""The learnt segmenter: a small network over characters that says where tokens, words and sentences end.
+"""The learnt segmenter: a small network over characters that finds the ends of tokens and
+sentences.
 
-The network is a stack of convolutions, so what it says of a character depends on the `context` characters
-on either side and on nothing else. A block is cut into windows at fixed distances from its own beginning,
-each is run by itself in a shape that the block alone decides, and a window's edges see their neighbours: the
-result is the same to the last bit whatever else is segmented, in whatever order, on how many threads.
+The network is a stack of convolutions, so its output for a character depends on the `context`
+characters on either side and on nothing else. A block is cut into windows at fixed distances from
+its own beginning; each window runs by itself, with its context, in a shape that the block alone
+decides. So the result is the same to the last bit whatever else is segmented, in any order, on any
+number of threads.
 
-It sees what the rules say of the text too. They know abbreviations that no treebank of a few hundred
-thousand words has; where its treebank decided otherwise, it has learnt to.
+The marks of the rules are one of its inputs. The rules know abbreviations that no treebank of a few
+hundred thousand words has; where the treebank contradicts them, the network has learnt to.
 """
 
 from __future__ import annotations
@@ -23,149 +25,167 @@ import numpy as np
 
 from arcspan.errors import BundleError, ConfigError
 from arcspan.onnx import import_onnxruntime, native, refuse_external_weights
+from arcspan.segmenting.alphabet import BLANK, Alphabet
 from arcspan.segmenting.base import INSIDE, SENTENCE, TOKEN, BaseSegmenter, read_marks
 from arcspan.segmenting.characters import SHADOW
 from arcspan.segmenting.expansion import Expansions
-from arcspan.segmenting.inputs import BLANK, Alphabet
 from arcspan.segmenting.rules import RuleSegmenter
-from arcspan.segmenting.sentence import Token
+from arcspan.segmenting.sentence import TextToken
 from arcspan.segmenting.whole import whole_spans
 from arcspan.settings import described, read
 
 GRAPH, SETTINGS = "segmenter.onnx", "segmenter.json"
 FORMAT = 1
-WINDOW = 512  # characters that a run decides on at most
-STEP = 32  # what a shorter window is rounded up to
-MOST_CONTEXT = 4_096  # characters on either side of a window
-_ROW = re.compile(r"\s{2,}")
-EXPAND = (
-    SENTENCE + 1
-)  # the last row of the network's answer; those before it have the marks' numbers
+WINDOW = 512  # characters of a run at most, without its context
+STEP = 32  # shorter windows are rounded up to a multiple of this, so that few shapes occur
+MAX_CONTEXT = 4_096  # characters on either side of a window
+_SPACE_RUN = re.compile(r"\s{2,}")
+# The last row of the network's output: the token that ends here is expanded. The rows before it
+# have the numbers of the marks.
+EXPAND = SENTENCE + 1
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What `segmenter.json` must have; more may stand in it for people."""
+class SegmenterConfig:
+    """The fields that `segmenter.json` must have; others may stand in it for people."""
 
     format: int = described(least=FORMAT, most=FORMAT)
     language: str = described()
     letters: str = described()
-    context: int = described(least=0, most=MOST_CONTEXT)
+    context: int = described(least=0, most=MAX_CONTEXT)
     threshold: float = described()
     expansions: Expansions = described()
 
 
 class Segmenter(BaseSegmenter):
-    """Sentences, words and multiword tokens as a treebank has them."""
+    """A segmenter that learnt the sentences, words and multiword tokens of a treebank."""
 
     def __init__(self, graph: bytes, settings: dict[str, Any]) -> None:
         onnxruntime = import_onnxruntime()
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        # Several threads would add numbers in another order, and cost more than they gain here.
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(
             graph, options, providers=["CPUExecutionProvider"]
         )
-        found = read(Settings, settings, others=True)
-        self.language, self._context, self.threshold = (
-            found.language,
-            found.context,
-            found.threshold,
-        )
-        self._alphabet, self._expansions = Alphabet(found.letters), found.expansions
+        checked = read(SegmenterConfig, settings, others=True)
+        self.language = checked.language
+        self.threshold = checked.threshold
+        self._context = checked.context
+        self._alphabet = Alphabet(checked.letters)
+        self._expansions = checked.expansions
         self._rules = RuleSegmenter(self.language)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Segmenter:
-        """The segmenter of a model bundle, or of a folder that `arcspan train --segmenter` wrote."""
+        """Load the segmenter of a model bundle or of a run of `arcspan train --segmenter`."""
         folder = Path(folder)
         for name in (SETTINGS, GRAPH):
-            if not (folder / name).is_file():  # a device has no end
+            # A device or a pipe would be read for ever.
+            if not (folder / name).is_file():
                 raise BundleError(f"{folder / name}: no such file: {folder} has no segmenter")
         try:
             settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
             graph = (folder / GRAPH).read_bytes()
         except (OSError, ValueError, RecursionError) as error:
-            raise BundleError(f"{folder}: no segmenter that can be read: {error}") from None
+            raise BundleError(f"{folder}: the segmenter cannot be read: {error}") from None
         refuse_external_weights(graph, folder / GRAPH)
         try:
             return cls(graph, settings)
         except ConfigError as error:
             raise BundleError(f"{folder / SETTINGS}: damaged: {error}") from None
-        except Exception as error:
+        except Exception as error:  # onnxruntime raises many types
             reason = str(error).strip().splitlines()[-1]
             raise BundleError(
                 f"{folder / GRAPH}: onnxruntime cannot load this graph: {reason}"
             ) from None
 
-    def tokens(self, block: str) -> list[list[Token]]:
-        """The sentences of a block."""
+    def tokens(self, block: str) -> list[list[TextToken]]:
+        """Return the sentences of a block, each a list of tokens."""
         if not block or block.isspace():
             return []
         inputs = features(block, self._alphabet, self._rules)
-        space, seen = inputs[1] <= BLANK, np.ones(len(block), bool)
-        # Of white space in a row the network sees one, a line break where there is one: sentences of treebanks have
-        # single spaces inside, so two would look like the end of one.
-        for row in _ROW.finditer(block):
-            start, end = row.span()
-            breaks = np.flatnonzero(inputs[1, start:end] < BLANK)
-            seen[start:end] = False
-            seen[start + (breaks[0] if len(breaks) else 0)] = True
+        is_space = inputs[1] <= BLANK
+        is_read = self._without_repeated_spaces(block, inputs[1])
         scores = np.zeros((EXPAND + 1, len(block)), np.float32)
-        scores[:, seen] = self.scores(inputs[:, seen])
-        # For each character what ends after it: nothing, a WORD inside a token, a TOKEN, or a SENTENCE.
+        scores[:, is_read] = self.scores(inputs[:, is_read])
         marks: np.ndarray = scores[: TOKEN + 1].argmax(axis=0)
-        for start, end, apart in whole_spans(block.translate(SHADOW)):
+        # Addresses, dates and the like are never cut, whatever the network says.
+        for start, end, stands_alone in whole_spans(block.translate(SHADOW)):
             marks[start : end - 1] = INSIDE
-            if apart:
+            if stands_alone:
                 marks[[start - 1, end - 1]] = TOKEN
-        marks[:-1][space[1:]] = TOKEN
+        # A token ends before white space and at the end of the block.
+        marks[:-1][is_space[1:]] = TOKEN
         marks[-1] = TOKEN
         marks[(marks == TOKEN) & (scores[SENTENCE] > self.threshold)] = SENTENCE
-        marks[space] = INSIDE
-        return read_marks(block, marks, space, scores[EXPAND] > 0, self._expansions)
+        marks[is_space] = INSIDE
+        return read_marks(block, marks, is_space, scores[EXPAND] > 0, self._expansions)
+
+    @staticmethod
+    def _without_repeated_spaces(block: str, categories: np.ndarray) -> np.ndarray:
+        """Return which characters the network reads, bool [characters]: one of several spaces in a
+        row.
+
+        Sentences of treebanks have single spaces inside, so two would look like the end of one. A
+        line break is read rather than the spaces around it.
+        """
+        is_read = np.ones(len(block), bool)
+        for run in _SPACE_RUN.finditer(block):
+            start, end = run.span()
+            breaks = np.flatnonzero(categories[start:end] < BLANK)
+            is_read[start:end] = False
+            is_read[start + (breaks[0] if len(breaks) else 0)] = True
+        return is_read
 
     def scores(self, inputs: np.ndarray) -> np.ndarray:
-        """What the network says of each character of a block: [5, characters].
+        """Return the network's scores for each character of a block: [5, characters].
 
-        BundleError where the graph does not fit the settings.
+        Raises BundleError if the graph does not fit the settings.
         """
-        n, context = inputs.shape[1], self._context
+        n = inputs.shape[1]
+        context = self._context
         padded = np.zeros((1, 3, n + WINDOW + 2 * context), np.int64)
         padded[0, :, context : context + n] = inputs
-        found = []
+        window_scores = []
         for start in range(0, n, WINDOW):
             size = min(WINDOW, (n - start + STEP - 1) // STEP * STEP)
             window = padded[:, :, start : start + size + 2 * context]
             try:
                 with native:
-                    (answer,) = self._session.run(None, {"characters": window})
-            except Exception as error:
+                    (output,) = self._session.run(None, {"characters": window})
+            except Exception as error:  # onnxruntime raises many types
                 reason = str(error).strip().splitlines()[-1]
                 raise BundleError(
                     f"the segmenter's graph does not read its letters: {reason}"
                 ) from None
             expected = (1, EXPAND + 1, size)
-            if answer.shape != expected or np.isnan(answer).any():
+            if output.shape != expected or np.isnan(output).any():
                 raise BundleError(
                     f"the segmenter's graph gives NaN, or not numbers of the shape {expected}"
                 )
-            found.append(answer[0])
-        return np.concatenate(found, axis=1)[:, :n]
+            window_scores.append(output[0])
+        return np.concatenate(window_scores, axis=1)[:, :n]
 
 
 def features(block: str, alphabet: Alphabet, rules: RuleSegmenter) -> np.ndarray:
-    """What the network sees of a block: letters, kinds, and what ends where by the rules; [3, characters]."""
+    """Return the network's input for a block: letters, categories, marks of the rules; [3,
+    characters].
+    """
     return np.concatenate([alphabet.encode(block), rules.marks(block)[None]])
 
 
 def segmenter_for(folder: str | os.PathLike[str], language: str | None) -> BaseSegmenter:
-    """The segmenter of a model bundle: the learnt one where the bundle has one, otherwise rules for its language."""
+    """Return the segmenter of a model bundle: the learnt one if it has one, else rules for its
+    language.
+    """
     if (Path(folder) / SETTINGS).exists():
         return Segmenter.load(folder)
     if language not in (None, "en"):
         warnings.warn(
-            f"the model has no segmenter for its language {language!r}: raw text is split by rules that know Unicode "
-            "only; train one (arcspan train --segmenter) or give words",
+            f"the model has no segmenter for its language {language!r}: raw text is split by rules "
+            "that use Unicode only; train a segmenter (arcspan train --segmenter) or pass words",
             stacklevel=2,
         )
     return RuleSegmenter(language or "en")

@@ -1,4 +1,6 @@
-"""What segmenting finds and a parser reads: sentences, each with its words and where they stand in the text."""
+"""The output of segmenting and input of a parser: sentences, with the place of each word in the
+text.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +13,26 @@ from arcspan.errors import ArcspanError
 Offsets = tuple[int, int]
 
 
-class Token(NamedTuple):
-    """What is written together, `text[start:end]`: one word, or the words of a multiword token."""
+class TextToken(NamedTuple):
+    """A stretch of text, `text[start:end]`, that is one word or a multiword token."""
 
     start: int
     end: int
-    words: tuple[tuple[str, int, int], ...]  # each with its own place, or with the token's
+    # (word, start, end): a word that is not written in the text has the start and end of its token.
+    words: tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence: its words and, where they come from a text, how they are written there.
+    """A sentence: its words and, if they come from a text, how they are written there.
 
     words       its words
     text        the sentence as it is written; None where only the words are known
-    offsets     for each word its (start, end) in the original text; () where only the words are known. Words that
-                are not written in their token (French "au" is "à le") have the token's
-    multiword   tokens of several words as (first word, last word, form), words counted from 1: of "I can't",
-                (2, 3, "can't")
+    offsets     for each word its (start, end) in the original text; () where only the words are
+                known. Words that are not written in their token (French "au" is "à le") have the
+                token's
+    multiword   tokens of several words as (first word, last word, form), words counted from 1: of
+                "I can't", (2, 3, "can't")
     paragraph   whether a paragraph begins with the sentence
     space_after   whether white space, or nothing, follows it in the text
     """
@@ -45,40 +49,46 @@ class Sentence:
 
     @property
     def start(self) -> int:
-        """Where it begins in the original text; 0 where only the words are known."""
+        """Return its first character in the original text; 0 if only the words are known."""
         return self.offsets[0][0] if self.offsets else 0
 
     @property
     def end(self) -> int:
-        """Where it ends in the original text; 0 where only the words are known."""
+        """Return the end of its last word in the original text; 0 if only the words are known."""
         return self.offsets[-1][1] if self.offsets else 0
 
     @classmethod
     def of(
-        cls, text: str, tokens: Iterable[Token], *, shift: int = 0, paragraph: bool = False
+        cls, text: str, tokens: Iterable[TextToken], *, shift: int = 0, paragraph: bool = False
     ) -> Sentence:
-        """The sentence of some tokens, at least one, of `text`, which begins at `shift` in the original."""
+        """Make a sentence of tokens of `text`, which begins at `shift` in the original."""
         words: list[str] = []
         offsets: list[Offsets] = []
         multiword = []
         for token in tokens:
             if len(token.words) > 1:
                 first = len(words) + 1
-                multiword.append(
-                    (first, len(words) + len(token.words), text[token.start : token.end])
-                )
+                last = len(words) + len(token.words)
+                multiword.append((first, last, text[token.start : token.end]))
             for word, start, end in token.words:
                 words.append(word)
                 offsets.append((start + shift, end + shift))
-        begin, stop = offsets[0][0] - shift, offsets[-1][1] - shift
-        space = stop == len(text) or text[stop].isspace()
+        start = offsets[0][0] - shift
+        end = offsets[-1][1] - shift
         return cls(
-            tuple(words), text[begin:stop], tuple(offsets), tuple(multiword), paragraph, space
+            tuple(words),
+            text[start:end],
+            tuple(offsets),
+            tuple(multiword),
+            paragraph,
+            space_after=_is_space_or_end(text, end),
         )
 
     @classmethod
     def in_text(cls, words: Iterable[str], text: str) -> Sentence:
-        """The sentence of these words, found one after the other in a text; ArcspanError names one that is not there.
+        """Make a sentence of words that stand one after the other in a text.
+
+        Raises ArcspanError for the first word that does not stand there.
 
         >>> Sentence.in_text(["Do", "n't", "go"], " Don't go!").offsets
         ((1, 3), (3, 6), (7, 9))
@@ -86,7 +96,8 @@ class Sentence:
         if not isinstance(text, str):
             raise ArcspanError(f"a text is needed, not {type(text).__name__}: {text!r}")
         words = tuple(words)
-        offsets, end = [], 0
+        offsets = []
+        end = 0
         for number, word in enumerate(words, 1):
             start = end
             while start < len(text) and text[start].isspace():
@@ -94,11 +105,18 @@ class Sentence:
             if not word or not text.startswith(word, start):
                 raise ArcspanError(
                     f"word {number}, {word!r}, is not at character {start} of the text, "
-                    f"which goes on with {text[start : start + 20]!r}: give the words as they are written there"
+                    f"which continues with {text[start : start + 20]!r}: "
+                    "pass the words as they are written there"
                 )
             end = start + len(word)
             offsets.append((start, end))
         if not offsets:
             return cls((), "", ())
-        space = end == len(text) or text[end].isspace()
-        return cls(words, text[offsets[0][0] : end], tuple(offsets), space_after=space)
+        sentence_text = text[offsets[0][0] : end]
+        space_after = _is_space_or_end(text, end)
+        return cls(words, sentence_text, tuple(offsets), space_after=space_after)
+
+
+def _is_space_or_end(text: str, position: int) -> bool:
+    """Return whether white space or nothing stands at a position of a text."""
+    return position == len(text) or text[position].isspace()

@@ -1,4 +1,6 @@
-"""What a full stop ends, by rules: an abbreviation, an initial or the number of an item, or a sentence."""
+"""Rules for full stops: they end an abbreviation, an initial or the number of an item, or a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ from arcspan.segmenting.sentence import Offsets
 
 
 def word_set(words: str) -> frozenset[str]:
-    """The words of a text, to look them up."""
+    """Return the words of a text as a set."""
     return frozenset(words.split())
 
 
 # Words too (no, art, fig): abbreviations only where a number or a single letter follows.
 _BEFORE_NUMBERS = word_set(
-    "no nos p pp ch chap sec art para tab vol vols ed cat mar sep ref refs eq eqs fig figs jun jul jan feb apr aug "
-    "oct nov dec wed fri chr ill ca est"
+    "no nos p pp ch chap sec art para tab vol vols ed cat mar sep ref refs eq eqs fig figs jun "
+    "jul jan feb apr aug oct nov dec wed fri chr ill ca est"
 )
 # Before a name only; otherwise they are words: "in the wash."
 _BEFORE_NAMES = word_set(
@@ -25,32 +27,34 @@ _BEFORE_NAMES = word_set(
 )
 # Written with a capital letter; without it they are units or words: "500 ms."
 _CAPITALIZED = word_set(
-    "mr mrs ms messrs dr drs prof profs sgt capt cpt cmdr maj adm gov sen reps pres supt st sts mt jr sr esq ave blvd "
-    "rd bldg dept univ assn bros inc ltd corp llc plc ariz calif colo conn fla ga ill kan ky md mich minn neb nev "
-    "okla penn tenn va vt wis wyo"
+    "mr mrs ms messrs dr drs prof profs sgt capt cpt cmdr maj adm gov sen reps pres supt st sts "
+    "mt jr sr esq ave blvd rd bldg dept univ assn bros inc ltd corp llc plc ariz calif colo conn "
+    "fla ga ill kan ky md mich minn neb nev okla penn tenn va vt wis wyo"
 )
 _ANYWHERE = word_set(
-    "abbr al approx assoc cf dist eds etc excl ft gmbh ibid incl intl lt mlle mme natl resp sept suppl thurs tues viz "
-    "vs"
+    "abbr al approx assoc cf dist eds etc excl ft gmbh ibid incl intl lt mlle mme natl resp sept "
+    "suppl thurs tues viz vs"
 )
 _ABBREVIATIONS = _ANYWHERE | _BEFORE_NUMBERS | _BEFORE_NAMES | _CAPITALIZED
 _INITIALS = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}$")
 _AFTER = re.compile(r" *([(\[\"“'‘]*)([^\W_]*)")
 
 OPENERS = word_set(
-    "the a an this that these those he she it we they i you in on at for as but and or if when while after before "
-    "although though however there here what who how why where which my his her our their its your one some many most "
-    "all both each every no not so then thus therefore moreover furthermore finally also since because during to from "
-    "by with within without under over such other another several few first second third next last later now today "
-    "yet still only even do does did is are was were has have had can could will would may might should let to "
-    "interestingly surprisingly additionally consequently similarly conversely hence indeed instead meanwhile "
-    "nevertheless nonetheless notably overall perhaps recently specifically together unlike despite given mice "
-    "results data using based compared following consistent interest"
+    "the a an this that these those he she it we they i you in on at for as but and or if when "
+    "while after before although though however there here what who how why where which my his "
+    "her our their its your one some many most all both each every no not so then thus therefore "
+    "moreover furthermore finally also since because during to from by with within without under "
+    "over such other another several few first second third next last later now today yet still "
+    "only even do does did is are was were has have had can could will would may might should let "
+    "to interestingly surprisingly additionally consequently similarly conversely hence indeed "
+    "instead meanwhile nevertheless nonetheless notably overall perhaps recently specifically "
+    "together unlike despite given mice results data using based compared following consistent "
+    "interest"
 )
 
 
 def keeps_stop(shadow: str, tokens: list[Offsets], begin: int, last: int, english: bool) -> bool:
-    """Whether the full stop after shadow[begin:last] is part of it: an abbreviation, an initial, "1."."""
+    """Return whether the full stop after shadow[begin:last] belongs to it, as in "Dr." and "1."."""
     if last - begin > 16 or shadow.startswith("...", last):
         return False
     word, previous = shadow[begin:last], shadow[slice(*tokens[-1])] if tokens else ""
@@ -89,9 +93,11 @@ _NUMBERING = re.compile(r"\d{1,2}(?:\.\d{1,2})*$")
 
 
 def _is_initial(letter: str, previous: str, following: str, spaced: bool) -> bool:
+    """Return whether a letter with a full stop is an initial, and not the end of a sentence."""
     if not following:
         return False
-    if letter.islower():  # born, died, page, circa; Roe v. Wade
+    # b. (born), d. (died), p. (page), c. (circa); Roe v. Wade
+    if letter.islower():
         versus = letter == "v" and previous[:1].isupper() and following[0].isupper()
         return versus or (
             letter in "pcvdbm" and (following[0].isdigit() or (previous == "(" and spaced))
@@ -100,8 +106,9 @@ def _is_initial(letter: str, previous: str, following: str, spaced: bool) -> boo
         return True
     if following[0].isdigit() or (len(following) > 1 and following.lower() in OPENERS):
         return False
-    names_kind = len(previous) > 2 and previous.islower() and previous not in _BEFORE_PEOPLE
-    if spaced and following[0].isupper() and names_kind:  # "vitamin C. Later"
+    # "vitamin C. Later": the letter belongs to the noun before it.
+    follows_noun = len(previous) > 2 and previous.islower() and previous not in _BEFORE_PEOPLE
+    if spaced and following[0].isupper() and follows_noun:
         return False
     if letter == "I" and spaced:
         return previous[:1].isupper() and following[0].isupper()
@@ -109,23 +116,23 @@ def _is_initial(letter: str, previous: str, following: str, spaced: bool) -> boo
 
 
 def sentence_ends(shadow: str, tokens: list[Offsets], english: bool) -> Iterator[int]:
-    """Positions in `tokens` after which a sentence ends, the last position included."""
+    """Yield the positions in `tokens` after which a sentence ends, the last position included."""
     count = len(tokens)
     position = 0
     while position < count:
         start, stop = tokens[position]
         position += 1
         if shadow[stop - 1] in ".?!…" or STOP in shadow[start : min(stop, start + 4)]:
-            mark, here = _with_closers(shadow, tokens, position)
-            if here < count and _is_end(shadow, tokens, mark, here, english):
-                yield here
-            position = here
+            mark, next_token = _skip_closers(shadow, tokens, position)
+            if next_token < count and _is_end(shadow, tokens, mark, next_token, english):
+                yield next_token
+            position = next_token
     if count:
         yield count
 
 
-def _with_closers(shadow: str, tokens: list[Offsets], position: int) -> tuple[int, int]:
-    """What stands behind a full stop and belongs before the break: quotes, brackets, citations.
+def _skip_closers(shadow: str, tokens: list[Offsets], position: int) -> tuple[int, int]:
+    """Skip what follows a full stop and belongs to its sentence: quotes, brackets, citations.
 
     Returns the position of the last full stop among them, and the position after all of them.
     """
@@ -147,23 +154,24 @@ def _with_closers(shadow: str, tokens: list[Offsets], position: int) -> tuple[in
     return mark, position
 
 
-def _is_end(shadow: str, tokens: list[Offsets], mark: int, here: int, english: bool) -> bool:
-    """Whether the sentence that has its full stop at token `mark` ends before token `here`."""
+def _is_end(shadow: str, tokens: list[Offsets], mark: int, after: int, english: bool) -> bool:
+    """Return whether the sentence with its full stop at token `mark` ends before token `after`."""
     text = shadow[slice(*tokens[mark])]
-    following = shadow[slice(*tokens[here])]
+    following = shadow[slice(*tokens[after])]
+    # A full stop of Chinese or Hindi needs no space after it.
     if STOP in text:
         return following not in _NEVER_FIRST
-    if tokens[here][0] == tokens[here - 1][1]:
+    if tokens[after][0] == tokens[after - 1][1]:
         return english and mark > 0 and _GLUED.match(shadow, tokens[mark - 1][1] - 3) is not None
     if following in _NEVER_FIRST:
         return False
-    if _ITEM.match(shadow, tokens[here][0]):
+    if _ITEM.match(shadow, tokens[after][0]):
         return True
-    words = (shadow[start:stop] for start, stop in tokens[here : here + 6])
+    words = (shadow[start:stop] for start, stop in tokens[after : after + 6])
     opener = next((word for word in words if word[0].isalnum()), "")
     if text[-1] == "." and len(text) > 1 and text[-2] != ".":  # an abbreviation
         lower = text[:-1].lower()
-        if here == mark + 1 and opener[:1].isdigit():
+        if after == mark + 1 and opener[:1].isdigit():
             return False
         return opener[:1].isupper() and (
             (lower in _ALWAYS_END and opener.lower() not in _TIMES)
@@ -171,14 +179,14 @@ def _is_end(shadow: str, tokens: list[Offsets], mark: int, here: int, english: b
         )
     if opener[:1].islower() and opener.islower():
         # The sentence ends where the word before the full stop is not an abbreviation.
-        if mark == 0 or here != mark + 1 or text != ".":
+        if mark == 0 or after != mark + 1 or text != ".":
             return False
         start, stop = tokens[mark - 1]
         word = shadow[start:stop]
         long = len(word) > 3 and word.isalpha() and word.islower()
         return stop == tokens[mark][0] and (word in ")]" or long)
-    quoted = here > mark + 1 and text in "?!…" and shadow[tokens[here - 1][0]] in "\"”'’»"
-    return not (quoted and english and _SAID.match(shadow, tokens[here][0]))
+    quoted = after > mark + 1 and text in "?!…" and shadow[tokens[after - 1][0]] in "\"”'’»"
+    return not (quoted and english and _SAID.match(shadow, tokens[after][0]))
 
 
 _CLOSERS = frozenset("\"'”’)]}»›」』）】〉》″") | {"''"}
@@ -194,7 +202,7 @@ _NEVER_FIRST = frozenset(",;:.?!)]}%/&=<>+-–—…，、；：－") | {"--", "
 _MAY_END = word_set("etc a.m p.m u.s d.c u.k u.n u.s.a inc ltd corp co jr sr al ph.d n.y l.a")
 _ALWAYS_END = word_set("etc a.m p.m")
 _TIMES = word_set(
-    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri sat sun january february "
-    "march april may june july august september october november december est edt et cst cdt ct mst mdt pst pdt pt "
-    "gmt utc cet bst eastern central mountain pacific"
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri sat "
+    "sun january february march april may june july august september october november december "
+    "est edt et cst cdt ct mst mdt pst pdt pt gmt utc cet bst eastern central mountain pacific"
 )

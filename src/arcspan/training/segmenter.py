@@ -27,9 +27,9 @@ from arcspan._version import __version__
 from arcspan.errors import ConfigError
 from arcspan.files import atomic_write, dump
 from arcspan.segmenting import BaseSegmenter, RuleSegmenter, Segmenter, Sentence
+from arcspan.segmenting.alphabet import KINDS, Alphabet, letter_of
 from arcspan.segmenting.base import SENTENCE, TOKEN, read_marks, spaces
 from arcspan.segmenting.expansion import Expansions
-from arcspan.segmenting.inputs import KINDS, Alphabet, letter_of
 from arcspan.segmenting.learnt import FORMAT, GRAPH, SETTINGS, WINDOW, features
 from arcspan.training.average import Average
 from arcspan.training.config import SEGMENTER, Config, SegmenterSettings, Text

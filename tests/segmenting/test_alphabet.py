@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arcspan.segmenting.inputs import BLANK, KINDS, MEANT, WRAPPED, Alphabet
+from arcspan.segmenting.alphabet import BLANK, KINDS, MEANT, WRAPPED, Alphabet
 
 ALPHABET = Alphabet("abe0.")
 
