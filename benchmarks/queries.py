@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from arcspan.syntax import Query
+from arcspan.syntax import TreeQuery
 from arcspan.treebanks import read_brackets, read_conll
 
 BRACKETS = (
@@ -60,7 +60,7 @@ def main() -> None:
         for path, reader, patterns in zip(files, readers, (BRACKETS, WORDS), strict=True):
             trees = list(reader(path))
             for pattern in patterns:
-                query = Query(pattern)
+                query = TreeQuery(pattern)
                 found, memory = speed(lambda: sum(len(query.find(tree)) for tree in trees))  # noqa: B023
                 _, file = speed(lambda: sum(len(query.find(tree)) for tree in reader(path)))  # noqa: B023
                 print(

@@ -17,7 +17,7 @@ from arcspan.segmenting.cleaning import RULES, CleanText
 from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.paragraphs import paragraphs
 from arcspan.segmenting.whole import whole_spans
-from arcspan.syntax import Query
+from arcspan.syntax import TreeQuery
 from arcspan.treebanks import ConlluSentence
 from arcspan.treebanks.brackets import parse_lines
 from arcspan.trees import ConstituencyTree
@@ -113,8 +113,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "columns": refused(lambda text: ConlluSentence(columns(text)).tree),
     "comments": refused(lambda text: ConlluSentence(["#" + text, "1\t" + text]).comment("text")),
     "escapes": unescape,
-    "queries": refused(lambda text: Query(text[: len(text) // 8])),
-    "attributes of queries": refused(lambda text: Query("{word:" + text[: len(text) // 4])),
+    "queries": refused(lambda text: TreeQuery(text[: len(text) // 8])),
+    "attributes of queries": refused(lambda text: TreeQuery("{word:" + text[: len(text) // 4])),
 }
 
 

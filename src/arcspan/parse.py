@@ -21,11 +21,12 @@ from arcspan.treebanks.pairs import parse_pair
 from arcspan.trees import ConstituencyTree, DependencyTree, LexicalTree
 from arcspan.trees.conllu import Multiword, constituency_comment, format_conllu, write_spaces
 from arcspan.trees.constituency import parents
+from arcspan.trees.dependency import outgoing_words
 from arcspan.trees.words import one_line
 
 if TYPE_CHECKING:
     from arcspan.rendering import Layer
-    from arcspan.syntax import Clause, Coordination, Match, Phrase, Query, Syntax, VerbGroup
+    from arcspan.syntax import Clause, Coordination, Match, Phrase, Syntax, TreeQuery, VerbGroup
 
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 
@@ -338,7 +339,7 @@ class Parse:
         """The objects of a verb, with antecedents in the place of relative pronouns."""
         return self.syntax.objects_of(token.position)
 
-    def find(self, query: str | Query) -> list[Match]:
+    def find(self, query: str | TreeQuery) -> list[Match]:
         """Where a query over one tree or both fits: `find("NP <# ({} <obj {lemma:see})")`."""
         from arcspan.syntax import compiled
 
@@ -763,7 +764,7 @@ class Node:
         """Its head word: the one whose own head lies outside."""
         i, j = self.span
         heads = self._parse.heads
-        return Token(self._parse, next(m for m in range(i + 1, j + 1) if not i < heads[m - 1] <= j))
+        return Token(self._parse, next(outgoing_words(heads, i, j)))
 
     @property
     def parent(self) -> Node | None:

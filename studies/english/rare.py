@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from arcspan.syntax import Query
+from arcspan.syntax import TreeQuery
 from arcspan.treebanks import DocumentFilter, Pair, read_pairs, write_pairs
 
 PATTERNS = {
@@ -27,7 +27,7 @@ PATTERNS = {
     "fragment": "FRAG",
     "parenthesis": "PRN",
 }
-QUERIES = {name: Query(pattern) for name, pattern in PATTERNS.items()}
+QUERIES = {name: TreeQuery(pattern) for name, pattern in PATTERNS.items()}
 NOT_FREE = ("essay", "fiction", "letter", "podcast", "whow", "conversation")  # genres of GUM
 
 

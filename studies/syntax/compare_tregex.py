@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pytregex.tregex import TregexPattern
 
-from arcspan.syntax import Query
+from arcspan.syntax import TreeQuery
 from arcspan.syntax.measures import PATTERNS
 from arcspan.treebanks import read_brackets
 from arcspan.trees import HeadRules
@@ -33,7 +33,7 @@ def main() -> None:
     for name, patterns in PATTERNS.items():
         counts: Counter[str] = Counter()
         for pattern in patterns:
-            ours = Query(pattern, heads=HeadRules.load("ptb"))
+            ours = TreeQuery(pattern, heads=HeadRules.load("ptb"))
             theirs = TregexPattern(
                 pattern.replace("NP $++ NP !$+ CC", "NP !$+ CC $++ NP").replace(" | ", " || ")
             )

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import arcspan.syntax
 from arcspan.errors import ArcspanError
-from arcspan.syntax import Query
+from arcspan.syntax import TreeQuery
 from arcspan.syntax.nodes import NodeTable
 from arcspan.treebanks import read_brackets
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -35,11 +36,11 @@ ARCS = DependencyTree(
 
 
 def found(pattern: str, *trees: Any) -> list[tuple[int, int, str]]:
-    return [(*match.span, match.label) for match in Query(pattern).find(*trees or (TREE,))]
+    return [(*match.span, match.label) for match in TreeQuery(pattern).find(*trees or (TREE,))]
 
 
 def words(pattern: str, tree: DependencyTree = ARCS) -> list[int]:
-    return [match.word for match in Query(pattern).find(tree)]
+    return [match.word for match in TreeQuery(pattern).find(tree)]
 
 
 @pytest.mark.parametrize(
@@ -135,17 +136,24 @@ def test_both_trees_are_asked_in_one_query(
 
 
 def test_named_nodes_are_given_and_each_choice_of_them_is_a_match() -> None:
-    matches = Query("{$}=verb >/nsubj|obj/ ({}=noun >det {}=article)").find(ARCS)
+    matches = TreeQuery("{$}=verb >/nsubj|obj/ ({}=noun >det {}=article)").find(ARCS)
     assert [{name: match.word for name, match in m.names.items()} for m in matches] == [
         {"verb": 3, "noun": 2, "article": 1},
         {"verb": 3, "noun": 5, "article": 4},
     ]
-    assert len(Query("{$} > {}").find(ARCS)) == 1  # nameless nodes are only there or not
+    assert len(TreeQuery("{$} > {}").find(ARCS)) == 1  # nameless nodes are only there or not
     assert words("{} >nsubj {}=a >nsubj {}=a") == [3] and words("{} >nsubj {}=a >obj {}=a") == []
 
 
+def test_the_old_name_of_the_class_is_deprecated() -> None:
+    with pytest.warns(DeprecationWarning, match="TreeQuery"):
+        assert arcspan.syntax.Query is TreeQuery
+    with pytest.raises(AttributeError, match="no attribute 'Queries'"):
+        _ = arcspan.syntax.Queries
+
+
 def test_a_match_is_a_phrase() -> None:
-    (match,) = Query("NP < PP").find(TREE, ARCS, text="The dog saw a man with (.", offsets=[
+    (match,) = TreeQuery("NP < PP").find(TREE, ARCS, text="The dog saw a man with (.", offsets=[
         (0, 3), (4, 7), (8, 11), (12, 13), (14, 17), (18, 22), (23, 24), (24, 25)])  # fmt: skip
     assert (match.text, match.start, match.head.text) == ("a man with (", 12, "man")
     assert [token.text for token in match.tokens] == ["a", "man", "with", "("]
@@ -191,7 +199,7 @@ def test_a_match_is_a_phrase() -> None:
 )
 def test_what_is_not_a_pattern_is_refused_at_its_place(pattern: str, place: int) -> None:
     with pytest.raises(ArcspanError, match="the pattern cannot be read") as caught:
-        Query(pattern)
+        TreeQuery(pattern)
     shown, mark = str(caught.value).split("\n")[1:]
     assert pattern[max(0, place - 60) : place + 40] == shown[2:]
     assert mark.index("^") - 2 == min(place, 60)
@@ -200,7 +208,7 @@ def test_what_is_not_a_pattern_is_refused_at_its_place(pattern: str, place: int)
 def test_hostile_values_do_not_take_long() -> None:
     tree = DependencyTree([0], ["root"], ["a" * 100_000])
     start = time.thread_time()  # other threads of the process may be at work
-    assert not Query("{word:/.*a.*a.*b/}").find(tree)
+    assert not TreeQuery("{word:/.*a.*a.*b/}").find(tree)
     assert time.thread_time() - start < 5
 
 
@@ -213,9 +221,9 @@ def test_a_query_of_too_many_steps_is_refused() -> None:
         "__ ,, (A ,, (B !, A))",
     ):
         with pytest.raises(ArcspanError, match="too many steps in a sentence of 300 words"):
-            Query(pattern, steps=20_000).find(tree)
-    assert len(Query("__ .. (__ .. __)", steps=20_000).find(tree)) == 596
-    assert len(Query("A , B", steps=20_000).find(tree)) == 149
+            TreeQuery(pattern, steps=20_000).find(tree)
+    assert len(TreeQuery("__ .. (__ .. __)", steps=20_000).find(tree)) == 596
+    assert len(TreeQuery("A , B", steps=20_000).find(tree)) == 149
 
 
 def test_a_tree_that_is_asked_for_must_be_there() -> None:
@@ -225,7 +233,7 @@ def test_a_tree_that_is_asked_for_must_be_there() -> None:
         ("{lemma:see}", (TREE,), "dependencies"),
     ):
         with pytest.raises(ArcspanError, match=f"asks for {missing}, which are not there"):
-            Query(pattern).find(*trees)
+            TreeQuery(pattern).find(*trees)
     assert found("{tag:DT;word:a}", TREE) == [(3, 4, "a")]
 
 
@@ -249,7 +257,7 @@ def test_the_ways_down_are_the_ways_up(heads: tuple[int, ...]) -> None:
     pairs = {
         sign: {
             (match.names["a"].word, match.names["b"].word)
-            for match in Query(f"{{}}=a {sign} {{}}=b").find(tree)
+            for match in TreeQuery(f"{{}}=a {sign} {{}}=b").find(tree)
         }
         for sign in (">", "<", ">>", "<<", ".", "-", "..", "--", "$++", "$--")
     }
@@ -294,7 +302,7 @@ def test_tgreps_operators_keep_their_meaning(treebanks: Path) -> None:
         with warnings.catch_warnings():  # nltk calls pyparsing by its old names
             warnings.simplefilter("ignore", DeprecationWarning)
             theirs = tgrep.tgrep_compile(pattern)
-        query = Query(pattern)
+        query = TreeQuery(pattern)
         for tree, other in itertools.islice(
             zip(treebank, parented, strict=True), number % 5, None, 5
         ):  # every tree, and every pattern on a fifth of them
@@ -318,5 +326,5 @@ def test_the_head_words_of_a_deep_tree_are_found_once(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(NodeTable, "head_child", counted)
     tree = ConstituencyTree(["a"], ["A"], [(0, 1, "X")] * 500)
-    assert [match.position for match in Query("*").find(tree)] == [1] * 502
+    assert [match.position for match in TreeQuery("*").find(tree)] == [1] * 502
     assert len(steps) <= 502

@@ -15,7 +15,7 @@ from arcspan.cli.corpora import Corpus, corpora
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
-from arcspan.syntax import Match, Query
+from arcspan.syntax import Match, TreeQuery
 from arcspan.syntax.pattern import ATTRIBUTES
 from arcspan.treebanks.streams import open_output
 
@@ -92,7 +92,7 @@ def command(
     file of the same name are searched together. Each match is shown in its sentence. Of files with several parses
     of each sentence (arcspan parse -k), counts are expected ones.
     """
-    asked = Query(query)
+    asked = TreeQuery(query)
     refuse_to_overwrite(output, *files)
     found = corpora(
         files, standard_input="conll" if query.lstrip("(! ").startswith("{") else "brackets"
@@ -127,7 +127,7 @@ def command(
             note(hint)
 
 
-def _search(query: Query, corpus: Corpus) -> Iterator[Found]:
+def _search(query: TreeQuery, corpus: Corpus) -> Iterator[Found]:
     """What is found in each sentence; the same match in several parses is one."""
     for number, parses in enumerate(corpus.sentences(), 1):
         merged: dict[Any, tuple[Match, float]] = {}
@@ -165,7 +165,7 @@ def _text(words: Sequence[str]) -> str:
     return " ".join(visible(word, longest=len(word)) for word in words)
 
 
-def _hints(query: Query, found: list[Corpus]) -> Iterator[str]:
+def _hints(query: TreeQuery, found: list[Corpus]) -> Iterator[str]:
     """Why nothing may have been found: values that the files do not have, and similar ones that they have."""
     known: dict[str, set[str]] = defaultdict(set)
     for corpus in found:

@@ -8,6 +8,7 @@ from typing import Any
 from arcspan.errors import ArcspanError
 from arcspan.parser import Parse
 from arcspan.trees.constituency import parents
+from arcspan.trees.dependency import outgoing_words
 
 Row = tuple[Any, ...]
 
@@ -50,7 +51,7 @@ def constituent_rows(parse: Parse) -> Iterator[Row]:
     for (i, j, label), parent in zip(spans, parents(spans), strict=True):
         depths.append(depths[parent] + 1 if parent >= 0 else 0)
         # The one word whose head lies outside; of a SEP parser there may be several, then the first.
-        head = heads and next(m for m in range(i + 1, j + 1) if not i < heads[m - 1] <= j)
+        head = heads and next(outgoing_words(heads, i, j))
         place = (parse.offsets[i][0], parse.offsets[j - 1][1]) if parse.offsets else (None, None)
         text = " ".join(parse.words[i:j])
         yield i, j, label, depths[-1], parent, head, head and parse.words[head - 1], text, *place

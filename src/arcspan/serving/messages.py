@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validat
 from arcspan.errors import ArcspanError
 from arcspan.parser import Confidence, Parse
 from arcspan.rendering import Colours, Layer, Layout, to_pdf, to_png
-from arcspan.syntax import Query
+from arcspan.syntax import TreeQuery
 
 MOST_STEPS = 20_000  # of a query in one tree, about 50 milliseconds
 
@@ -148,7 +148,7 @@ class ParseRequest(BaseModel):
     @classmethod
     def _pattern(cls, find: str | None) -> str | None:
         if find is not None:
-            Query(find)  # an error points at the place
+            TreeQuery(find)  # an error points at the place
         return find
 
     @field_validator("svg", "require", "forbid")
@@ -309,7 +309,7 @@ Write = Callable[[list[Parse]], bytes]
 
 def _json(request: ParseRequest, max_words_beyond: int) -> Write:
     """A function that writes a sentence's parses as JSON, in the shape of `SentenceAnswer`."""
-    query = None if request.find is None else Query(request.find, steps=MOST_STEPS)
+    query = None if request.find is None else TreeQuery(request.find, steps=MOST_STEPS)
 
     def write(parses: list[Parse]) -> bytes:
         short = len(parses[0].words) <= max_words_beyond
@@ -395,7 +395,9 @@ def _svg(parse: Parse, request: ParseRequest, layout: Layout, sure: Confidence |
     return parse.to_svg(layout=layout, confidence=sure, **look)
 
 
-def _trees(parse: Parse, request: ParseRequest, short: bool, query: Query | None) -> dict[str, Any]:
+def _trees(
+    parse: Parse, request: ParseRequest, short: bool, query: TreeQuery | None
+) -> dict[str, Any]:
     sure = _sure(
         parse, request, short
     )  # before what follows, which gives probabilities where they are known

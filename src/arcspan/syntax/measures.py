@@ -1,20 +1,20 @@
-"""How complex sentences are: sums over a sentence, and measures made of sums over sentences, texts or corpora.
+"""Measures of syntactic complexity: sums over a sentence, and ratios of sums over a text or corpus.
 
-Every measure is a sum or a ratio of two sums, so that a text's is made of its sentences' sums and not of their ratios.
-`docs/measures.md` gives the definition and the source of each.
+Every measure is a sum or a ratio of two sums, so that those of a text are computed from the sums of its sentences and
+not from their ratios. `docs/measures.md` has the definition and the source of each.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from arcspan.syntax import Syntax
+from arcspan.syntax import Syntax, TreeQuery
 from arcspan.syntax.clauses import KINDS
 from arcspan.syntax.nodes import NodeTable
-from arcspan.syntax.query import Query
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
 Sums = dict[str, float]
@@ -38,23 +38,13 @@ PATTERNS: dict[str, tuple[str, ...]] = {
         "S < (VP <# VBG|TO) $+ VP",
     ),
 }
-# Ratios of sums: name -> numerator, denominator.
+# The numerator and the denominator of every ratio; indices such as C/S are named after theirs.
+_INDICES = ("C/S", "VP/T", "C/T", "DC/C", "DC/T", "T/S", "CT/T", "CP/T", "CP/C", "CN/T", "CN/C")
 RATIOS: dict[str, tuple[str, str]] = {
-    **{
-        "MLS": ("W", "S"),
-        "MLT": ("W", "T"),
-        "MLC": ("W", "C"),
-        "C/S": ("C", "S"),
-        "VP/T": ("VP", "T"),
-    },
-    **{
-        "C/T": ("C", "T"),
-        "DC/C": ("DC", "C"),
-        "DC/T": ("DC", "T"),
-        "T/S": ("T", "S"),
-        "CT/T": ("CT", "T"),
-    },
-    **{"CP/T": ("CP", "T"), "CP/C": ("CP", "C"), "CN/T": ("CN", "T"), "CN/C": ("CN", "C")},
+    "MLS": ("W", "S"),
+    "MLT": ("W", "T"),
+    "MLC": ("W", "C"),
+    **{name: (name.split("/")[0], name.split("/")[1]) for name in _INDICES},
     "yngve": ("yngve_sum", "c_words"),
     "frazier": ("frazier_sum", "c_words"),
     "left_branching": ("left_heavy", "branching"),
@@ -64,159 +54,178 @@ RATIOS: dict[str, tuple[str, str]] = {
     "head_final": ("leftward", "arcs"),
     "characters_per_word": ("characters", "words"),
 }
-SUMS = (
-    *("sentences", "words", "characters", "W", "S", *PATTERNS),
-    *(f"clauses_{kind}" for kind in KINDS),
-    *("clauses_finite", "clauses_nonfinite"),
-    *(f"coordinations_{kind}" for kind in ("NP", "VP", "S", "other")),
-)
+_COORDINATED = ("NP", "VP", "S", "other")
+_SYNTAX_SUMS = [f"clauses_{kind}" for kind in (*KINDS, "finite", "nonfinite")]
+_SYNTAX_SUMS += [f"coordinations_{kind}" for kind in _COORDINATED]
+SUMS = ("sentences", "words", "characters", "W", "S", *PATTERNS, *_SYNTAX_SUMS)
 MEASURES = (*SUMS, *RATIOS)
 _WORD_TAG = re.compile(r"[A-Z]+\$?")
 
 
 def sums(constituency: ConstituencyTree | None, dependencies: DependencyTree | None) -> Sums:
-    """The sums of one sentence; those of a tree that is not there are missing.
+    """Return the sums of one sentence; those of a missing tree are missing.
 
     >>> tree = ConstituencyTree.from_brackets("(TOP (S (NP (PRP She)) (VP (VBD left)) (. .)))")
-    >>> found = sums(tree, None)
-    >>> found["W"], found["C"], found["T"], found["DC"]
+    >>> counts = sums(tree, None)
+    >>> counts["W"], counts["C"], counts["T"], counts["DC"]
     (2, 1, 1, 0)
     """
-    found: Sums = {"sentences": 1}
     tree = constituency if constituency is not None else dependencies
     if tree is None or not len(tree):
-        return found
-    kept = [k for k, word in enumerate(tree.words) if _is_word(tree.tags[k], word)]
-    found |= {"words": len(kept), "characters": sum(len(tree.words[k]) for k in kept)}
+        return {"sentences": 1}
+    # Indices of words, from 0, without punctuation.
+    counted = [k for k, word in enumerate(tree.words) if _is_word(tree.tags[k], word)]
+    characters = sum(len(tree.words[k]) for k in counted)
+    counts: Sums = {"sentences": 1, "words": len(counted), "characters": characters}
     if constituency is not None:
-        found |= _of_constituents(constituency, kept)
+        counts |= _of_constituents(constituency, counted)
     if dependencies is not None:
-        found |= _of_dependencies(dependencies, kept)
-        found |= _of_syntax(Syntax(constituency, dependencies))
-    return found
+        counts |= _of_dependencies(dependencies, counted)
+        counts |= _of_syntax(Syntax(constituency, dependencies))
+    return counts
 
 
 def total(sentences: Iterable[Iterable[tuple[float, Sums]]]) -> Sums:
-    """The expected sums of sentences, each a list of (weight, sums), one for each of its parses."""
-    found: Sums = {}
+    """Return the expected sums of sentences, each a list of (weight, sums) of its parses."""
+    expected: Sums = {}
     for parses in sentences:
-        for weight, own in parses:
-            for name, value in own.items():
-                found[name] = found.get(name, 0) + weight * value
-    return found
+        for weight, counts in parses:
+            for name, count in counts.items():
+                expected[name] = expected.get(name, 0) + weight * count
+    return expected
 
 
-def measures(found: Sums) -> dict[str, float]:
-    """All measures of these sums, in the order of `MEASURES`.
+def measures(counts: Sums) -> dict[str, float]:
+    """Return all measures of these sums, in the order of `MEASURES`.
 
-    A ratio of nothing is 0, as in Lu's analyzer; what a missing tree would tell is missing.
+    A ratio with a denominator of 0 is 0, as in Lu's analyzer; measures of a missing tree are missing.
     """
-    result = {name: found[name] for name in SUMS if name in found}
-    for name, (above, below) in RATIOS.items():
-        if below in found:
-            result[name] = found.get(above, 0) / found[below] if found[below] else 0.0
-    return result
+    values = {name: counts[name] for name in SUMS if name in counts}
+    for name, (numerator, denominator) in RATIOS.items():
+        if divisor := counts.get(denominator):
+            values[name] = counts.get(numerator, 0) / divisor
+        elif denominator in counts:
+            values[name] = 0.0
+    return values
 
 
 def standard_errors(sentences: Sequence[Sequence[tuple[float, Sums]]]) -> dict[str, float]:
-    """How far measures may be off because parses are uncertain: one standard deviation.
+    """Return one standard deviation of every measure, from the uncertainty of the parses.
 
     Sentences are as in `total`. They are taken as independent, and ratios as linear around their expected values (the
     delta method).
     """
     expected = total(sentences)
-    result = {}
-    for name, value in measures(expected).items():
-        above, below = RATIOS.get(name, (name, ""))
-        rate, scale = (value, expected[below]) if below else (0.0, 1.0)
+    errors = {}
+    for name, expected_value in measures(expected).items():
+        numerator, denominator = RATIOS.get(name, (name, ""))
+        rate = expected_value if denominator else 0.0
+        scale = expected[denominator] if denominator else 1.0
         variance = 0.0
         for parses in sentences:
-            values = [
-                (weight, own.get(above, 0) - rate * own.get(below, 0)) for weight, own in parses
+            deviations = [
+                (weight, counts.get(numerator, 0) - rate * counts.get(denominator, 0))
+                for weight, counts in parses
             ]
-            mean = sum(weight * value for weight, value in values)
-            variance += sum(weight * (value - mean) ** 2 for weight, value in values)
-        result[name] = math.sqrt(variance) / scale if scale else 0.0
-    return result
+            mean = sum(weight * deviation for weight, deviation in deviations)
+            variance += sum(weight * (deviation - mean) ** 2 for weight, deviation in deviations)
+        errors[name] = math.sqrt(variance) / scale if scale else 0.0
+    return errors
 
 
 def _is_word(tag: str, word: str) -> bool:
-    """Lu's definition: a tag of capital letters, so that punctuation and currency signs are not words."""
+    """Return True for a word by Lu's definition: punctuation and currency signs are not words.
+
+    He takes tags of capital letters; without a tag, any letter or digit makes a word.
+    """
     if tag:
         return _WORD_TAG.fullmatch(tag) is not None and word != "—"
     return any(letter.isalnum() for letter in word)
 
 
 @cache
-def _queries() -> list[tuple[str, Query]]:
+def _queries() -> list[tuple[str, TreeQuery]]:
+    """Compile Lu's patterns at first use; his heads are those of the rules, whatever the arcs."""
     rules = HeadRules.load("ptb")
-    pairs = ((name, pattern) for name, patterns in PATTERNS.items() for pattern in patterns)
-    return [(name, Query(pattern, heads=rules)) for name, pattern in pairs]
+    return [
+        (name, TreeQuery(pattern, heads=rules))
+        for name, patterns in PATTERNS.items()
+        for pattern in patterns
+    ]
 
 
-def _of_constituents(tree: ConstituencyTree, kept: list[int]) -> Sums:
-    found: Sums = {"W": len(kept), "S": 1, **dict.fromkeys(PATTERNS, 0)}
+def _of_constituents(tree: ConstituencyTree, counted: list[int]) -> Sums:
+    counts: Sums = {"W": len(counted), "S": 1, **dict.fromkeys(PATTERNS, 0)}
     rooted = tree.with_wrapper("ROOT")
     for name, query in _queries():
-        found[name] += query.count(rooted)
-    return found | _shape(tree.without_wrapper()._keep(kept))
+        counts[name] += query.count(rooted)
+    return counts | _shape(tree.without_wrapper()._keep(counted))
 
 
 def _shape(tree: ConstituencyTree) -> Sums:
-    """Depths and branching of a tree without punctuation."""
+    """Return the depths and the branching of a tree without punctuation."""
     nodes = NodeTable(tree, None)
-    found: Sums = dict.fromkeys(
-        ("yngve_sum", "frazier_sum", "left_heavy", "right_heavy", "branching"), 0
-    )
-    found["c_words"] = len(tree)
-    depths = [0] * len(
-        nodes.labels
-    )  # how many sisters stand to the right of a node and of those above it
-    paths = [0.0] * len(
-        nodes.labels
-    )  # what a node weighs with those above that it is at the very left of
+    names = ("yngve_sum", "frazier_sum", "left_heavy", "right_heavy", "branching")
+    counts: Sums = {"c_words": len(tree), **dict.fromkeys(names, 0)}
+    # By node, of itself and the nodes above it: the sisters to their right; for Frazier, the weights of those above
+    # that begin with it.
+    depths = [0] * len(nodes.labels)
+    weights = [0.0] * len(nodes.labels)
     for k, label in enumerate(nodes.labels):
         children = nodes.children(k)
-        is_tag = bool(children and nodes.words[children[0]]) and label == tree.tags[nodes.left[k]]
-        own = 0.0 if is_tag or not children else 1.5 if label.startswith("S") else 1.0
-        paths[k] = own + (paths[k - 1] if k and nodes.parents[k] == k - 1 else 0.0)
-        for place, child in enumerate(reversed(children)):
-            depths[child] = depths[k] + place
         if nodes.words[k]:
-            found["yngve_sum"] += depths[k]
-            found["frazier_sum"] += paths[k]
+            is_constituent = False
+        else:
+            is_tag = nodes.words[children[0]] > 0 and label == tree.tags[nodes.left[k]]
+            is_constituent = not is_tag
+        if is_constituent:
+            weights[k] = 1.5 if label.startswith("S") else 1.0
+        if k and nodes.parents[k] == k - 1:
+            weights[k] += weights[k - 1]
+        for distance, child in enumerate(reversed(children)):
+            depths[child] = depths[k] + distance
+        if nodes.words[k]:
+            counts["yngve_sum"] += depths[k]
+            counts["frazier_sum"] += weights[k]
         if len(children) > 1:
-            first, last = (
-                nodes.right[child] - nodes.left[child] for child in (children[0], children[-1])
-            )
-            found["branching"] += 1
-            found["left_heavy"] += first > last
-            found["right_heavy"] += first < last
-    return found
+            first_length = nodes.right[children[0]] - nodes.left[children[0]]
+            last_length = nodes.right[children[-1]] - nodes.left[children[-1]]
+            counts["branching"] += 1
+            counts["left_heavy"] += first_length > last_length
+            counts["right_heavy"] += first_length < last_length
+    return counts
 
 
-def _of_dependencies(tree: DependencyTree, kept: list[int]) -> Sums:
-    """Distances count words alone: punctuation has no place."""
-    place = {k + 1: at for at, k in enumerate(kept, 1)}
-    arcs = [(place[m], place[tree.heads[m - 1]]) for m in place if tree.heads[m - 1] in place]
+def _of_dependencies(tree: DependencyTree, counted: list[int]) -> Sums:
+    """Return distances in words: punctuation is not counted."""
+    positions = {k + 1: position for position, k in enumerate(counted, 1)}
+    arcs = [
+        (positions[m], positions[head])
+        for m, head in enumerate(tree.heads, 1)
+        if m in positions and head in positions
+    ]
     distance = sum(abs(m - h) for m, h in arcs)
-    found: Sums = {
+    counts: Sums = {
         "distance_sum": distance,
         "arcs": len(arcs),
         "leftward": sum(m < h for m, h in arcs),
+        "ndd_sum": 0.0,
+        "ndd_sentences": 0,
     }
-    root = place.get(tree.root)
-    if not arcs or not root:
-        return found | {"ndd_sum": 0.0, "ndd_sentences": 0}
-    normalised = abs(math.log(distance / len(arcs) / math.sqrt(root * len(kept))))
-    return found | {"ndd_sum": normalised, "ndd_sentences": 1}
+    root = positions.get(tree.root)
+    if arcs and root:
+        mean = distance / len(arcs)
+        counts["ndd_sum"] = abs(math.log(mean / math.sqrt(root * len(counted))))
+        counts["ndd_sentences"] = 1
+    return counts
 
 
 def _of_syntax(syntax: Syntax) -> Sums:
-    found: Sums = {name: 0 for name in SUMS if name.startswith(("clauses", "coordinations"))}
+    names: Counter[str] = Counter()
     for clause in syntax.clauses:
-        found[f"clauses_{clause.kind}"] += 1
-        found["clauses_finite" if clause.finite else "clauses_nonfinite"] += 1
-    for joined in syntax.coordinations:
-        found[f"coordinations_{joined.kind if joined.kind in ('NP', 'VP', 'S') else 'other'}"] += 1
-    return found
+        names[f"clauses_{clause.kind}"] += 1
+        names["clauses_finite" if clause.finite else "clauses_nonfinite"] += 1
+    for coordination in syntax.coordinations:
+        kind = coordination.kind if coordination.kind in _COORDINATED else "other"
+        names[f"coordinations_{kind}"] += 1
+    return {name: names[name] for name in _SYNTAX_SUMS}

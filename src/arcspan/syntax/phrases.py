@@ -1,7 +1,7 @@
-"""Noun phrases: base ones that do not overlap, whole ones with all that modifies them, or only the outermost.
+"""Noun phrases: base phrases without overlap, whole phrases with all modifiers, or the outermost ones.
 
-The dependency tree decides which words head noun phrases and where base ones end; the constituency tree decides how
-far whole ones reach, and where it has no noun phrase with that head, the dependency tree does that too.
+The dependency tree decides which words head noun phrases and where base ones end. The constituency tree decides how
+far whole ones reach; the dependency tree does that, too, for a head without such a constituent.
 """
 
 from __future__ import annotations
@@ -15,79 +15,98 @@ from arcspan.syntax.sentence import Phrase, TreeIndex
 
 Kind = Literal["base", "maximal", "all"]
 
-_LEFT = frozenset(
-    {"det", "amod", "nummod", "nmod", "compound", "flat", "poss", "predet", "advmod", "clf"}
-)
-_RIGHT = frozenset({"flat", "fixed", "goeswith", "compound", "nummod"})
-_WITHIN = frozenset(
-    {"compound", "flat", "fixed", "goeswith", "det", "clf", "expl", "nummod", "discourse", "cc"}
-)
+# Relations of words in a base noun phrase, before and after its head.
+_LEFT = {"det", "amod", "nummod", "nmod", "compound", "flat", "poss", "predet", "advmod", "clf"}
+_RIGHT = {"flat", "fixed", "goeswith", "compound", "nummod"}
+# Relations of nouns that are parts of another word's phrase, or of no phrase.
+_WITHIN = {
+    "compound",
+    "flat",
+    "fixed",
+    "goeswith",
+    "det",
+    "clf",
+    "expl",
+    "nummod",
+    "discourse",
+    "cc",
+}
 
 
 def noun_phrases(s: TreeIndex, coordinations: Sequence[Coordination], kind: Kind) -> list[Phrase]:
-    """The noun phrases of a sentence from left to right, larger ones first."""
+    """Return the noun phrases of a sentence from left to right, larger ones first."""
     if kind not in get_args(Kind):
         raise ArcspanError(f"noun phrases are of the kind 'base', 'maximal' or 'all', not {kind!r}")
     if kind == "base":
-        return _base(s)
-    found = {s.noun_phrase(h): h for h in range(1, s.n + 1) if _heads_phrase(s, h)}
-    for conjunct in (
-        one for joined in coordinations if joined.kind == "NP" for one in joined.conjuncts
-    ):
-        if conjunct.position in found.values():
-            found.setdefault(conjunct.span, conjunct.position)
+        return _base_phrases(s)
+    heads = {s.noun_phrase(h): h for h in range(1, s.n + 1) if _heads_phrase(s, h)}
+    for coordination in coordinations:
+        for conjunct in coordination.conjuncts:
+            if coordination.kind == "NP" and conjunct.position in heads.values():
+                heads.setdefault(conjunct.span, conjunct.position)
     phrases: list[Phrase] = []
     end = 0
-    for span in sorted(found, key=lambda span: (span[0], -span[1])):
+    for span in sorted(heads, key=lambda span: (span[0], -span[1])):
         if kind == "all" or span[1] > end:
-            phrases.append(Phrase(s, span, found[span]))
+            phrases.append(Phrase(s, span, heads[span]))
             end = span[1]
     return phrases
 
 
 def _heads_phrase(s: TreeIndex, h: int) -> bool:
-    if not s.is_noun(h) or s.relations[h] in ("advmod", "case", "mark"):  # "sort of"
+    # "sort of", "because of": the noun is a function word.
+    if not s.is_noun(h) or s.relations[h] in ("advmod", "case", "mark"):
         return False
     return s.relations[s.first_conjunct(h)] not in _WITHIN and s.tags[h] not in ("PRP$", "WP$")
 
 
-def _base(s: TreeIndex) -> list[Phrase]:
-    """A noun with what belongs to it on its left, and the rest of a name on its right."""
-    found: list[Phrase] = []
+def _base_phrases(s: TreeIndex) -> list[Phrase]:
+    """Return each noun with what belongs to it on its left, and the end of a name on its right."""
+    phrases: list[Phrase] = []
     end = 0
     for h in range(1, s.n + 1):
         if h <= end or not _heads_phrase(s, h) or _is_part(s, h):
             continue
-        i = h - 1
-        left = _LEFT - {"advmod"} if s.with_relation(h, "cop") else _LEFT
-        for m in reversed([m for m in s.children[h] if m < h]):
-            if s.relations[m] in left and not _has_case(s, m):
-                i = s.left[m]
-            elif s.relations[m] != "punct":
-                break
-        j = h
-        for m in (m for m in s.children[h] if m > h):
-            if s.relations[m] not in _RIGHT and not (s.relations[m] == "case" and m == h + 1):
-                break
-            j = s.right[m]
-        i, j = s.trim(i, j)
-        while found and found[-1].span[0] >= i:  # inside what belongs to this noun
-            found.pop()
-        i, end = max(i, found[-1].span[1] if found else 0), j
-        found.append(Phrase(s, (i, j), h))
-    return found
+        i, j = s.trim(_left_edge(s, h), _right_edge(s, h))
+        # Phrases inside what belongs to this noun are no base phrases of their own.
+        while phrases and phrases[-1].span[0] >= i:
+            phrases.pop()
+        if phrases:
+            i = max(i, phrases[-1].span[1])
+        end = j
+        phrases.append(Phrase(s, (i, j), h))
+    return phrases
 
 
-def _has_case(s: TreeIndex, m: int) -> bool:
-    """Whether a preposition is before a modifier; the 's of a possessor is behind it."""
-    return any(below < m for below in s.with_relation(m, "case"))
+def _left_edge(s: TreeIndex, h: int) -> int:
+    # Adverbs before a predicate belong to its clause.
+    relations = _LEFT - {"advmod"} if s.with_relation(h, "cop") else _LEFT
+    i = h - 1
+    for m in s.left_dependents(h):
+        if s.relations[m] in relations and not _has_preposition(s, m):
+            i = s.left[m]
+        elif s.relations[m] != "punct":
+            break
+    return i
+
+
+def _right_edge(s: TreeIndex, h: int) -> int:
+    j = h
+    for m in s.right_dependents(h):
+        # A case marker right after the noun is the 's of a possessor.
+        if s.relations[m] not in _RIGHT and not (s.relations[m] == "case" and m == h + 1):
+            break
+        j = s.right[m]
+    return j
+
+
+def _has_preposition(s: TreeIndex, m: int) -> bool:
+    """Return True if a case marker stands before a modifier; the 's of a possessor stands behind it."""
+    return any(marker < m for marker in s.with_relation(m, "case"))
 
 
 def _is_part(s: TreeIndex, h: int) -> bool:
-    """Whether a noun belongs to the base phrase of the noun that it depends on."""
+    """Return True if a noun belongs to the base phrase of the noun that it depends on."""
     first = s.first_conjunct(h)
-    return (
-        s.relations[first] in ("nmod", "poss")
-        and first < s.heads[first]
-        and not _has_case(s, first)
-    )
+    is_possessor = s.relations[first] in ("nmod", "poss") and first < s.heads[first]
+    return is_possessor and not _has_preposition(s, first)

@@ -1,13 +1,15 @@
-"""A sentence as the definitions of this room see it: both trees, indexed by word, and phrases as parts of it.
+"""Both trees of a sentence, indexed by word, and phrases as parts of the sentence.
 
-Words are 1..n, spans are fenceposts (i, j) that cover the words i+1..j. The trees need not fit each other: a
+Clauses, coordinations and noun phrases read the trees through `TreeIndex`, so that each of their definitions is
+written in terms of words and relations. Nothing is decided here about what a clause or a coordination is.
+
+Words are 1..n, spans are fenceposts (i, j) that cover the words i+1..j. The trees need not be compatible: a
 constituent is headed by a word here when the word is in it and the word's head is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from arcspan.errors import ArcspanError
@@ -17,16 +19,19 @@ from arcspan.trees.dependency import extents
 Range = tuple[int, int]
 """A span (i, j): the words i+1..j."""
 
-NOUN_PHRASES = frozenset({"NP", "WHNP", "NML", "NX", "NAC"})
-NOUNS = frozenset({"NOUN", "PROPN", "PRON", "SYM"})
-VERBS = frozenset({"VERB", "AUX"})
+NOUN_PHRASES = ("NP", "WHNP", "NML", "NX", "NAC")
+NOUNS = ("NOUN", "PROPN", "PRON", "SYM")
+VERBS = ("VERB", "AUX")
 # Relations of words inside the noun phrase of their head.
-PARTS = frozenset(
-    {"det", "amod", "nummod", "nmod", "compound", "flat", "fixed", "goeswith", "acl", "appos"}
-) | {*("clf", "advmod", "conj", "cc", "dep", "predet", "poss", "obl")}
-_PAIRS = [
-    frozenset(pair.split()) for pair in ("( )", "[ ]", "{ }", "“ ”", "‘ ’", "`` ''", "« »", '"')
-]
+_PREDICATE_PARTS = {"det", "amod", "nummod", "nmod", "compound", "flat", "fixed", "goeswith"}
+_PREDICATE_PARTS |= {"acl", "appos", "clf", "predet", "poss"}
+_NOUN_PARTS = _PREDICATE_PARTS | {"advmod", "conj", "dep", "obl"}
+# Relations of words that stand where a noun does, and the tags of words that may stand there.
+_NOMINAL = ("nsubj", "obj", "iobj", "nmod", "appos", "obl")
+_NOMINAL_UPOS = ("NUM", "ADJ", "DET", "X", "INTJ", "")
+# Marks with the same partner on both sides, such as ", are pairs of one.
+_PAIRS = [set(pair.split()) for pair in ("( )", "[ ]", "{ }", "“ ”", "‘ ’", "`` ''", "« »", '"')]
+# Universal tags of words that have none, by the first two letters of the treebank's tag.
 _UPOS = {"NN": "NOUN", "PR": "PRON", "WP": "PRON", "VB": "VERB", "MD": "AUX"}
 _UPOS |= {"JJ": "ADJ", "RB": "ADV", "CD": "NUM"}
 
@@ -38,13 +43,14 @@ class Word(NamedTuple):
     text: str
 
 
-class Text:
-    """The words of a sentence, and where they are from.
+class SentenceText:
+    """The words of a sentence, and their source.
 
-    tokens      what phrases give as their tokens and heads, one per word; `Word`s where nothing is given
+    words       by position, with an empty string at 0
+    tokens      what phrases return as their tokens and heads, one per word; `Word`s by default
     text        the sentence as it was written
-    offsets     (start, end) of every word in the document that the sentence is from
-    confidence  a function that gives the `Confidence` of the parse, or None
+    offsets     (start, end) of every word in the document that contains the sentence
+    confidence  a function that returns the `Confidence` of the parse, or None
     """
 
     def __init__(
@@ -58,102 +64,104 @@ class Text:
     ) -> None:
         self.words = ("", *words)
         self.tokens = tokens or [Word(m, word) for m, word in enumerate(words, 1)]
-        self.text, self.offsets, self.confidence = text, offsets, confidence
+        self.text = text
+        self.offsets = offsets
+        self.confidence = confidence
 
 
-class TreeIndex(Text):
-    """Both trees of a sentence. Without constituents the dependencies decide everything."""
+class TreeIndex(SentenceText):
+    """Both trees of a sentence, by word. Without constituents the dependencies decide everything.
+
+    All columns have an entry for the artificial root at 0.
+    """
 
     def __init__(
         self,
         constituency: ConstituencyTree | None,
         dependencies: DependencyTree | None,
-        **of_text: Any,
+        **text_options: Any,
     ) -> None:
         if dependencies is None:
-            what = "clauses and phrases need a dependency tree"
-            raise ArcspanError(f"{what}; arcspan.trees.convert makes one of constituents")
-        tree = dependencies
-        super().__init__(tree.words, **of_text)
-        self.n = len(tree)
-        self.lemmas, self.tags, self.features = (
-            ("", *tree.lemmas),
-            ("", *tree.tags),
-            ("", *tree.features),
-        )
-        self.upos = (
-            "",
-            *(u or _UPOS.get(t[:2], "") for u, t in zip(tree.upos, tree.tags, strict=True)),
-        )
-        self.heads, self.full_relations = (0, *tree.heads), ("", *tree.relations)
-        self.relations = tuple(relation.partition(":")[0] for relation in self.full_relations)
-        self.children: list[list[int]] = [[] for _ in range(self.n + 1)]
+            raise ArcspanError(
+                "clauses and phrases need a dependency tree; "
+                "arcspan.trees.convert makes one of constituents"
+            )
+        super().__init__(dependencies.words, **text_options)
+        self.n = len(dependencies)
+        self.lemmas = ("", *dependencies.lemmas)
+        self.tags = ("", *dependencies.tags)
+        self.features = ("", *dependencies.features)
+        pairs = zip(("", *dependencies.upos), self.tags, strict=True)
+        self.upos = [upos or _UPOS.get(tag[:2], "") for upos, tag in pairs]
+        self.heads = (0, *dependencies.heads)
+        self.full_relations = ("", *dependencies.relations)
+        self.relations = [relation.partition(":")[0] for relation in self.full_relations]
+        self.children: list[list[int]] = [[] for _ in self.words]
         for m in range(1, self.n + 1):
             self.children[self.heads[m]].append(m)
-        self.left, self.right, _ = extents(tree.heads)
-        self.spans = (
-            constituency.spans if constituency is not None and len(constituency) == self.n else ()
-        )
+        self.left, self.right, _ = extents(dependencies.heads)
+        self.spans: Sequence[tuple[int, int, str]] = ()
+        if constituency is not None and len(constituency) == self.n:
+            self.spans = constituency.spans
 
     def with_relation(self, h: int, *relations: str) -> list[int]:
-        """The dependents of a word by one of these relations, subtypes aside."""
+        """Return the dependents of a word by one of these relations, subtypes aside."""
         return [m for m in self.children[h] if self.relations[m] in relations]
 
+    def left_dependents(self, h: int) -> list[int]:
+        """Return the dependents before a word, the nearest first."""
+        return [m for m in reversed(self.children[h]) if m < h]
+
+    def right_dependents(self, h: int) -> list[int]:
+        """Return the dependents after a word, the nearest first."""
+        return [m for m in self.children[h] if m > h]
+
     def has_feature(self, m: int, *features: str) -> bool:
-        """Whether a word has one of these features, such as "VerbForm=Fin"."""
-        return any(feature in self.features[m].split("|") for feature in features)
+        """Return True if a word has one of these features, such as "VerbForm=Fin"."""
+        values = self.features[m].split("|")
+        return any(feature in values for feature in features)
 
     def is_punctuation(self, m: int) -> bool:
-        """Whether a word is a punctuation mark."""
+        """Return True for a punctuation mark."""
         return self.upos[m] == "PUNCT" or self.relations[m] == "punct"
 
     def is_verb(self, m: int) -> bool:
-        """Whether a word is a verb or an auxiliary."""
+        """Return True for a verb or an auxiliary."""
         return self.upos[m] in VERBS
 
     def is_noun(self, m: int) -> bool:
-        """Whether a word can head a noun phrase: a noun or pronoun, or another word in the place of one."""
+        """Return True if a word can head a noun phrase: a noun, a pronoun, or a word used as one."""
         if self.upos[m] in NOUNS:
             return True
-        nominal = self.relations[self.first_conjunct(m)] in (
-            "nsubj",
-            "obj",
-            "iobj",
-            "nmod",
-            "appos",
-            "obl",
-        )
-        return nominal and self.upos[m] in ("NUM", "ADJ", "DET", "X", "INTJ", "")
+        return self.relations[self.first_conjunct(m)] in _NOMINAL and self.upos[m] in _NOMINAL_UPOS
 
     def first_conjunct(self, m: int) -> int:
-        """The word that a chain of conjuncts hangs on; the word itself where it is not a conjunct."""
+        """Return the word that a chain of conjuncts hangs on; the word itself if it is no conjunct."""
         while self.relations[m] == "conj":
             m = self.heads[m]
         return m
 
     def trim(self, i: int, j: int) -> Range:
-        """A span without the punctuation at its edges, except one of a pair whose other one is inside."""
-        while (
-            i + 1 < j
-            and self.is_punctuation(i + 1)
-            and not self._paired(i + 1, self.words[i + 2 : j])
-        ):
+        """Cut punctuation off the edges of a span, except a bracket or quote whose partner is inside."""
+        while i + 1 < j and self._is_loose(i + 1, i, j):
             i += 1
-        while i + 1 < j and self.is_punctuation(j) and not self._paired(j, self.words[i + 2 : j]):
+        while i + 1 < j and self._is_loose(j, i, j):
             j -= 1
         return i, j
 
-    def _paired(self, m: int, inside: Sequence[str]) -> bool:
-        """Whether the other bracket or quote of a pair is among these words."""
-        own = self.words[m]
-        return any(own in pair and (pair - {own} or pair) & set(inside) for pair in _PAIRS)
+    def _is_loose(self, m: int, i: int, j: int) -> bool:
+        """Return True for punctuation at the edge of a span that has no partner between the edges."""
+        if not self.is_punctuation(m):
+            return False
+        mark, inside = self.words[m], set(self.words[i + 2 : j])
+        return not any(mark in pair and (pair - {mark} or pair) & inside for pair in _PAIRS)
 
     def reach(self, h: int) -> Range:
-        """The words below a word in the dependency tree, from the first to the last, without outer punctuation."""
+        """Return the span from the first to the last word below a word, without outer punctuation."""
         return self.trim(self.left[h], self.right[h])
 
     def after_coordinator(self, h: int) -> Range:
-        """The words below a conjunct without the comma and the "and" that join it to the one before."""
+        """Return the reach of a conjunct without the comma and the "and" that join it."""
         i = self.left[h]
         for m in self.with_relation(h, "cc", "punct"):
             if m < h and self.left[m] <= i:
@@ -161,47 +169,48 @@ class TreeIndex(Text):
         return self.trim(min(i, h - 1), self.right[h])
 
     def grow(self, h: int, parts: Collection[int]) -> Range:
-        """The span of a word and those of its dependents that are parts, as far as they reach without a gap."""
+        """Return the span of a word and its dependents in `parts`, up to the first other dependent.
 
-        def near(side: Iterable[int]) -> list[int]:
-            return [
-                m
-                for m in takewhile(lambda m: m in parts or self.is_punctuation(m), side)
-                if m in parts
-            ]
-
-        i = min(
-            (self.left[m] for m in near(m for m in reversed(self.children[h]) if m < h)),
-            default=h - 1,
-        )
-        j = max((self.right[m] for m in near(m for m in self.children[h] if m > h)), default=h)
+        Punctuation between the parts is no gap.
+        """
+        i, j = h - 1, h
+        for m in self.left_dependents(h):
+            if m in parts:
+                i = min(i, self.left[m])
+            elif not self.is_punctuation(m):
+                break
+        for m in self.right_dependents(h):
+            if m in parts:
+                j = max(j, self.right[m])
+            elif not self.is_punctuation(m):
+                break
         return self.trim(i, j)
 
     def noun_phrase(self, h: int) -> Range:
-        """The whole phrase of a noun: the largest noun phrase that it heads, or what hangs on it as its parts."""
+        """Return the largest noun phrase that a noun heads; the noun with its parts if there is none."""
         low, high, head = self.left[h], self.right[h], self.heads[h]
-        clauses = self.with_relation(h, "acl")  # of "what he said", the constituent is "what" alone
-        for i, j, label in self.spans:  # larger ones first
+        # Larger constituents come first.
+        for i, j, label in self.spans:
             if label in NOUN_PHRASES and low <= i < h <= j <= high and not i < head <= j:
-                if self.tags[h][:1] == "W" and any(m > j for m in clauses):
+                # Of a free relative, "what he said", the constituent is "what" alone.
+                if self.tags[h][:1] == "W" and any(m > j for m in self.with_relation(h, "acl")):
                     break
                 return self.trim(i, j)
-        parts = {m for m in self.children[h] if self.relations[m] in PARTS}
-        if head == 0 or self.with_relation(
-            h, "cop", "nsubj"
-        ):  # a predicate has the clause's modifiers too
-            parts = {
-                m for m in parts if self.relations[m] not in ("advmod", "obl", "conj", "cc", "dep")
-            }
-        after = {
-            m for m in parts if self.relations[m] == "cc" and m < h
-        }  # joins it to what comes before
-        return self.grow(h, (parts - after) | {m for m in self.with_relation(h, "case") if m > h})
+        # The modifiers of a predicate may be those of its clause.
+        is_predicate = head == 0 or self.with_relation(h, "cop", "nsubj")
+        relations = _PREDICATE_PARTS if is_predicate else _NOUN_PARTS
+        # A preposition or conjunction before the noun joins it to what comes before.
+        after = {"case"} if is_predicate else {"case", "cc"}
+        parts = [
+            m
+            for m in self.children[h]
+            if self.relations[m] in relations or (m > h and self.relations[m] in after)
+        ]
+        return self.grow(h, parts)
 
     def phrase_of(self, m: int) -> Phrase:
-        """The phrase of an argument or modifier: of a noun its noun phrase, of another word all below it."""
-        span = self.noun_phrase(m) if self.is_noun(m) else self.reach(m)
-        return Phrase(self, span, m)
+        """Return the phrase of an argument: the noun phrase of a noun, all below another word."""
+        return Phrase(self, self.noun_phrase(m) if self.is_noun(m) else self.reach(m), m)
 
 
 class Phrase:
@@ -212,74 +221,73 @@ class Phrase:
     """
 
     # Attributes in `to_dict`, before and after those that every phrase has.
-    _before: tuple[str, ...] = ()
-    _after: tuple[str, ...] = ()
+    _fields_before: tuple[str, ...] = ()
+    _fields_after: tuple[str, ...] = ()
 
-    def __init__(self, sentence: Text, span: Range, position: int) -> None:
-        self._sentence, self.span, self.position = sentence, span, position
+    def __init__(self, sentence: SentenceText, span: Range, position: int) -> None:
+        self._sentence = sentence
+        self.span = span
+        self.position = position
 
     @property
     def tokens(self) -> list[Any]:
-        """Its words."""
+        """Return its words."""
         return list(self._sentence.tokens[self.span[0] : self.span[1]])
 
     @property
     def head(self) -> Any:
-        """Its head word; None where there is none."""
+        """Return its head word; None if there is none."""
         return self._sentence.tokens[self.position - 1] if self.position else None
 
     @property
     def start(self) -> int | None:
-        """Where it begins in the original text; None where words were given."""
+        """Return the offset of its beginning in the original text; None without a text."""
         offsets = self._sentence.offsets
         return None if offsets is None else offsets[self.span[0]][0]
 
     @property
     def end(self) -> int | None:
-        """Where it ends in the original text; None where words were given."""
+        """Return the offset of its end in the original text; None without a text."""
         offsets = self._sentence.offsets
         return None if offsets is None else offsets[self.span[1] - 1][1]
 
     @property
     def text(self) -> str:
-        """Its words as the original text has them; with spaces between them where words were given."""
-        own = self._sentence
-        if own.text is None or own.offsets is None:
-            return " ".join(own.words[self.span[0] + 1 : self.span[1] + 1])
-        origin, (i, j) = own.offsets[0][0], self.span
-        return own.text[own.offsets[i][0] - origin : own.offsets[j - 1][1] - origin]
+        """Return its part of the original text, or its words with spaces between them without one."""
+        sentence = self._sentence
+        if sentence.text is None or sentence.offsets is None:
+            return " ".join(sentence.words[self.span[0] + 1 : self.span[1] + 1])
+        # Offsets count from the beginning of the document, which the sentence is a part of.
+        origin = sentence.offsets[0][0]
+        return sentence.text[self.start - origin : self.end - origin]  # type: ignore[operator]
 
     def _arcs(self) -> Iterable[int]:
-        """The words whose arcs make it what it is."""
+        """Return the words whose arcs make it what it is."""
         return (self.position,)
 
     @property
     def probability(self) -> float | None:
-        """The lowest probability of the arcs it rests on, relations included; None without confidence.
+        """Return the lowest probability of the arcs it rests on, relations included.
 
-        It is an upper bound: all of them may be right with less.
+        It is an upper bound, as all of them may be right with less; None without confidence.
         """
-        sure = self._sentence.confidence()
-        if sure is None or not self.position:
+        confidence = self._sentence.confidence()
+        if confidence is None or not self.position:
             return None
-        return float(min(sure.arcs[m - 1] * sure.relations[m - 1] for m in self._arcs()))
+        arcs, relations = confidence.arcs, confidence.relations
+        return float(min(arcs[m - 1] * relations[m - 1] for m in self._arcs()))
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in self._before}
-        found |= {"text": self.text, "span": list(self.span), "head": self.position}
+        """Return plain data, ready for JSON."""
+        fields = {name: getattr(self, name) for name in self._fields_before}
+        fields |= {"text": self.text, "span": list(self.span), "head": self.position}
         if self.start is not None:
-            found |= {"start": self.start, "end": self.end}
+            fields |= {"start": self.start, "end": self.end}
         if probabilities:
-            found["probability"] = self.probability
-        for name in self._after:
-            value = getattr(self, name)
-            if isinstance(value, Phrase):
-                value = value.to_dict(probabilities=probabilities)
-            elif isinstance(value, list):
-                value = [phrase.to_dict(probabilities=probabilities) for phrase in value]
-            found[name] = list(value) if isinstance(value, tuple) else value
-        return found
+            fields["probability"] = self.probability
+        for name in self._fields_after:
+            fields[name] = _plain(getattr(self, name), probabilities)
+        return fields
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Phrase) and self._key() == other._key()
@@ -295,3 +303,12 @@ class Phrase:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.text!r})"
+
+
+def _plain(value: Any, probabilities: bool) -> Any:
+    """Return phrases as dictionaries and sequences as lists, for JSON."""
+    if isinstance(value, Phrase):
+        return value.to_dict(probabilities=probabilities)
+    if isinstance(value, list | tuple):
+        return [_plain(element, probabilities) for element in value]
+    return value

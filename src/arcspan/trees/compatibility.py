@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from arcspan.trees.bracketed_text import LabelledSpan
 from arcspan.trees.constituency import Chain, ConstituencyTree, collapse
-from arcspan.trees.dependency import DependencyTree, extents, yields
+from arcspan.trees.dependency import DependencyTree, extents, outgoing_words, yields
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _clash(c: ConstituencyTree, d: DependencyTree, span: LabelledSpan) -> Incomp
     """What is wrong with a constituent that has no head word."""
     i, j, label = span
     name = f"constituent {label} ({i}, {j})"
-    outgoing = [m for m in range(i + 1, j + 1) if not i < d.heads[m - 1] <= j]
+    outgoing = list(outgoing_words(d.heads, i, j))
     if len(outgoing) > 1:
         what = f"{name} has more than one word with its head outside: {_named(c, *outgoing)}"
         return Incompatibility("heads", span, tuple(outgoing), what)

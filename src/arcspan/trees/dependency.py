@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import sub
 from typing import Any
 
@@ -159,6 +159,17 @@ def yields(heads: Sequence[int]) -> tuple[list[int], list[int]] | None:
     """
     left, right, size = extents(heads)
     return (left, right) if list(map(sub, right, left)) == size else None
+
+
+def outgoing_words(heads: Sequence[int], i: int, j: int) -> Iterator[int]:
+    """Yield the words of the span (i, j) whose heads lie outside it; a constituent's head is the only one.
+
+    >>> list(outgoing_words([2, 3, 0], 0, 2))
+    [2]
+    """
+    for m in range(i + 1, j + 1):
+        if not i < heads[m - 1] <= j:
+            yield m
 
 
 def extents(heads: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
