@@ -27,7 +27,7 @@ _LIMITS = {"least": operator.ge, "above": operator.gt, "most": operator.le}
 _NAMES = {int: "a whole number", float: "a number", str: "a string", bool: "true or false"}
 
 
-class Rules(TypedDict, total=False):
+class FieldRules(TypedDict, total=False):
     """What a field may be.
 
     choices, least, most, above   of a value, and of each item of a list
@@ -48,7 +48,9 @@ class Rules(TypedDict, total=False):
     part: str
 
 
-def described(default: Any = dataclasses.MISSING, text: str = "", **rules: Unpack[Rules]) -> Any:
+def described(
+    default: Any = dataclasses.MISSING, text: str = "", **rules: Unpack[FieldRules]
+) -> Any:
     """A field with one line of documentation and what it may be; without a default it must be given."""
     metadata = {"doc": text, **rules}
     if isinstance(default, (list, dict)):

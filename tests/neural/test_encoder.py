@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from arcspan.neural.encoder import LstmEncoder, ScalarMix
-from arcspan.neural.settings import EncoderSettings
+from arcspan.neural.model_settings import EncoderSettings
 from arcspan.prediction.inputs import WordInputs
 
 SETTINGS = EncoderSettings(

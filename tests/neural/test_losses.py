@@ -12,7 +12,7 @@ import torch
 
 from arcspan.distributions import LexicalizedTrees
 from arcspan.errors import TreeError
-from arcspan.neural.losses import IGNORE, Gold, Nodes, StructureLoss, with_intermediate
+from arcspan.neural.losses import IGNORE, Gold, LabelNodes, StructureLoss, with_intermediate
 from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts
 from arcspan.prediction.scores import Scores, search
 from arcspan.training.config import DataSettings
@@ -468,7 +468,7 @@ def test_intermediate_nodes_are_labelled_by_the_constituent_around_them(binariza
     b = np.concatenate([np.full(len(one.labels), place) for place, one in enumerate(sentences)])
     nodes = np.concatenate([one.nodes for one in sentences])
     plain = np.concatenate([index(one)["labels"] for one in sentences])
-    found = with_intermediate(Nodes(b, nodes, plain), inventories.labels, names)
+    found = with_intermediate(LabelNodes(b, nodes, plain), inventories.labels, names)
     assert (np.where(found < size, found, 0) == plain).all(), "without stars it is the same tree"
     for own, (i, j, _), label in zip(b.tolist(), nodes.tolist(), found.tolist(), strict=True):
         constituents = {place: chain for place, chain in sentences[own].chains.items() if chain}

@@ -10,7 +10,7 @@ import torch
 
 from arcspan.neural.encoder import LstmEncoder
 from arcspan.neural.model import Model
-from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import WordInputs
 from arcspan.prediction.outputs import Inventories
 
@@ -95,9 +95,9 @@ def test_labels_of_intermediate_nodes_are_seen_in_training_only() -> None:
     known = replace(KNOWN, labels=((), ("NP",), ("S", "VP"), ("VP",)))
     model = made(replace(SMALL, intermediate="parent"), known)
     assert model.intermediate == ("NP", "VP")
-    hidden = model.styled(torch.randn(1, 4, model.encoder.size), None)
+    hidden = model.add_styles(torch.randn(1, 4, model.encoder.size), None)
     places = [torch.zeros(3, dtype=torch.long), torch.tensor([0, 0, 1]), torch.tensor([1, 2, 2])]
-    raw = model.at_places(hidden, places, places, folded=False)["label"]
+    raw = model.label_scores(hidden, places, places, folded=False)["label"]
     shown, _ = model.label(
         hidden, [place.numpy() for place in places], [place.numpy() for place in places]
     )

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from arcspan.neural.encoder import LstmEncoder, PretrainedEncoder
 from arcspan.neural.model import Model
-from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.predictor import Budget, Predictor

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from arcspan.errors import BundleError, ConfigError
-from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import WordInputs
 from arcspan.prediction.outputs import Inventories
 from arcspan.training.checkpoint import Checkpoint, build, load_model, load_parts, model_texts

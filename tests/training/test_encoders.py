@@ -11,7 +11,7 @@ import transformers
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from arcspan.neural.encoder import PretrainedEncoder
-from arcspan.neural.settings import EncoderSettings
+from arcspan.neural.model_settings import EncoderSettings
 from arcspan.training.encoders import make_inputs, pretrained_architecture
 from tests.training.test_pretrained import small_bert
 

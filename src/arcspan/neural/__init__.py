@@ -1,1 +1,1 @@
-"""Words to scores, in torch: encoders, scorers, models and losses."""
+"""Networks in torch that turn words into scores: encoders, scorers, models and training losses."""

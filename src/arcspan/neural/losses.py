@@ -1,16 +1,19 @@
-"""What training minimises: a likelihood or a margin over whole trees, and cross-entropy for what labels them.
+"""Training losses: a likelihood or a margin over whole trees, and cross-entropy for what labels them.
 
-The margin needs only the argmax. Costs are added to the scores of wrong spans and wrong arcs, the best tree is searched
-outside autograd, and then the scores of its parts and of the gold tree's are gathered: no chart enters the graph.
+The margin needs only the argmax. Costs are added to the scores of wrong spans and wrong arcs, the
+best tree is searched outside autograd, and then the scores of its parts and of the gold tree's are
+gathered: no chart enters the graph.
 
-Where a sentence has one gold layer only, the other is a hidden variable: in place of the gold tree stands the best tree
-that agrees with the gold layer (of a d-tree: all other arcs are forbidden; of a c-tree: all spans that cross its
-brackets), and in place of the gold tree's score in the likelihood the sum over all such trees. The same goes for the
-binarization of a c-tree, for two layers that do not fit each other (each is learnt once, with the other hidden), and
-for partial trees: a word whose head is not known may have any, a node without a known label teaches none.
+Where a sentence has one gold layer only, the other is a hidden variable: the gold tree is replaced
+by the best tree that agrees with the gold layer (of a d-tree: all other arcs are forbidden; of a
+c-tree: all spans that cross its brackets), and its score in the likelihood by the sum over all such
+trees. The same goes for the binarization of a c-tree, for two layers that are not compatible (each
+is learnt once, with the other hidden), and for partial trees: a word whose head is not annotated may
+have any, a node without an annotated label teaches none.
 
-A gold tree outside the search space would make the margin negative without bound, and training diverge: the
-margin of every sentence is checked to be at least zero. All sums over trees are in single precision.
+A gold tree outside the search space would make the margin negative without bound, and training
+diverge: the margin of every sentence is checked to be at least zero. All sums over trees are in
+single precision.
 """
 
 from __future__ import annotations
@@ -30,18 +33,25 @@ from arcspan.errors import ScoreError, TreeError
 from arcspan.neural.model import Model, as_indices
 from arcspan.prediction.scores import Scores
 
-IGNORE = -100  # cross_entropy passes over this class
+IGNORE = -100  # the class that cross_entropy ignores
+# The scores that a search reads.
+_SPANS = ("span",)
+_ARCS = ("arc",)
+_PAIRS = ("span", "arc", "headed")
+_IMPOSSIBLE = -1e30  # a logit of probability 0; -inf would make NaN of rows without any other
 
 
 @dataclass(frozen=True)
 class Gold:
-    """The gold structures of a batch, flat: rows of all sentences together, `*_b` the sentence of each row.
+    """The gold structures of a batch, flat: rows of all sentences together, `*_b` their sentences.
 
-    nodes       (i, j, head) of the binarized trees, pre-order, and their labels; none where the tree is hidden
+    nodes       (i, j, head) of the binarized trees, pre-order, and their labels; none where the tree
+                is hidden
     chains      of each sentence with constituents: (i, j) -> its label; None without
-    word_b, ... words in order; `answers` has what is said of them, by output. Heads are 0 without dependencies, -1
-                where they are not known
-    unlabelled  of each sentence: the label of nodes that are no constituents, 0, or IGNORE where this is not known
+    word_b, ... words in order; `answers` has their gold names, by output. Heads are 0 without
+                dependencies, -1 where they are not annotated
+    unlabelled  of each sentence: the label of nodes that are no constituents, 0, or IGNORE where
+                constituents may be missing
     joint       which sentences have compatible trees, and are learnt as l-trees
     hidden      which have something hidden: a layer, the binarization, or each layer from the other
     has_arcs    which have dependencies;  projective: d-trees that the search can reach
@@ -68,22 +78,24 @@ class Gold:
 
 
 class Task(NamedTuple):
-    """Some sentences, what is searched for them, and what of it is known.
+    """Sentences of a batch that are learnt alike: what is searched, and what contradicts the gold.
 
-    spans, arcs              what is searched: both, or one layer alone
-    know_spans, know_arcs    which gold layers the tree must agree with
-    fixed                    whether these leave one tree, that of `Gold.nodes` and `Gold.heads`
+    sentences    their numbers in the batch, [T]
+    trees        the distribution over all trees that are searched, of both layers or of one
+    wrong_spans  bool [T, n+1, n+1]: the spans that contradict gold constituents; None where these
+                 are not learnt from
+    wrong_arcs   bool [T, n+1, n+1]: the arcs that contradict gold heads; None likewise
+    gold_trees   the gold trees; None where several trees agree with the gold layers
     """
 
-    chosen: np.ndarray
-    spans: bool
-    arcs: bool
-    know_spans: bool
-    know_arcs: bool
-    fixed: bool
+    sentences: np.ndarray
+    trees: TreeDistribution
+    wrong_spans: np.ndarray | None
+    wrong_arcs: np.ndarray | None
+    gold_trees: Trees | None
 
 
-class Nodes(NamedTuple):
+class LabelNodes(NamedTuple):
     """Nodes to learn labels at: sentence, (i, j), label."""
 
     b: np.ndarray
@@ -92,7 +104,10 @@ class Nodes(NamedTuple):
 
 
 class StructureLoss:
-    """The loss over trees of one of the four systems; `seconds` adds up what search and bookkeeping took."""
+    """The loss over trees of one of the four systems.
+
+    `seconds` adds up the time that search and bookkeeping took.
+    """
 
     def __init__(self, system: str, loss: str, cost: str = "both") -> None:
         self.cost = cost
@@ -100,127 +115,184 @@ class StructureLoss:
         self.crf = loss == "crf"
         self.seconds = 0.0
 
-    def __call__(self, scores: Scores, gold: Gold) -> tuple[Tensor, Nodes]:
-        """The sum over the sentences of the batch, and where to learn labels: at the nodes of the gold trees.
+    def __call__(self, scores: Scores, gold: Gold) -> tuple[Tensor, LabelNodes]:
+        """Return the sum of the sentences' losses, and the nodes of the gold trees to learn labels at.
 
-        Where those are hidden, the nodes are those of the best tree that agrees with the constituents.
+        Where those are hidden, the nodes are those of the best tree that agrees with the
+        constituents.
         """
-        span, arc, headed = (None if part is None else part.float() for part in scores[1:4])
-        scores = Scores(None, span, arc, headed)
-        some = scores.span if scores.span is not None else scores.arc
-        total = some.new_zeros(())
-        agreed = [Nodes(gold.node_b, gold.nodes, gold.labels)]
-        with self.timed(some.device):
+        any_scores = scores.span if scores.span is not None else scores.arc
+        total = any_scores.new_zeros(())
+        label_nodes = [LabelNodes(gold.node_b, gold.nodes, gold.labels)]
+        with self.timed(any_scores.device):
             for task in self._tasks(scores, gold):
-                value, nodes = self._loss(scores, gold, task)
-                total = total + value
-                agreed += [] if nodes is None else [nodes]
+                loss, nodes = self._loss(task, gold)
+                total = total + loss
+                if nodes is not None:
+                    label_nodes.append(nodes)
             crossing = np.flatnonzero(~gold.projective & gold.has_arcs)
             if len(crossing) and scores.arc is not None:
-                # No projective search reaches these d-trees; each word still learns its head by itself.
+                # No projective search reaches these d-trees; each word still learns its head alone.
                 total = total + _head_selection(scores.arc, gold, crossing)
-        return total, Nodes(*(np.concatenate(part) for part in zip(*agreed, strict=True)))
+        columns = [np.concatenate(column) for column in zip(*label_nodes, strict=True)]
+        return total, LabelNodes(*columns)
 
     @contextlib.contextmanager
     def timed(self, device: torch.device) -> Iterator[None]:
-        """Add what the block takes to `seconds`, without what an accelerator still computes for the encoder."""
+        """Add the time of the block to `seconds`, without the encoder's on an accelerator."""
         if device.type != "cpu":
             torch.accelerator.synchronize(device)
         started = time.perf_counter()
         yield
         self.seconds += time.perf_counter() - started
 
-    def _tasks(self, scores: Scores, gold: Gold) -> list[Task]:
-        """Joint where possible, otherwise each layer with the other hidden, or apart."""
-        has_spans = np.asarray([own is not None for own in gold.chains])
+    def _tasks(self, scores: Scores, gold: Gold) -> Iterator[Task]:
+        """Yield the tasks of a batch, each as it is needed: their masks are as large as charts."""
+        has_spans = np.asarray([chains is not None for chains in gold.chains])
         has_arcs = gold.has_arcs & gold.projective
-        hidden, joint = gold.hidden, gold.joint
+        # Rows: sentences, what is searched, the layers to agree with, and whether these leave one
+        # tree, that of `Gold.nodes` and `Gold.heads`.
+        plan: list[tuple[np.ndarray, Sequence[str], Sequence[str], bool]] = []
         if self.joint and scores.span is not None and scores.arc is not None:
-            kinds = [
-                (joint & ~hidden, True, True, True, True, True),
-                (joint & hidden, True, True, True, True, False),
-                (~joint & hidden & has_spans, True, True, True, False, False),
-                (~joint & hidden & has_arcs, True, True, False, True, False),
-                (~joint & ~hidden & has_spans, True, False, True, False, True),
-                (~joint & ~hidden & has_arcs, False, True, False, True, True),
-            ]
+            apart = ~gold.joint & ~gold.hidden
+            one_hidden = ~gold.joint & gold.hidden
+            plan.append((gold.joint & ~gold.hidden, _PAIRS, _PAIRS, True))
+            plan.append((gold.joint & gold.hidden, _PAIRS, _PAIRS, False))
+            plan.append((one_hidden & has_spans, _PAIRS, _SPANS, False))
+            plan.append((one_hidden & has_arcs, _PAIRS, _ARCS, False))
+            plan.append((apart & has_spans, _SPANS, _SPANS, True))
+            plan.append((apart & has_arcs, _ARCS, _ARCS, True))
         else:
-            fixed, partial = np.zeros((2, len(hidden)), dtype=bool)
-            fixed[np.unique(gold.node_b)] = True
-            partial[gold.word_b[gold.heads < 0]] = True
-            kinds = []
+            batch = np.arange(len(gold.lengths))
+            partial = np.isin(batch, gold.word_b[gold.heads < 0])
+            fixed = np.isin(batch, gold.node_b)
             if scores.arc is not None:
-                kinds.append((has_arcs & ~partial, False, True, False, True, True))
-                kinds.append((has_arcs & partial, False, True, False, True, False))
+                plan.append((has_arcs & ~partial, _ARCS, _ARCS, True))
+                plan.append((has_arcs & partial, _ARCS, _ARCS, False))
             if scores.span is not None:
-                kinds.append((has_spans & fixed, True, False, True, False, True))
-                kinds.append((has_spans & ~fixed, True, False, True, False, False))
-        return [Task(np.flatnonzero(which), *rest) for which, *rest in kinds if which.any()]
+                plan.append((has_spans & fixed, _SPANS, _SPANS, True))
+                plan.append((has_spans & ~fixed, _SPANS, _SPANS, False))
+        for chosen_sentences, searched, learnt, one_tree in plan:
+            if chosen_sentences.any():
+                sentences = np.flatnonzero(chosen_sentences)
+                yield _task(scores, gold, sentences, searched, learnt, one_tree)
 
-    def _loss(self, scores: Scores, gold: Gold, task: Task) -> tuple[Tensor, Nodes | None]:
-        """The loss of a task's sentences, and the nodes of the agreed trees where these were hidden."""
-        both = task.spans and task.arcs
-        span, arc = scores.span if task.spans else None, scores.arc if task.arcs else None
-        whole = TreeDistribution(span, arc, scores.headed if both else None, gold.lengths)
-        chosen, trees = task.chosen, whole.rows(task.chosen)
-        names = [gold.names[b] for b in chosen]
-        shape = (len(whole), whole.size, whole.size)
-        wrong_span = wrong_arc = None
-        if task.know_spans and task.fixed:
-            wrong_span = np.ones(shape, dtype=bool)
-            wrong_span[gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1]] = False
-            wrong_span = wrong_span[chosen]
-        elif task.know_spans:
-            wrong_span = np.stack([_crossing(gold.chains[b] or (), whole.size) for b in chosen])
-        if task.know_arcs:
-            known = gold.heads >= 0
-            b, m, h = (part[known] for part in (gold.word_b, gold.word_m, gold.heads))
-            wrong_arc = np.zeros(shape, dtype=bool)
-            wrong_arc[b, m] = True
-            wrong_arc[b, m, h] = False
-            wrong_arc = wrong_arc[chosen]
-        agreeing = nodes = None
-        if task.fixed:
-            agreed = _gold_trees(gold, chosen, whole.size)
+    def _loss(self, task: Task, gold: Gold) -> tuple[Tensor, LabelNodes | None]:
+        """Return the loss of a task, and the nodes of the agreed trees where these were hidden."""
+        names = [gold.names[b] for b in task.sentences]
+        trees, nodes = task.trees, None
+        if task.gold_trees is not None:
+            agreed = task.gold_trees
         else:
-            agreeing = trees.masked(wrong_span, wrong_arc)
+            agreeing = trees.masked(task.wrong_spans, task.wrong_arcs)
             agreed = _best(agreeing, names)
-            if task.know_spans:
-                nodes = _label_nodes(agreed, gold, chosen)
+            if task.wrong_spans is not None:
+                nodes = _label_nodes(agreed, gold, task.sentences)
         if self.crf:
-            right = trees.score(agreed) if agreeing is None else agreeing.log_partition
-            value = trees.log_partition - right
+            right = trees.score(agreed) if task.gold_trees is not None else agreeing.log_partition
+            loss = trees.log_partition - right
         else:
-            if self.cost == "arcs" and wrong_arc is not None:
-                wrong_span, wrong_arc = None, wrong_arc & (np.arange(whole.size) > 0)
-            value = _margin(trees, trees.plus(wrong_span, wrong_arc), agreed, names)
-        return (value * torch.as_tensor(gold.weights[chosen], device=value.device)).sum(), nodes
+            wrong_spans, wrong_arcs = task.wrong_spans, task.wrong_arcs
+            if self.cost == "arcs" and wrong_arcs is not None:
+                # The authors' code: wrong spans cost nothing, and neither does a wrong root arc.
+                wrong_spans = None
+                wrong_arcs = wrong_arcs & (np.arange(trees.size) > 0)
+            loss = _margin(trees, trees.plus(wrong_spans, wrong_arcs), agreed, names)
+        weights = torch.as_tensor(gold.weights[task.sentences], device=loss.device)
+        return (loss * weights).sum(), nodes
+
+
+def _task(
+    scores: Scores,
+    gold: Gold,
+    sentences: np.ndarray,
+    searched: Sequence[str],
+    learnt: Sequence[str],
+    one_tree: bool,
+) -> Task:
+    parts = [getattr(scores, name) if name in searched else None for name in _PAIRS]
+    batch = TreeDistribution(parts[0], parts[1], parts[2], gold.lengths)
+    size = batch.size
+    return Task(
+        sentences,
+        batch.rows(sentences),
+        _wrong_spans(gold, sentences, size, one_tree) if "span" in learnt else None,
+        _wrong_arcs(gold, sentences, size) if "arc" in learnt else None,
+        _gold_trees(gold, sentences, size) if one_tree else None,
+    )
+
+
+def _wrong_spans(gold: Gold, sentences: np.ndarray, size: int, fixed: bool) -> np.ndarray:
+    """Return the spans that are not in the gold trees or, unless `fixed`, that cross a bracket."""
+    if not fixed:
+        return np.stack([_crossing(gold.chains[b] or (), size) for b in sentences])
+    wrong = np.ones((len(gold.lengths), size, size), dtype=bool)
+    wrong[gold.node_b, gold.nodes[:, 0], gold.nodes[:, 1]] = False
+    return wrong[sentences]
+
+
+def _crossing(brackets: Iterable[tuple[int, int]], size: int) -> np.ndarray:
+    """Return the spans that cross one of the brackets, [n+1, n+1]."""
+    wrong = np.zeros((size, size), dtype=bool)
+    for i, j in brackets:
+        wrong[:i, i + 1 : j] = True
+        wrong[i + 1 : j, j + 1 :] = True
+    return wrong
+
+
+def _wrong_arcs(gold: Gold, sentences: np.ndarray, size: int) -> np.ndarray:
+    """Return the arcs to words with an annotated head that come from another head."""
+    annotated = gold.heads >= 0
+    b, m, h = gold.word_b[annotated], gold.word_m[annotated], gold.heads[annotated]
+    wrong = np.zeros((len(gold.lengths), size, size), dtype=bool)
+    wrong[b, m] = True
+    wrong[b, m, h] = False
+    return wrong[sentences]
+
+
+def _gold_trees(gold: Gold, sentences: np.ndarray, size: int) -> Trees:
+    """Return the gold trees of some sentences."""
+    heads = np.zeros((len(gold.lengths), size), dtype=np.int64)
+    heads[gold.word_b, gold.word_m] = gold.heads
+    spans = np.zeros((len(gold.lengths), 2 * size - 3, 3), dtype=np.int64)
+    # For each row, the first row of its sentence: the difference is its number in the sentence.
+    first_row = np.searchsorted(gold.node_b, gold.node_b)
+    spans[gold.node_b, np.arange(len(first_row)) - first_row] = gold.nodes
+    no_scores = torch.zeros(0)
+    return Trees(torch.from_numpy(heads[sentences]), torch.from_numpy(spans[sentences]), no_scores)
 
 
 def _margin(
     trees: TreeDistribution, costly: TreeDistribution, agreed: Trees, names: Sequence[str]
 ) -> Tensor:
-    """The greatest score + cost of all trees, less the agreed tree's score; cost counts wrong spans and arcs."""
-    found = _best(costly, names)
-    target, score = trees.score(agreed), trees.score(found)
-    cost = (costly.score(found) - score.detach()).round()
+    """Return the greatest score + cost of all trees, less the score of the agreed trees.
+
+    costly   the trees with a cost of 1 added to each wrong span and arc
+    """
+    worst = _best(costly, names)
+    target = trees.score(agreed)
+    score = trees.score(worst)
+    # The cost is a whole number; rounding removes what two sums in single precision differ by.
+    cost = (costly.score(worst) - score.detach()).round()
     margin = score + cost - target
-    # float32 sums of some hundred parts, in two orders: what rounding may leave below zero.
+    # What rounding may leave below zero: float32 sums of some hundred parts, in two orders.
     slack = 1e-4 * (1 + target.detach().abs()) + 1e-3
     below = (margin.detach() < -slack).nonzero()
     if len(below):
         raise TreeError(
-            f"{names[int(below[0, 0])]}: the gold tree scores more than the best tree of the search, so the "
-            "search does not contain it (is its binarization head-consistent, its d-tree projective with one root?)"
+            f"{names[int(below[0, 0])]}: the gold tree scores more than the best tree of the search, "
+            "so the search does not contain it (is its binarization head-consistent, its d-tree "
+            "projective with one root?)"
         )
     return margin.clamp(min=0)
 
 
 def _best(trees: TreeDistribution, names: Sequence[str]) -> Trees:
-    """The best trees; where a sentence has none, an error that names it."""
+    """Return the best trees; where a sentence has none, raise an error that names it."""
     try:
         return trees.argmax
     except ScoreError:
+        # Search the sentences one by one, to find the one without a tree.
         for b, name in enumerate(names):
             try:
                 trees.rows([b]).argmax  # noqa: B018
@@ -231,49 +303,71 @@ def _best(trees: TreeDistribution, names: Sequence[str]) -> Trees:
         raise
 
 
+def _label_nodes(agreed: Trees, gold: Gold, sentences: np.ndarray) -> LabelNodes:
+    """Return the nodes of trees that agree with gold constituents, and the constituents' labels."""
+    assert agreed.spans is not None
+    spans = agreed.spans.cpu().numpy()
+    row, column = np.nonzero(spans[:, :, 1])  # padding has j = 0
+    b = sentences[row]
+    nodes = np.pad(spans[row, column, :2], ((0, 0), (0, 1)))
+    labels = []
+    for sentence, (i, j, _) in zip(b.tolist(), nodes.tolist(), strict=True):
+        chains = gold.chains[sentence] or {}
+        labels.append(chains.get((i, j), gold.unlabelled[sentence]))
+    return LabelNodes(b, nodes, np.asarray(labels, dtype=np.int64))
+
+
 def losses(
     model: Model, structure: StructureLoss, inputs: dict[str, Tensor], gold: Gold
 ) -> dict[str, Tensor]:
-    """The loss of the structure and of every other output, summed over a batch: divide by its words.
+    """Return the loss of the structure and of every other output, summed over a batch.
 
-    Labels and relations are learnt at the gold spans and arcs only.
+    To be divided by the batch's words. Labels and relations are learnt at the gold spans and arcs
+    only.
     """
-    hidden = model.styled(model.encode(inputs), inputs.get("styles"))
-    found = {}
-    found["structure"], where = structure(Scores(hidden, **model.structure(hidden)), gold)
+    hidden = model.add_styles(model.encode(inputs), inputs.get("styles"))
+    terms = {}
+    # In single precision, also if a scorer of another package computes in half.
+    parts = {name: part.float() for name, part in model.structure_scores(hidden).items()}
+    terms["structure"], where = structure(Scores(hidden, **parts), gold)
     device = hidden.dependency.device
-    words = b, m, _ = as_indices((gold.word_b, gold.word_m, gold.heads.clip(0)), device)
     nodes = as_indices((where.b, where.nodes[:, 0], where.nodes[:, 1]), device)
-    placed = model.at_places(hidden, nodes, words, folded=False)
-    labels = with_intermediate(where, model.inventories.labels, model.intermediate)
-    relations = np.where(gold.heads < 0, IGNORE, gold.relations)
-    for name, rows, classes in (("label", where.b, labels), ("relation", gold.word_b, relations)):
-        if name in placed:
-            found[name] = _cross_entropy(placed[name], classes, gold.weights[rows])
-    for name, logits in model.of_words(hidden).items():
-        found[name] = _cross_entropy(logits[b, m], gold.answers[name], gold.weights[gold.word_b])
-    return found
+    words = as_indices((gold.word_b, gold.word_m, gold.heads.clip(0)), device)
+    logits = model.label_scores(hidden, nodes, words, folded=False)
+    if "label" in logits:
+        labels = with_intermediate(where, model.inventories.labels, model.intermediate)
+        terms["label"] = _cross_entropy(logits["label"], labels, gold.weights[where.b])
+    word_weights = gold.weights[gold.word_b]
+    if "relation" in logits:
+        relations = np.where(gold.heads < 0, IGNORE, gold.relations)
+        terms["relation"] = _cross_entropy(logits["relation"], relations, word_weights)
+    b, m, _ = words
+    for name, word_logits in model.word_scores(hidden).items():
+        terms[name] = _cross_entropy(word_logits[b, m], gold.answers[name], word_weights)
+    return terms
 
 
 def with_intermediate(
-    where: Nodes, chains: Sequence[tuple[str, ...]], intermediate: Sequence[str]
+    where: LabelNodes, chains: Sequence[tuple[str, ...]], intermediate: Sequence[str]
 ) -> np.ndarray:
-    """The labels of nodes in pre-order; where they are none (0), the number of the label right above them.
+    """Return the labels of nodes in pre-order, with those of intermediate nodes for label 0.
+
+    An intermediate node has the number of the constituent label right above it.
 
     >>> nodes = np.asarray([[0, 3, 2], [0, 1, 1], [1, 3, 2], [1, 2, 2], [2, 3, 3]])
-    >>> where = Nodes(np.zeros(5, int), nodes, np.asarray([1, 2, 0, 0, 2]))  # S, NP, none, none, NP
+    >>> labels = np.asarray([1, 2, 0, 0, 2])  # S, NP, none, none, NP
+    >>> where = LabelNodes(np.zeros(5, int), nodes, labels)
     >>> with_intermediate(where, [(), ("S",), ("NP",)], ["S", "NP"]).tolist()
     [1, 2, 3, 3, 2]
     """
     labels = where.labels.copy()
     if not intermediate:
         return labels
-    numbers = {name: len(chains) + place for place, name in enumerate(intermediate)}
-    around: list[
-        tuple[int, int, int]
-    ] = []  # sentence, end and label of the constituents that are open
-    places = zip(where.b.tolist(), where.nodes[:, :2].tolist(), labels.tolist(), strict=True)
-    for row, (b, (i, j), label) in enumerate(places):
+    numbers = {name: number for number, name in enumerate(intermediate, len(chains))}
+    # Constituents around the current node, the innermost last: sentence, end, label.
+    around: list[tuple[int, int, int]] = []
+    rows = zip(where.b.tolist(), where.nodes[:, :2].tolist(), labels.tolist(), strict=True)
+    for row, (b, (i, j), label) in enumerate(rows):
         while around and (around[-1][0] != b or around[-1][1] <= i):
             around.pop()
         if label:
@@ -284,51 +378,19 @@ def with_intermediate(
     return labels
 
 
-def _gold_trees(gold: Gold, chosen: np.ndarray, size: int) -> Trees:
-    """The gold trees of some sentences, of the layers that a task knows."""
-    heads = np.zeros((len(gold.lengths), size), dtype=np.int64)
-    heads[gold.word_b, gold.word_m] = gold.heads
-    spans = np.zeros((len(gold.lengths), 2 * size - 3, 3), dtype=np.int64)
-    first = np.searchsorted(gold.node_b, gold.node_b)  # where the rows of its sentence begin
-    spans[gold.node_b, np.arange(len(first)) - first] = gold.nodes
-    return Trees(torch.from_numpy(heads[chosen]), torch.from_numpy(spans[chosen]), torch.zeros(0))
-
-
-def _crossing(brackets: Iterable[tuple[int, int]], size: int) -> np.ndarray:
-    """Spans that cross one of the brackets, [n+1, n+1]."""
-    wrong = np.zeros((size, size), dtype=bool)
-    for i, j in brackets:
-        wrong[:i, i + 1 : j] = wrong[i + 1 : j, j + 1 :] = True
-    return wrong
-
-
-def _label_nodes(agreed: Trees, gold: Gold, chosen: np.ndarray) -> Nodes:
-    """The nodes of trees that agree with gold constituents, with the constituents' labels, or `unlabelled`."""
-    assert agreed.spans is not None
-    spans = agreed.spans.cpu().numpy()
-    row, column = np.nonzero(spans[:, :, 1])
-    b, nodes = chosen[row], np.pad(spans[row, column, :2], ((0, 0), (0, 1)))
-    places = zip(b.tolist(), nodes[:, 0].tolist(), nodes[:, 1].tolist(), strict=True)
-    unlabelled = gold.unlabelled.tolist()
-    labels = [
-        (gold.chains[own] or {}).get((start, end), unlabelled[own]) for own, start, end in places
-    ]
-    return Nodes(b, nodes, np.asarray(labels, dtype=np.int64))
-
-
 def _cross_entropy(logits: Tensor, classes: np.ndarray, weights: np.ndarray) -> Tensor:
     target = torch.as_tensor(classes, device=logits.device)
-    each = torch.nn.functional.cross_entropy(
+    row_losses = torch.nn.functional.cross_entropy(
         logits.float(), target, ignore_index=IGNORE, reduction="none"
     )
-    return (each * torch.as_tensor(weights, device=logits.device)).sum()
+    return (row_losses * torch.as_tensor(weights, device=logits.device)).sum()
 
 
-def _head_selection(arc: Tensor, gold: Gold, chosen: np.ndarray) -> Tensor:
-    """Cross-entropy of each known head among all positions of its sentence."""
-    mine = np.isin(gold.word_b, chosen) & (gold.heads >= 0)
-    b, m, heads = gold.word_b[mine], gold.word_m[mine], gold.heads[mine]
+def _head_selection(arc: Tensor, gold: Gold, sentences: np.ndarray) -> Tensor:
+    """Return the cross-entropy of each annotated head among all positions of its sentence."""
+    selected = np.isin(gold.word_b, sentences) & (gold.heads >= 0)
+    b, m, heads = gold.word_b[selected], gold.word_m[selected], gold.heads[selected]
     logits = arc[tuple(as_indices((b, m), arc.device))]
     position = torch.arange(logits.shape[1], device=arc.device)
     outside = position > torch.as_tensor(gold.lengths[b], device=arc.device).unsqueeze(1)
-    return _cross_entropy(logits.masked_fill(outside, -1e30), heads, gold.weights[b])
+    return _cross_entropy(logits.masked_fill(outside, _IMPOSSIBLE), heads, gold.weights[b])

@@ -1,9 +1,9 @@
-"""The model of all four systems: an encoder, and a scorer for everything that is said of a sentence.
+"""The network of all four systems: an encoder, and a scorer for each output.
 
-SEP, MTL, Joint1o and Joint2o are the same network; they differ in which parts exist (a SEP parser is two
-models, each with one part), in the loss, and in the search:
+SEP, MTL, Joint1o and Joint2o are the same network; they differ in which outputs exist (a SEP parser
+is two models, each with one layer), in the loss, and in the search:
 
-| system  | parts          | loss                         | search                       |
+| system  | outputs        | loss                         | search                       |
 |---------|----------------|------------------------------|------------------------------|
 | sep     | spans; arcs    | each its own                 | CKY; Eisner                  |
 | mtl     | spans and arcs | the sum of the two of sep    | Eisner-Satta (or apart)      |
@@ -20,28 +20,27 @@ import torch
 from torch import Tensor, nn
 
 from arcspan.neural.encoder import Encoder
+from arcspan.neural.model_settings import ModelSettings
 from arcspan.neural.scorers import LABELLERS, MLP, HeadedScorer, PairScorer, fenceposts
-from arcspan.neural.settings import ModelSettings
 from arcspan.parts import find_part
 from arcspan.prediction.inputs import Arrays
-from arcspan.prediction.outputs import LAYERS, OUTPUTS, WORD_OUTPUTS, Inventories
+from arcspan.prediction.outputs import LAYERS, OUTPUTS, WORD_OUTPUTS, Inventories, Output
 from arcspan.prediction.scores import Places, Scores, on_host
 
-WORDS = frozenset(output.name for output in WORD_OUTPUTS)
 
-
-class Hidden(NamedTuple):
-    """Words' vectors [B, n+2, D] in the style of constituents, and in that of dependencies."""
+class StyledVectors(NamedTuple):
+    """Word vectors [B, n+2, D] in the style of constituents, and in that of dependencies."""
 
     constituency: Tensor
     dependency: Tensor
 
 
 class Model(nn.Module):
-    """One network; `part` is `both`, or the half that a SEP parser's model has.
+    """One network; `part` is `both`, or the layer that a SEP parser's model has.
 
-    `scorers` has a module for each output of the model, by name. Training calls `encode`, `structure` and the
-    scorers, with tensors; `score` and `label` are what a `prediction.Predictor` asks of any scorer, with arrays.
+    `scorers` has a module for each output of the model, by name. Training calls `encode` and the
+    `..._scores` methods, with tensors; `score` and `label` make it a `prediction.Scorer`, with
+    arrays.
     """
 
     def __init__(
@@ -52,12 +51,10 @@ class Model(nn.Module):
         part: str = "both",
     ) -> None:
         super().__init__()
-        self.settings, self.encoder, self.inventories, self.part = (
-            settings,
-            encoder,
-            inventories,
-            part,
-        )
+        self.settings = settings
+        self.encoder = encoder
+        self.inventories = inventories
+        self.part = part
         self.tag_input: nn.Embedding | None = None
         if settings.gold_tags:
             # Tag 0 is "no tag": begin, end, padding, and tags never seen in training.
@@ -67,154 +64,172 @@ class Model(nn.Module):
             for layer in LAYERS:
                 self.styles[layer] = nn.Embedding(len(inventories.styles), encoder.size)
                 nn.init.zeros_(self.styles[layer].weight)
-        # What nodes that are not constituents are labelled by, behind the labels: those of what is right above them.
-        above = [chain[-1] for chain in inventories.labels if chain]
-        self.intermediate = tuple(dict.fromkeys(above)) if settings.intermediate == "parent" else ()
+        # Extra labels, numbered behind the inventory's, of nodes that are not constituents: the
+        # label of the constituent right above them.
+        self.intermediate: tuple[str, ...] = ()
+        if settings.intermediate == "parent":
+            innermost = [chain[-1] for chain in inventories.labels if chain]
+            self.intermediate = tuple(dict.fromkeys(innermost))
         self.scorers = nn.ModuleDict()
         for output in OUTPUTS:
-            names = len(getattr(inventories, output.names or "labels"))
-            names += len(self.intermediate) if output.name == "label" else 0
-            made = self._make_scorer(output.name, names)
-            if made is not None and (
-                part == "both" or output.layer == part or output.of == "words"
-            ):
-                self.scorers[output.name] = made
+            # Scorers of the other layer are made, too, and dropped: with equal seeds, all parts
+            # begin with equal weights.
+            scorer = self._make_scorer(output)
+            in_part = part == "both" or output.layer == part or output.of == "words"
+            if scorer is not None and in_part:
+                self.scorers[output.name] = scorer
 
-    def _make_scorer(self, name: str, names: int) -> nn.Module | None:
-        """The module that scores an output, of so many names; None where the settings do without it."""
+    def _make_scorer(self, output: Output) -> nn.Module | None:
+        """Return the module that scores an output; None where the settings do without it."""
         settings, size, dropout = self.settings, self.encoder.size, self.settings.mlp_dropout
-        if name == "headed" and settings.system != "joint2o":
+        if output.name == "headed" and settings.system != "joint2o":
             return None
-        wanted = settings.rows if name in ("lemma", "feature") else settings.tags
-        if name in WORDS and not (names and wanted):
-            return None
-        if name in settings.scorers:
-            made: nn.Module = find_part("scorers", settings.scorers[name])(settings, size, names)
-            return made
-        if name in ("span", "arc"):
-            return PairScorer(
-                size, settings.span_size if name == "span" else settings.arc_size, dropout
-            )
-        if name == "headed":
-            return HeadedScorer(size, settings.headed_size, dropout, settings.separate_hooked)
-        if name in ("label", "relation"):
-            own = settings.label_size if name == "label" else settings.relation_size
-            return LABELLERS[settings.labeller](size, own, names, dropout)
-        return nn.Sequential(
-            MLP(size, settings.tag_size, dropout), nn.Linear(settings.tag_size, names)
-        )
+        # Scorers of structure from other packages are told the number of labels.
+        classes = len(getattr(self.inventories, output.names or "labels"))
+        if output.name == "label":
+            classes += len(self.intermediate)
+        if output.of == "words":
+            switched_on = settings.tags if output.group == "tags" else settings.rows
+            if not classes or not switched_on:
+                return None
+        if output.name in settings.scorers:
+            part = find_part("scorers", settings.scorers[output.name])
+            scorer: nn.Module = part(settings, size, classes)
+            return scorer
+        if output.of == "words":
+            hidden_layer = MLP(size, settings.tag_size, dropout)
+            return nn.Sequential(hidden_layer, nn.Linear(settings.tag_size, classes))
+        # span_size, arc_size, headed_size, label_size, relation_size
+        output_size = getattr(settings, f"{output.name}_size")
+        if output.name == "headed":
+            return HeadedScorer(size, output_size, dropout, settings.separate_hooked)
+        if output.of == "structure":
+            return PairScorer(size, output_size, dropout)
+        return LABELLERS[settings.labeller](size, output_size, classes, dropout)
 
     @property
     def outputs(self) -> frozenset[str]:
-        """The names of what this model scores."""
+        """Return the names of the outputs that this model scores."""
         return frozenset(self.scorers)
 
     @property
     def reads_tags(self) -> bool:
-        """Whether part-of-speech tags are among its input."""
+        """Return True if part-of-speech tags are among the inputs."""
         return self.tag_input is not None
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Return the device of the weights."""
         return next(self.parameters()).device
 
     def encode(self, inputs: dict[str, Tensor]) -> Tensor:
-        """hidden[B, n+2, D]; `gold_tags`[B, n+2] is among the inputs of a model that reads them."""
+        """Return hidden[B, n+2, D]; a model that reads tags needs `gold_tags`[B, n+2]."""
         hidden: Tensor = self.encoder(**{name: inputs[name] for name in self.encoder.input_names})
         if self.tag_input is not None:
             hidden = hidden + self.tag_input(inputs["gold_tags"])
         return hidden
 
-    def styled(self, hidden: Tensor, styles: Tensor | None) -> Hidden:
-        """The vectors that constituents, and that dependencies are scored from: `styles`[B, 2] (`outputs.Style`)."""
+    def add_styles(self, hidden: Tensor, styles: Tensor | None) -> StyledVectors:
+        """Add the vectors of styles[B, 2] (`outputs.Style`), one for each layer."""
         if not self.styles or styles is None:
-            return Hidden(hidden, hidden)
-        added = (
-            self.styles[layer](styles[:, place]).unsqueeze(1) for place, layer in enumerate(LAYERS)
-        )
-        return Hidden(*(hidden + one for one in added))
+            return StyledVectors(hidden, hidden)
+        vectors = []
+        for column, layer in enumerate(LAYERS):
+            vectors.append(hidden + self.styles[layer](styles[:, column]).unsqueeze(1))
+        return StyledVectors(*vectors)
 
-    def structure(
+    def structure_scores(
         self,
-        hidden: Hidden,
+        hidden: StyledVectors,
         i: Tensor | None = None,
         j: Tensor | None = None,
         *,
         headed: bool = True,
     ) -> dict[str, Tensor]:
-        """Scores of spans, arcs and headed spans; (i, j) are the pairs of fenceposts, made here if not given."""
-        posts, words = fenceposts(hidden.constituency), hidden.dependency[:, :-1]
-        found = {}
+        """Score spans, arcs and headed spans.
+
+        (i, j) are the pairs of fenceposts of headed spans, all pairs by default.
+        """
+        posts = fenceposts(hidden.constituency)
+        words = hidden.dependency[:, :-1]
+        scores = {}
         if "span" in self.scorers:
-            found["span"] = self.scorers["span"](posts)
+            scores["span"] = self.scorers["span"](posts)
         if "arc" in self.scorers:
-            found["arc"] = self.scorers["arc"](words)
+            scores["arc"] = self.scorers["arc"](words)
         if "headed" in self.scorers and headed:
             if i is None or j is None:
                 i, j = torch.triu_indices(posts.shape[1], posts.shape[1], 1, device=posts.device)
-            found["headed"] = self.scorers["headed"](words, posts, i, j)
-        return found
+            scores["headed"] = self.scorers["headed"](words, posts, i, j)
+        return scores
 
-    def of_words(self, hidden: Hidden) -> dict[str, Tensor]:
-        """Scores [B, n+2, names] of everything that is said of words."""
-        return {
-            output.name: self.scorers[output.name](hidden.dependency)
-            for output in WORD_OUTPUTS
-            if output.name in self.scorers
-        }
+    def word_scores(self, hidden: StyledVectors) -> dict[str, Tensor]:
+        """Score the outputs of words: [B, n+2, names] each."""
+        scores = {}
+        for output in WORD_OUTPUTS:
+            if output.name in self.scorers:
+                scores[output.name] = self.scorers[output.name](hidden.dependency)
+        return scores
 
-    def at_places(
-        self, hidden: Hidden, nodes: list[Tensor], words: list[Tensor], *, folded: bool = True
+    def label_scores(
+        self,
+        hidden: StyledVectors,
+        nodes: list[Tensor],
+        words: list[Tensor],
+        *,
+        folded: bool = True,
     ) -> dict[str, Tensor]:
-        """Scores of labels [K, labels] at nodes (b, i, j), and of relations [W, relations] at words (b, m, h).
+        """Score labels [K, labels] at nodes (b, i, j), relations [W, relations] at words (b, m, h).
 
-        Folded, label 0 (no constituent) has the best score of all labels of intermediate nodes, which only training
-        sees; otherwise they stand behind the others.
+        Folded, label 0 (no constituent) has the best score of all labels of intermediate nodes,
+        which only training sees; otherwise they stand behind the others.
         """
-        found = {}
+        scores = {}
         if "label" in self.scorers:
             labels = self.scorers["label"](fenceposts(hidden.constituency), *nodes)
             if folded and self.intermediate:
-                size = len(self.inventories.labels)
-                none = torch.cat([labels[:, :1], labels[:, size:]], 1).amax(1, keepdim=True)
-                labels = torch.cat([none, labels[:, 1:size]], 1)
-            found["label"] = labels
+                count = len(self.inventories.labels)
+                no_constituent = torch.cat([labels[:, :1], labels[:, count:]], 1)
+                best = no_constituent.amax(1, keepdim=True)
+                labels = torch.cat([best, labels[:, 1:count]], 1)
+            scores["label"] = labels
         if "relation" in self.scorers:
-            found["relation"] = self.scorers["relation"](hidden.dependency[:, :-1], *words)
-        return found
+            scores["relation"] = self.scorers["relation"](hidden.dependency[:, :-1], *words)
+        return scores
 
     @torch.no_grad()
     def score(self, arrays: Arrays, *, headed: bool = True) -> Scores:
-        """Scores of a batch, as `prediction.Scorer` wants them."""
+        """Score a batch, as `prediction.Scorer` demands."""
         if self.training:
             raise RuntimeError("the model is in training mode: call .eval() first")
         inputs = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
-        hidden = self.styled(self.encode(inputs), inputs.get("styles"))
-        words = {name: on_host(part) for name, part in self.of_words(hidden).items()}
-        structure: dict[str, Any] = self.structure(hidden, headed=headed)
+        hidden = self.add_styles(self.encode(inputs), inputs.get("styles"))
+        words = {name: on_host(scores) for name, scores in self.word_scores(hidden).items()}
+        structure: dict[str, Any] = self.structure_scores(hidden, headed=headed)
+        # On an accelerator, structure scores stay there: the search may run there, too.
         if self.device.type == "cpu":
-            structure = {name: on_host(part) for name, part in structure.items()}
+            structure = {name: on_host(scores) for name, scores in structure.items()}
         return Scores(hidden, **structure, words=words)
 
     @torch.no_grad()
     def label(
-        self, hidden: Hidden, nodes: Places, words: Places
+        self, hidden: StyledVectors, nodes: Places, words: Places
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Scores of labels at nodes, and of relations at words, as `prediction.Scorer` wants them."""
-        found = self.at_places(
-            hidden, as_indices(nodes, self.device), as_indices(words, self.device)
-        )
-        made = {name: on_host(part) for name, part in found.items()}
-        return made.get("label"), made.get("relation")
+        """Score labels at nodes, and relations at words, as `prediction.Scorer` demands."""
+        node_indices = as_indices(nodes, self.device)
+        word_indices = as_indices(words, self.device)
+        scores = self.label_scores(hidden, node_indices, word_indices)
+        on_cpu = {name: on_host(part) for name, part in scores.items()}
+        return on_cpu.get("label"), on_cpu.get("relation")
 
     def reset_after_fork(self) -> None:
-        """Nothing to do in a forked process."""
+        """Do nothing: a model has no threads that a forked process would lack."""
 
 
-def as_indices(places: Places, device: torch.device) -> list[Tensor]:
-    """Arrays of positions as tensors."""
+def as_indices(arrays: Places, device: torch.device) -> list[Tensor]:
+    """Return arrays of positions as tensors that index tensors of a device."""
+    # Columns of a larger array are not contiguous, which torch would copy slowly.
     return [
-        torch.as_tensor(np.ascontiguousarray(place, dtype=np.int64), device=device)
-        for place in places
+        torch.as_tensor(np.ascontiguousarray(array, dtype=np.int64), device=device)
+        for array in arrays
     ]

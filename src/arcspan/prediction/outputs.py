@@ -23,24 +23,26 @@ class Output(NamedTuple):
              chose, or "words"
     names    the field of `Inventories` whose entries are scored; "" for structure
     layer    the tree it belongs to: of a SEP parser's two models, the one that is asked; its style is that tree's
+    group    outputs that settings switch on and weigh together: "structure", "labels", "tags" or "rows"
     """
 
     name: str
     of: str
     names: str
     layer: str
+    group: str
 
 
 OUTPUTS = (
-    Output("span", "structure", "", "constituency"),
-    Output("arc", "structure", "", "dependency"),
-    Output("headed", "structure", "", "both"),
-    Output("label", "nodes", "labels", "constituency"),
-    Output("relation", "arcs", "relations", "dependency"),
-    Output("tag", "words", "tags", "dependency"),
-    Output("upos", "words", "upos", "dependency"),
-    Output("lemma", "words", "lemmas", "dependency"),
-    Output("feature", "words", "features", "dependency"),
+    Output("span", "structure", "", "constituency", "structure"),
+    Output("arc", "structure", "", "dependency", "structure"),
+    Output("headed", "structure", "", "both", "structure"),
+    Output("label", "nodes", "labels", "constituency", "labels"),
+    Output("relation", "arcs", "relations", "dependency", "labels"),
+    Output("tag", "words", "tags", "dependency", "tags"),
+    Output("upos", "words", "upos", "dependency", "tags"),
+    Output("lemma", "words", "lemmas", "dependency", "rows"),
+    Output("feature", "words", "features", "dependency", "rows"),
 )
 WORD_OUTPUTS = tuple(output for output in OUTPUTS if output.of == "words")
 NAMED_OUTPUTS = tuple(output for output in OUTPUTS if output.names)

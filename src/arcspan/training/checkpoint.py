@@ -27,7 +27,7 @@ from arcspan.errors import BundleError, ConfigError
 from arcspan.files import atomic_write, dump
 from arcspan.neural.encoder import Encoder, LstmEncoder, PretrainedEncoder, architecture_of
 from arcspan.neural.model import Model
-from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.parts import find_part
 from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import Inventories

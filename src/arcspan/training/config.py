@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import ConfigError
-from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.settings import as_toml, described, read
 from arcspan.treebanks.streams import read_lines
 

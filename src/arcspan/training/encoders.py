@@ -8,7 +8,7 @@ from typing import Any
 
 from arcspan.errors import ConfigError
 from arcspan.neural.encoder import architecture_of
-from arcspan.neural.settings import EncoderSettings
+from arcspan.neural.model_settings import EncoderSettings
 from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs
 from arcspan.training.instances import Sentence
 

@@ -77,11 +77,11 @@ class ScoreGraph(_Graph):
         """The outputs of `output_names`."""
         given = dict(zip(self.input_names, arrays, strict=True))
         hidden = self.model.encode(given)
-        styled = self.model.styled(hidden, given.get("styles"))
+        styled = self.model.add_styles(hidden, given.get("styles"))
         found = {
             "hidden": hidden,
-            **self.model.structure(styled, given.get("pair_i"), given.get("pair_j")),
-            **self.model.of_words(styled),
+            **self.model.structure_scores(styled, given.get("pair_i"), given.get("pair_j")),
+            **self.model.word_scores(styled),
         }
         return tuple(found[name] for name in self.output_names)
 
@@ -102,8 +102,8 @@ class LabelGraph(_Graph):
         styles, places = (
             (places[0], places[1:]) if self.model.inventories.styles else (None, places)
         )
-        styled = self.model.styled(hidden, styles)
-        found = self.model.at_places(styled, list(places[:3]), list(places[-3:]))
+        styled = self.model.add_styles(hidden, styles)
+        found = self.model.label_scores(styled, list(places[:3]), list(places[-3:]))
         return tuple(found[name] for name in self.output_names)
 
 

@@ -18,7 +18,7 @@ import torch
 
 from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.model import Model
-from arcspan.neural.settings import EncoderSettings, ModelSettings
+from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, Inventories
 from arcspan.runtime.bundle import find_bundle, read_bundle

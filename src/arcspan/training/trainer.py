@@ -28,7 +28,7 @@ from arcspan.neural.losses import Gold, StructureLoss, losses
 from arcspan.neural.model import Model
 from arcspan.parts import find_part
 from arcspan.prediction.inputs import Inputs
-from arcspan.prediction.outputs import Inventories
+from arcspan.prediction.outputs import NAMED_OUTPUTS, Inventories
 from arcspan.training import meter
 from arcspan.training.average import Average
 from arcspan.training.batches import Example, collate, schedule
@@ -74,9 +74,14 @@ class _Step(nn.Module):
             self.structure = StructureLoss(own.system, own.loss, own.cost)
         else:
             self.structure = find_part("losses", own.loss)(own)
-        self.weights = {"structure": 1.0, "tag": settings.tag_weight, "upos": settings.tag_weight}
-        self.weights |= dict.fromkeys(("label", "relation"), settings.label_weight)
-        self.weights |= dict.fromkeys(("lemma", "feature"), settings.row_weight)
+        group_weights = {
+            "labels": settings.label_weight,
+            "tags": settings.tag_weight,
+            "rows": settings.row_weight,
+        }
+        self.weights = {"structure": 1.0} | {
+            output.name: group_weights[output.group] for output in NAMED_OUTPUTS
+        }
         self.terms = [
             "structure",
             *(name for name in model.scorers if name not in ("span", "arc", "headed")),
