@@ -5,7 +5,8 @@ A `Parse` keeps the numbers that the model gave and makes trees and texts of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -413,34 +414,77 @@ class Parse:
         """The constituency tree on one line, as treebanks write it."""
         return self.constituency.brackets()
 
-    def conllu(self, *, constituency: bool = False, offsets: bool = False) -> str:
-        """The dependency tree in CoNLL-U, with the blank line at its end.
+    def conllu(
+        self,
+        *,
+        constituency: bool = False,
+        offsets: bool = False,
+        comments: Sequence[str] = (),
+        source: ConlluSentence | None = None,
+    ) -> str:
+        """Return the dependency tree in CoNLL-U, with the blank line at its end.
 
-        `constituency` adds the other tree in a comment, `# constituency = (TOP ...)`; `offsets` adds to MISC where each
-        token stands in the original text, `TokenRange=start:end`.
+        constituency  add the other tree in a comment, `# constituency = (TOP ...)`
+        offsets       add to MISC where each token stands in the text, `TokenRange=start:end`
+        comments      lines that come first, such as `# sent_id = 1`
+        source        the sentence whose words were parsed: its comments, forms, multiword tokens
+                      and SpaceAfter are kept
         """
-        lines = ["# newpar"] if self.paragraph and self.rank in (None, 1) else []
-        lines.append(f"# text = {self._running_text()}")
+        text = [f"# text = {self._running_text()}"]
+        positions = self.offsets if offsets else None
+        spaces = self._spaces_after()
+
+        def misc_of(first: int, last: int) -> str:
+            entries = [write_spaces(spaces[last - 1])]
+            if positions:
+                entries.append(f"TokenRange={positions[first - 1][0]}:{positions[last - 1][1]}")
+            return "|".join(filter(None, entries))
+
+        misc = [misc_of(m, m) for m in range(1, len(self.words) + 1)]
+        tokens = []
+        for first, last, form in self.multiword:
+            tokens.append(Multiword(first, last, form, misc_of(first, last)))
+            # The spaces of a multiword token stand in its own line alone.
+            misc[first - 1 : last] = [""] * (last - first + 1)
+        remarks = self._remarks(constituency)
+        if source is None:
+            lines = [*comments, *self._paragraph_comment(), *text, *remarks]
+            return format_conllu(self.dependencies, lines, multiword=tokens, misc=misc)
+        if source.comment("text") is None:
+            text = [f"# text = {source.spell()}"]
+        else:
+            text = []
+        lines = [*comments, *_comments_for(source, self.rank or 1), *text]
+        lines += [*self._paragraph_comment(), *remarks]
+        words = source.words
+        for index, word in enumerate(words):
+            if not word.space_after:
+                misc[index] = "SpaceAfter=No"
+        return format_conllu(
+            self.dependencies,
+            lines,
+            forms=[word.form for word in words],
+            multiword=source.multiword(),
+            misc=misc,
+        )
+
+    def _paragraph_comment(self) -> list[str]:
+        # Of the k best parses, the first alone begins the paragraph.
+        return ["# newpar"] if self.paragraph and self.rank in (None, 1) else []
+
+    def _remarks(self, constituency: bool) -> list[str]:
+        """Return the comments of CoNLL-U on the parse itself."""
+        lines = []
         if self.error is not None:
             lines.append(f"# error = {' '.join(self.error.split())}")
         if self.approximate:
             lines.append("# approximate = yes")
         if self.rank is not None:
-            lines += [f"# rank = {self.rank}", f"# score = {self.score:.6g}"]
+            lines.append(f"# rank = {self.rank}")
+            lines.append(f"# score = {self.score:.6g}")
         if constituency and "constituency" in self.layers:
             lines.append(constituency_comment(self.constituency))
-        spaces = self._spaces_after()
-
-        def misc_of(first: int, last: int) -> str:
-            known = self.offsets if offsets else None
-            place = f"TokenRange={known[first - 1][0]}:{known[last - 1][1]}" if known else ""
-            return "|".join(filter(None, (write_spaces(spaces[last - 1]), place)))
-
-        misc = [misc_of(m, m) for m in range(1, len(self.words) + 1)]
-        tokens = [Multiword(*token, misc_of(*token[:2])) for token in self.multiword]
-        for first, last, _ in self.multiword:
-            misc[first - 1 : last] = [""] * (last - first + 1)
-        return format_conllu(self.dependencies, lines, multiword=tokens, misc=misc)
+        return lines
 
     def _spaces_after(self) -> list[str]:
         """The white space after each word: of the text where there is one, otherwise a space."""
@@ -593,6 +637,32 @@ class Parse:
 
 def _restore_parse(sentence: Sentence, said: tuple[Any, ...], options: dict[str, Any]) -> Parse:
     return Parse(sentence, Content(*said), **options)
+
+
+# Comments of an earlier parse, which do not hold for another.
+_REMARK = re.compile(r"#\s*(rank|score|approximate|error|constituency)\s*=")
+_BEGINNING = re.compile(r"#\s*(newdoc|newpar)\b")
+
+
+def _comments_for(source: ConlluSentence, rank: int) -> list[str]:
+    r"""Return the comments of a sentence that hold for its parse of some rank.
+
+    After the best parse, none begins a document or paragraph, and ids end in the rank.
+
+    >>> _comments_for(ConlluSentence(["# newdoc id = a", "# sent_id = a-1", "# score = 2"]), 2)
+    ['# sent_id = a-1-2']
+    """
+    lines = [line for line in source.comments if not _REMARK.match(line)]
+    if rank == 1:
+        return lines
+    comments = []
+    for line in lines:
+        key, _, value = line[1:].partition("=")
+        if key.strip() == "sent_id" and value.strip():
+            line = f"{line.rstrip()}-{rank}"
+        if not _BEGINNING.match(line):
+            comments.append(line)
+    return comments
 
 
 def _located(sentence: ConlluSentence) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -136,7 +137,7 @@ def test_an_interrupted_run_continues_in_the_middle_of_a_file(
     calls = iter(range(15))
     conllu = arcspan.Parse.conllu
 
-    def stop(self: arcspan.Parse, **columns: bool) -> str:
+    def stop(self: arcspan.Parse, **columns: Any) -> str:
         if next(calls, None) is None:
             raise KeyboardInterrupt
         return conllu(self, **columns)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import ray
 
 from arcspan.cli import run
-from arcspan.cli.documents import Call, Document, find_documents
+from arcspan.cli.documents import Document, ParseCommand, find_documents
 from arcspan.integrations.parquet import parse_column
 from arcspan.integrations.ray import ParseBatches, run_tasks
 from arcspan.parser import Parser
@@ -101,7 +101,7 @@ def test_a_folder_that_is_no_model_is_told_before_anything_is_written(
 class DiesOnce:
     """Parses a document; the worker that gets the victim first is killed in the middle of it."""
 
-    def __init__(self, call: Call, victim: str, mark: Path) -> None:
+    def __init__(self, call: ParseCommand, victim: str, mark: Path) -> None:
         self.call, self.victim, self.mark = call, victim, mark
 
     def __call__(self, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
     )
     documents = find_documents([str(corpus)])
     ours, theirs = (
-        Call("conllu", output=str(tmp_path / name), engine="ray") for name in ("one", "out")
+        ParseCommand("conllu", output=str(tmp_path / name), engine="ray") for name in ("one", "out")
     )
     work = DiesOnce(theirs, "part-1", tmp_path / "killed")
     tasks = [document._asdict() for document in documents]
@@ -136,7 +136,10 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
     assert (tmp_path / "killed").exists() and not any(one["error"] for one in done)
     assert all(ended.error is None for ended in ours.parse(parser, documents))
     for document in documents:
-        assert Path(ours.place(document)).read_bytes() == Path(theirs.place(document)).read_bytes()
+        assert (
+            Path(ours.output_path(document)).read_bytes()
+            == Path(theirs.output_path(document)).read_bytes()
+        )
     assert not list((tmp_path / "out").rglob("*.part"))
 
 

@@ -1,7 +1,7 @@
-"""What a call of `arcspan parse` does: one text or file into one output; many files into one, or each into its own.
+"""Inputs and outputs of `arcspan parse`: one text or file, or many files into one output or a folder.
 
-The outputs of many files are in a folder, made by one process or by several with Ray. All inputs go through one stream,
-so small files fill batches together. Each output stands in its place when it is complete, with a note
+The outputs of a folder are made by one process, or by several with Ray. All inputs go through one
+stream, so small files fill batches together. Each output appears when it is complete, with a note
 (`arcspan.cli.resuming`); the same command again parses what is not there yet, or has changed.
 """
 
@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,14 +24,23 @@ from arcspan.cli.hints import Hints
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import Item, Reader
 from arcspan.cli.resuming import ResumableOutput, identity, is_done, read_note, target
-from arcspan.cli.writing import FORMATS, Run, Writing
+from arcspan.cli.writing import Run, Writer
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
-from arcspan.parser import Parser, load
+from arcspan.formats import (
+    FORMATS,
+    Format,
+    OutputOptions,
+    format_named,
+    formats_by_suffix,
+    formats_with,
+)
+from arcspan.parser import Parser, Query, load
 from arcspan.treebanks.streams import name_of
 
-_SUFFIXES = {suffix: form for form, one in FORMATS.items() for suffix in one.suffixes}
-_OTHERS = (".text", ".md", ".tok", ".words", ".gz", ".xz", ".bz2", ".zip", ".doc", ".docx")
+# Suffixes, besides those of formats, by which an argument is a file's name and not a text.
+_TEXT_SUFFIXES = (".text", ".md", ".tok", ".words", ".gz", ".xz", ".bz2", ".zip", ".doc", ".docx")
+_COMPRESSED = (".gz", ".xz")
 
 
 class Document(NamedTuple):
@@ -42,51 +51,56 @@ class Document(NamedTuple):
 
 
 def find_documents(sources: Iterable[str]) -> list[Document]:
-    """The files that are named, that stand in folders (at any depth), or that fit patterns such as "corpus/*.txt".
+    """Return the files of folders (at any depth), of patterns such as "corpus/*.txt", and single ones.
 
     Names are relative to the folder, or to where the pattern begins, without suffixes and blanks. Files in folders
-    whose names begin with a dot or an underscore are left alone.
+    whose names begin with a dot or an underscore are left out.
     """
-    found: dict[str, Document] = {}
+    documents: dict[str, Document] = {}
     for source in sources:
         root, paths = _files(source)
         if not paths:
             raise ArcspanError(f"{source}: no file to parse there")
         for path in sorted(paths):
-            name = Path(path.name.removesuffix(".gz").removesuffix(".xz")).stem
-            shown = (path.relative_to(root).parent / re.sub(r"\s+", "_", name)).as_posix()
-            if shown in found and not os.path.samefile(path, found[shown].source):
-                raise ArcspanError(f"{path} and {found[shown].source} would both be called {shown}")
-            found[shown] = Document(os.path.abspath(path), shown)
-    return list(found.values())
+            stem = Path(path.name.removesuffix(".gz").removesuffix(".xz")).stem
+            name = (path.relative_to(root).parent / re.sub(r"\s+", "_", stem)).as_posix()
+            if name in documents and not os.path.samefile(path, documents[name].source):
+                other = documents[name].source
+                raise ArcspanError(f"{path} and {other} would both be called {name}")
+            documents[name] = Document(os.path.abspath(path), name)
+    return list(documents.values())
 
 
 def _files(source: str) -> tuple[Path, list[Path]]:
-    """The folder that names are relative to, and the files."""
+    """Return the folder that names are relative to, and the files."""
     path = Path(source)
     if path.is_dir():
-        root, found = path, list(path.rglob("*"))
+        root, paths = path, list(path.rglob("*"))
     elif path.exists() or not glob.has_magic(source):
         return path.parent, [path] if path.exists() else []
     else:
-        fixed = list(path.parts[:-1])
-        while fixed and any(map(glob.has_magic, fixed)):
-            fixed.pop()
-        root, found = Path(*fixed), [Path(name) for name in glob.glob(source, recursive=True)]
-    hidden = (".", "_")
-    return root, [
-        one
-        for one in found
-        if one.is_file()
-        and not any(part.startswith(hidden) for part in one.relative_to(root).parts)
-    ]
+        fixed_parts = list(path.parts[:-1])
+        while fixed_parts and any(map(glob.has_magic, fixed_parts)):
+            fixed_parts.pop()
+        root = Path(*fixed_parts)
+        paths = [Path(name) for name in glob.glob(source, recursive=True)]
+    return root, [path for path in paths if path.is_file() and not _is_hidden(path, root)]
+
+
+def _is_hidden(path: Path, root: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in path.relative_to(root).parts)
 
 
 @dataclass(frozen=True)
-class Call:
-    """The options of a call, as they go to the workers of Ray; `options` are those of `Writing`."""
+class ParseCommand:
+    """One call of `arcspan parse`, as it goes to the workers of Ray.
 
-    form: str = ""  # for that of the output's name
+    format   the name of the output format; None: by the name of the output
+    query    what is asked about each sentence
+    options  what is written of each parse
+    """
+
+    format: str | None = None
     model: str | None = None
     threads: int | None = None
     memory: int = 2 << 30
@@ -95,15 +109,13 @@ class Call:
     engine: str = "local"
     workers: int | None = None
     reader: Reader = Reader()
-    options: dict[str, Any] = field(default_factory=dict)
+    query: Query = Query()
+    options: OutputOptions = OutputOptions()
 
     def run(self, sources: Sequence[str], is_text: bool) -> int:
-        """Parse a text, files, folders or standard input; the exit code."""
-        if (
-            len(sources) > 1
-            or self._to_folder
-            or (sources and not is_text and _stands_for_many(sources[0]))
-        ):
+        """Parse a text, files, folders or standard input; return the exit code."""
+        stands_for_many = bool(sources) and not is_text and _stands_for_many(sources[0])
+        if len(sources) > 1 or self._writes_folder or stands_for_many:
             if is_text:
                 raise click.UsageError(
                     "--text takes one text, in quotes, and no folder for its parses"
@@ -113,169 +125,210 @@ class Call:
             raise click.UsageError("--workers needs --engine ray")
         source = sources[0] if sources else None
         path = _path_of(source, is_text)
-        output, form = self._target([path])
+        output, format = self._one_output([path])
         parser = self._load()
-        kind, items = self.reader.read(parser, path or "-", text=source if path is None else None)
-        if self.reader.kind is None and kind != "text":
-            name = name_of(path or "-")
+        text = source if path is None else None
+        input_kind, items = self.reader.read(parser, path or "-", text=text)
+        if self.reader.kind is None and input_kind != "text":
             note(
-                f"{name}: looks like {kind}: its words are parsed (--input text takes it as prose)"
+                f"{name_of(path or '-')}: looks like {input_kind}: its words are parsed "
+                "(--input text takes it as prose)"
             )
-        slow = path is not None and not os.path.isfile(path)
-        writing = Writing(parser, form, slow=slow, inputs=[path] if path else [], **self.options)
-        return self._write(writing, items, output, kind)
+        writer = Writer(
+            parser,
+            format,
+            self.options,
+            self.query,
+            # A pipe may be written to slowly, by a person or a program.
+            interactive=path is not None and not os.path.isfile(path),
+            inputs=[path] if path else [],
+        )
+        return self._write(writer, items, output, input_kind)
 
     def _parse_many(self, sources: Sequence[str]) -> int:
         if "-" in sources:
-            raise click.UsageError("standard input (-) does not go with other files")
-        documents, output = find_documents(sources), self.output
-        if output != "-" and (
-            self._to_folder or not (os.path.exists(output) or Path(output).suffix)
-        ):
+            raise click.UsageError("standard input (-) cannot be combined with other files")
+        documents = find_documents(sources)
+        output = self.output
+        # A name without a suffix, of which there is no file, is that of a new folder.
+        is_new_folder = not (os.path.exists(output) or Path(output).suffix)
+        if output != "-" and (self._writes_folder or is_new_folder):
             has_columns = any(document.source.endswith(".parquet") for document in documents)
-            form = self.form or ("parquet" if has_columns else "conllu")
-            return replace(self, form=form, output=os.path.abspath(output))._parse_apart(documents)
+            format = self.format or ("parquet" if has_columns else "conllu")
+            call = replace(self, format=format, output=os.path.abspath(output))
+            return call._write_folder(documents)
         if self.engine == "ray":
             raise click.UsageError(
                 "--engine ray writes one file for each that it reads: give a folder with -o"
             )
-        output, form = self._target([document.source for document in documents])
-        parser, errors = self._load(), list[str]()
+        output, output_format = self._one_output([document.source for document in documents])
+        parser = self._load()
+        errors: list[str] = []
         items = _joined(parser, self.reader, documents, errors)
-        code = self._write(Writing(parser, form, **self.options), items, output, self.reader.kind)
+        writer = Writer(parser, output_format, self.options, self.query)
+        code = self._write(writer, items, output, self.reader.kind)
         return 2 if errors else code
 
     @property
-    def _to_folder(self) -> bool:
-        """Whether the output is a folder, whatever is parsed."""
+    def _writes_folder(self) -> bool:
+        """Return whether the output is a folder, whatever is parsed."""
         return (
             self.engine == "ray"
             or self.output.endswith((os.sep, "/"))
             or os.path.isdir(self.output)
         )
 
-    def _target(self, inputs: Sequence[str | None]) -> tuple[str, str]:
-        """The one output and its format."""
+    def _one_output(self, inputs: Sequence[str | None]) -> tuple[str, Format]:
+        """Return the one output and its format, checked."""
         output = self.output
-        packed = output.endswith((".gz", ".xz"))
-        form = self.form or _form_of(output[:-3] if packed else output)
-        self._check(form)
-        if form == "parquet":
-            raise click.UsageError("--format parquet is written to a folder: name one with -o OUT/")
-        if packed and form in ("png", "pdf"):
-            raise click.UsageError(f"{form} is compressed already: leave out {output[-3:]}")
-        if self.resume and (output == "-" or packed or not FORMATS[form].streamed):
-            names = ", ".join(name for name, one in FORMATS.items() if one.streamed)
+        is_compressed = output.endswith(_COMPRESSED)
+        if self.format is not None:
+            format = format_named(self.format)
+        else:
+            format = _format_of(output[:-3] if is_compressed else output)
+        self._check_options(format)
+        if format.to_folder:
+            raise click.UsageError(
+                f"--format {format.name} is written to a folder: name one with -o OUT/"
+            )
+        if is_compressed and format.is_binary:
+            raise click.UsageError(f"{format.name} is compressed already: leave out {output[-3:]}")
+        if self.resume and (output == "-" or is_compressed or not format.is_streamed):
+            names = ", ".join(name for name, other in FORMATS.items() if other.is_streamed)
             raise click.UsageError(f"--resume needs a plain file: -o OUT in {names}, not gz or xz")
         if output != "-" and not Path(output).parent.is_dir():
             raise ArcspanError(f"{Path(output).parent}: no such folder")
         refuse_to_overwrite(output, *inputs)
-        return output, form
+        return output, format
 
-    def _check(self, form: str) -> None:
-        """UsageError for options that do not go with the format."""
-        for option in ("confidence", "syntax", "constituency", "offsets", "table"):
-            if self.options[option] not in (False, "words") and option not in FORMATS[form].options:
-                names = " or ".join(name for name, one in FORMATS.items() if option in one.options)
-                raise click.UsageError(f"--{option} needs --format {names}")
+    def _check_options(self, format: Format) -> None:
+        """Raise UsageError for an option that the format does not take."""
+        if self.query.k is not None and not format.has_ranks:
+            raise click.UsageError(f"-k cannot be used with --format {format.name}")
+        option = format.unused_option(self.options)
+        if option is not None:
+            # The only options that are on by default are switched off by --no-NAME.
+            switch = f"--no-{option}" if getattr(self.options, option) is False else f"--{option}"
+            names = " or ".join(other.name for other in formats_with(option))
+            raise click.UsageError(f"{switch} needs --format {names}, not {format.name}")
 
     def _load(self) -> Parser:
-        """The parser, checked against what is asked of it."""
+        """Return the parser, checked against the query."""
         parser = load(self.model, threads=self.threads, memory_limit=self.memory)
-        if self.options["k"] and not parser.predictor.joint:
+        if self.query.k is not None and not parser.predictor.joint:
             raise ArcspanError(
                 "-k needs a model that finds both trees at once: this one finds each by itself"
             )
         return parser
 
-    def _settings(self, parser: Parser, form: str, kind: str | None) -> dict[str, Any]:
-        """What must be the same in a run that continues."""
-        made = {"version": __version__, "model": identity(parser), "input": kind, "format": form}
-        read = {"clean": list(self.reader.clean), "column": self.reader.column}
-        return {**made, "memory": self.memory, **read, **self.options}
+    def _settings(self, parser: Parser, format: Format, input_kind: str | None) -> dict[str, Any]:
+        """Return everything that must be the same in a run that continues, ready for JSON."""
+        return {
+            "version": __version__,
+            "model": identity(parser),
+            "input": input_kind,
+            "format": format.name,
+            "memory": self.memory,
+            "clean": list(self.reader.clean),
+            "column": self.reader.column,
+            **asdict(self.options),
+            **{name: repr(option) for name, option in vars(self.query).items()},
+        }
 
-    def _write(self, writing: Writing, items: Iterator[Item], output: str, kind: str | None) -> int:
-        """Parse into one output; the exit code."""
-        hints = Hints(writing.parser)
+    def _write(
+        self, writer: Writer, items: Iterator[Item], output: str, input_kind: str | None
+    ) -> int:
+        """Parse into one output; return the exit code."""
+        hints = Hints(writer.parser)
         items = hints.watch(items)
-        plain = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
-        if plain:
+        # Standard output, devices and pipes are not replaced and cannot be resumed.
+        is_file = output != "-" and (os.path.isfile(output) or not os.path.exists(output))
+        if is_file:
             target(output)
-        if plain and not output.endswith((".gz", ".xz")) and FORMATS[writing.form].streamed:
-            settings = self._settings(writing.parser, writing.form, kind)
-            _write_resumable(writing, items, ResumableOutput(output, settings, resume=self.resume))
+        if is_file and not output.endswith(_COMPRESSED) and writer.format.is_streamed:
+            settings = self._settings(writer.parser, writer.format, input_kind)
+            _write_resumable(writer, items, ResumableOutput(output, settings, resume=self.resume))
         else:
-            writing.colour = (
-                output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-            )
-            writing.write(items, output)
-        if not writing.sentences:
+            to_terminal = output == "-" and sys.stdout.isatty()
+            if to_terminal and not os.environ.get("NO_COLOR"):
+                writer.options = replace(writer.options, ansi=True)
+            writer.write(items, output)
+        if not writer.sentences:
             note("no sentence in the input")
         for hint in hints.notes():
             note(hint)
-        if writing.approximate:
+        if writer.approximate:
             note(
-                f"sentences not searched exactly, too long for --memory or very repetitive: {writing.approximate}"
+                "sentences not searched exactly, too long for --memory or very repetitive: "
+                f"{writer.approximate}"
             )
-        if writing.failures:
-            complain(f"{writing.failures} of {writing.sentences} sentences could not be parsed")
-        return 1 if writing.failures else 0
+        if writer.failures:
+            complain(f"{writer.failures} of {writer.sentences} sentences could not be parsed")
+        return 1 if writer.failures else 0
 
-    def _parse_apart(self, documents: Sequence[Document]) -> int:
-        """Parse all documents that are not done yet, each into its own output in the folder; the exit code."""
-        if FORMATS[self.form].picture:
-            names = ", ".join(name for name, one in FORMATS.items() if not one.picture)
-            raise click.UsageError(f"to a folder, {names} are written, not {self.form}")
-        self._check(self.form)
-        parser = self._load()  # a bad bundle is reported before anything is written
+    def _write_folder(self, documents: Sequence[Document]) -> int:
+        """Parse all documents that are not done yet into the folder; return the exit code."""
+        format = self._folder_format
+        if format.is_picture:
+            names = ", ".join(name for name, other in FORMATS.items() if not other.is_picture)
+            raise click.UsageError(f"to a folder, {names} are written, not {format.name}")
+        self._check_options(format)
+        # A bad bundle is reported before anything is written.
+        parser = self._load()
         if os.path.exists(self.output) and not os.path.isdir(self.output):
             raise ArcspanError(f"{self.output}: is a file; many files are written to a folder")
-        settings = self._settings(parser, self.form, self.reader.kind)
-        left = [one for one in documents if not is_done(self.place(one), settings, one.source)]
+        settings = self._settings(parser, format, self.reader.kind)
+        remaining = []
+        for document in documents:
+            if not is_done(self.output_path(document), settings, document.source):
+                remaining.append(document)
         os.makedirs(self.output, exist_ok=True)
-        if len(left) < len(documents):
-            note(f"{len(documents) - len(left)} of {len(documents)} files are done already")
-        outcomes: Iterable[dict[str, Any]] = (run.outcome() for run in self.parse(parser, left))
+        if len(remaining) < len(documents):
+            done_count = len(documents) - len(remaining)
+            note(f"{done_count} of {len(documents)} files are done already")
+        outcomes: Iterable[dict[str, Any]]
         if self.engine == "ray":
-            from arcspan.integrations.ray import run_tasks
+            outcomes = self._parse_with_ray(remaining)
+        else:
+            outcomes = (run.outcome() for run in self.parse(parser, remaining))
+        return _report(outcomes, len(remaining))
 
-            model = (
-                os.path.abspath(self.model)
-                if self.model and os.path.exists(self.model)
-                else self.model
-            )
-            options = {"path": model, "memory_limit": self.memory}
-            tasks = [one._asdict() for one in left]
-            outcomes = run_tasks(partial(_work, self), tasks, workers=self.workers, **options)
-        failures = wrong = 0
-        with progress(len(left), unit="file") as bar:
-            for outcome in outcomes:
-                bar.update(1)
-                failures += outcome["failures"]
-                wrong += bool(outcome["error"])
-                if outcome["error"]:
-                    complain(click.style("error: ", fg="red") + outcome["error"])
-        note(f"files: {len(left) - wrong} parsed" + (f", {wrong} not" if wrong else ""))
-        if failures:
-            note(f"sentences that could not be parsed: {failures}")
-        return 2 if wrong else 1 if failures else 0
+    def _parse_with_ray(self, documents: Sequence[Document]) -> Iterator[dict[str, Any]]:
+        from arcspan.integrations.ray import run_tasks
 
-    def place(self, document: Document) -> str:
-        """The file that is written for a document."""
-        return os.path.join(self.output, document.name + FORMATS[self.form].suffixes[0])
+        # Workers may run in other folders.
+        model = self.model
+        if model and os.path.exists(model):
+            model = os.path.abspath(model)
+        return run_tasks(
+            partial(_parse_document, self),
+            [document._asdict() for document in documents],
+            workers=self.workers,
+            path=model,
+            memory_limit=self.memory,
+        )
+
+    @property
+    def _folder_format(self) -> Format:
+        return format_named(self.format or "conllu")
+
+    def output_path(self, document: Document) -> str:
+        """Return the name of the file that is written for a document."""
+        return os.path.join(self.output, document.name + self._folder_format.suffixes[0])
 
     def parse(self, parser: Parser, documents: Iterable[Document]) -> Iterator[Run]:
-        """Parse documents into the folder; yields each when it is done, or with the error that ended it."""
-        writing = Writing(parser, self.form, **self.options)
-        settings = self._settings(parser, self.form, self.reader.kind)
-        runs = (self._open(parser, one, settings) for one in documents)
-        if FORMATS[self.form].streamed:
-            yield from writing.write_runs(runs)
+        """Parse documents into the folder; yield each when it is done, or with the error that ended it."""
+        format = self._folder_format
+        writer = Writer(parser, format, self.options, self.query)
+        settings = self._settings(parser, format, self.reader.kind)
+        runs = (self._open(parser, document, settings) for document in documents)
+        if format.is_streamed:
+            yield from writer.write_runs(runs)
             return
         for run in runs:
             try:
                 if run.output is not None:
-                    self._write_whole(parser, writing, run)
+                    self._write_whole(writer, run, run.output)
                     run.output.finish()
             except (ArcspanError, OSError) as error:
                 run.error = error
@@ -284,19 +337,20 @@ class Call:
             yield run
 
     def _open(self, parser: Parser, document: Document, settings: dict[str, Any]) -> Run:
-        """The sentences of a document and the output for them; an error where either cannot be."""
+        """Return the sentences of a document with their output, or an error where either cannot be."""
         try:
-            path = self.place(document)
+            path = self.output_path(document)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            before = read_note(target(path))
-            again = before is not None and not before.done and FORMATS[self.form].streamed
+            earlier = read_note(target(path))
+            resume = earlier is not None and not earlier.done and self._folder_format.is_streamed
             output = ResumableOutput(
-                path, settings, resume=again, keep=True, source=document.source
+                path, settings, resume=resume, keep=True, source=document.source
             )
             try:
-                if again:
+                if resume:
                     output.open()
-                if self.engine == "ray":  # which replaces a worker that is killed, but not for ever
+                # Ray replaces a worker that is killed, but not for ever.
+                if self.engine == "ray":
                     output.count_start()
                 _, items = self.reader.read(parser, document.source, document=document.name)
                 return Run(items, output, document.source)
@@ -306,35 +360,54 @@ class Call:
         except (ArcspanError, OSError) as error:
             return Run(iter(()), None, document.source, error)
 
-    def _write_whole(self, parser: Parser, writing: Writing, run: Run) -> None:
+    def _write_whole(self, writer: Writer, run: Run, output: ResumableOutput) -> None:
         """Write an output that cannot grow sentence by sentence."""
-        assert run.output is not None
-        if self.form == "html":
-            before = writing.failures
-            run.output.open().write(writing.page(run.items).encode("utf-8", "replace"))
-            run.failures = writing.failures - before
-            return
-        from arcspan.integrations.parquet import parse_column, parse_contents
+        if writer.format.name == "parquet" and run.source.endswith(".parquet"):
+            # The other columns of the input are kept, which no other format does.
+            from arcspan.integrations.parquet import parse_column
 
-        if run.source.endswith(".parquet"):
+            column = self.reader.column
+            query = vars(self.query)
             _, run.failures = parse_column(
-                parser, run.source, run.output.open(), self.reader.column
+                writer.parser, run.source, output.open(), column, **query
             )
-        else:
-            contents = (item.content for item in run.items)
-            _, run.failures = parse_contents(parser, contents, run.output.open())
+            return
+        failures_before = writer.failures
+        writer.write_file(run.items, output.open())
+        run.failures = writer.failures - failures_before
 
 
-def _work(call: Call, parser: Parser, document: dict[str, Any]) -> dict[str, Any]:
-    """What a worker of Ray does with a document."""
-    (run,) = call.parse(parser, [Document(**document)])
+def _report(outcomes: Iterable[dict[str, Any]], count: int) -> int:
+    """Report the outcomes of documents as they come; return the exit code."""
+    failures = 0
+    errors = 0
+    with progress(count, unit="file") as bar:
+        for outcome in outcomes:
+            bar.update(1)
+            failures += outcome["failures"]
+            if outcome["error"]:
+                errors += 1
+                complain(click.style("error: ", fg="red") + outcome["error"])
+    note(f"files: {count - errors} parsed" + (f", {errors} not" if errors else ""))
+    if failures:
+        note(f"sentences that could not be parsed: {failures}")
+    if errors:
+        return 2
+    return 1 if failures else 0
+
+
+def _parse_document(
+    command: ParseCommand, parser: Parser, document: dict[str, Any]
+) -> dict[str, Any]:
+    """Parse one document in a worker of Ray."""
+    (run,) = command.parse(parser, [Document(**document)])
     return run.outcome()
 
 
 def _joined(
     parser: Parser, reader: Reader, documents: Sequence[Document], errors: list[str]
 ) -> Iterator[Item]:
-    """The sentences of all documents, for one output; a document that cannot be read is added to the errors."""
+    """Yield the sentences of all documents, for one output; add the documents that cannot be read to the errors."""
     for document in documents:
         try:
             yield from reader.read(parser, document.source, document=document.name)[1]
@@ -343,68 +416,66 @@ def _joined(
             complain(click.style("error: ", fg="red") + errors[-1])
 
 
-def _write_resumable(writing: Writing, items: Iterator[Item], output: ResumableOutput) -> None:
+def _write_resumable(writer: Writer, items: Iterator[Item], output: ResumableOutput) -> None:
     """Parse into a file what no earlier run has."""
     output.open()
-    writing.sentences = output.items
+    writer.sentences = output.items
     if output.items and not output.complete:
         note(f"continuing after {output.items} sentences")
     try:
-        for run in writing.write_runs([Run(items, output)], bar=True):
+        for run in writer.write_runs([Run(items, output)], bar=True):
             if run.error is not None:
                 raise run.error
     except BaseException:
-        if (kept := read_note(output.path)) is not None and not kept.done:
-            note(f"{kept.items} sentences are kept: --resume continues from there")
+        progress_note = read_note(output.path)
+        if progress_note is not None and not progress_note.done:
+            note(f"{progress_note.items} sentences are kept: --resume continues from there")
         raise
     if output.complete:
         note(f"{output.path} is complete: nothing left to do")
 
 
 def _stands_for_many(source: str) -> bool:
-    """Whether it is a folder, or a pattern that some files fit, for shells that leave patterns alone."""
+    """Return whether it is a folder, or a pattern that files match, for shells that leave patterns alone."""
     if "\x00" in source or len(source) > 4096:
         return False
     if os.path.exists(source):
         return os.path.isdir(source)
-    return (
-        glob.has_magic(source)
-        and not re.search(r"\s", source)
-        and bool(glob.glob(source, recursive=True))
-    )
+    if not glob.has_magic(source) or re.search(r"\s", source):
+        return False
+    return bool(glob.glob(source, recursive=True))
 
 
-def _form_of(output: str) -> str:
-    """The format that a name stands for; pretty for standard output, devices, and names without a suffix."""
+def _format_of(output: str) -> Format:
+    """Return the format that a name stands for; pretty for standard output, devices and names without a suffix."""
     suffix = Path(output).suffix.lower()
-    if (
-        suffix
-        and suffix not in _SUFFIXES
-        and (os.path.isfile(output) or not os.path.exists(output))
-    ):
-        known = " ".join(_SUFFIXES)
+    formats = formats_by_suffix()
+    is_file = os.path.isfile(output) or not os.path.exists(output)
+    if suffix and suffix not in formats and is_file:
         raise click.UsageError(
-            f"{output}: no format is known by {suffix}: use --format, or one of {known}"
+            f"{output}: no format is known by {suffix}: use --format, or one of {' '.join(formats)}"
         )
-    return _SUFFIXES.get(suffix, "pretty")
+    return formats.get(suffix, FORMATS["pretty"])
 
 
 def _path_of(source: str | None, is_text: bool) -> str | None:
-    """The file that is meant, "-" for standard input; None where the argument is text."""
-    if source is None and (is_text or sys.stdin is None or sys.stdin.isatty()):
-        raise click.UsageError(
-            'give a text, a file, or - for standard input: arcspan parse "Logic plays a role."'
-        )
+    """Return the file that is meant, "-" for standard input; None where the argument is text."""
     if source is None:
+        if is_text or sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError(
+                'give a text, a file, or - for standard input: arcspan parse "Logic plays a role."'
+            )
         return "-"
     if not is_text and (source == "-" or ("\x00" not in source and os.path.exists(source))):
         return source
+    # Bytes that are not UTF-8 reach Python as these.
     if any("\ud800" <= character <= "\udfff" for character in source):
         raise ArcspanError("the text is not UTF-8")
     if is_text:
         return None
-    named = source.lower().endswith((*_SUFFIXES, *_OTHERS)) or source.count(os.sep) > 1
-    if named and not re.search(r"\s", source):
+    suffixes = (*formats_by_suffix(), *_TEXT_SUFFIXES)
+    looks_like_path = source.lower().endswith(suffixes) or source.count(os.sep) > 1
+    if looks_like_path and not re.search(r"\s", source):
         raise ArcspanError(
             f"{source}: no such file (for a text that looks like a name, add --text)"
         )

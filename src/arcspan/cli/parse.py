@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import get_args
 
 import click
 
-from arcspan.cli.documents import Call
+from arcspan.cli.documents import ParseCommand
 from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.reading import Reader
-from arcspan.cli.writing import FORMATS
+from arcspan.formats import FORMATS, OutputOptions, Table, formats_with
+from arcspan.parser import Query
+from arcspan.rendering import Colours, Layer, Layout
 from arcspan.segmenting.cleaning import RULES
 
 INPUTS = ("text", "lines", "words", "conllu", "brackets")
-_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)\s*([KMGT]?)i?B?", re.IGNORECASE)
+_SIZE = re.compile(r"(?P<number>\d{1,18}(?:\.\d{1,18})?)\s*(?P<unit>[KMGT]?)i?B?", re.IGNORECASE)
 
 
 def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
-    found = _SIZE.fullmatch(value.strip())
-    if found is None:
+    """Return the bytes of a size such as 500MB, of which the units are powers of 1,024."""
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
         raise click.BadParameter(f"{value!r} is not a size such as 2GB or 500MB")
-    size = int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    # The position of a unit is its power; no unit, a blank, is the first.
+    power = " KMGT".index(match["unit"].upper() or " ")
+    size = int(float(match["number"]) * 1024**power)
     if size < 1:
         raise click.BadParameter("charts need some memory: give a size such as 500MB")
     return size
@@ -64,12 +69,18 @@ def _preferences(
     return found
 
 
-def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    kinds = tuple(value.split(",")) if value else ()
-    for kind in kinds:
-        if kind not in RULES:
-            raise click.BadParameter(f"{kind!r} is not one of {', '.join(RULES)}")
-    return kinds
+def _rule_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Return the names of rules of cleaning, which commas separate."""
+    names = tuple(value.split(",")) if value else ()
+    for name in names:
+        if name not in RULES:
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(RULES)}")
+    return names
+
+
+def _takers(option: str) -> str:
+    """Return the names of the formats that take an option, for its help."""
+    return ", ".join(format.name for format in formats_with(option))
 
 
 @click.command("parse")
@@ -77,7 +88,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option(
     "-i",
     "--input",
-    "kind",
+    "input_kind",
     type=click.Choice(INPUTS),
     help="Kind of input. text: split into sentences and words; lines: one sentence per line, split into words; "
     "words: one sentence per line, its words separated by blanks; conllu and brackets: the words of the sentences "
@@ -86,7 +97,7 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--words", is_flag=True, help="The same as --input words.")
 @click.option(
     "--clean",
-    callback=_kinds,
+    callback=_rule_names,
     metavar="KINDS",
     help="Remove from running text (separated by commas): html (tags, entities), hyphens (of words divided at the end "
     "of a line), subtitles (numbers and times), chat (times and names). Offsets remain those of the original.",
@@ -100,24 +111,29 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option(
     "-f",
     "--format",
-    "form",
     type=click.Choice(tuple(FORMATS)),
     help="What to write. Default: by the suffix of OUT, conllu for a folder, otherwise pretty.",
 )
 @click.option(
     "--table",
-    type=click.Choice(("words", "constituents", "clauses")),
+    type=click.Choice(get_args(Table)),
     default="words",
-    help="Rows of csv and tsv.",
+    help=f"Rows ({_takers('table')}).",
 )
-@click.option("--syntax", is_flag=True, help="json: also clauses, coordinations and phrases.")
 @click.option(
-    "--constituency", is_flag=True, help="conllu: also the constituency tree, as a comment."
+    "--syntax",
+    is_flag=True,
+    help=f"Also clauses, coordinations and phrases ({_takers('syntax')}).",
+)
+@click.option(
+    "--constituency",
+    is_flag=True,
+    help=f"Also the constituency tree, as a comment ({_takers('constituency')}).",
 )
 @click.option(
     "--offsets",
     is_flag=True,
-    help="conllu: also where each token stands in the text, TokenRange=start:end in MISC.",
+    help=f"Also where each token stands in the text, TokenRange=start:end in MISC ({_takers('offsets')}).",
 )
 @MODEL
 @STYLE
@@ -151,35 +167,39 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option(
     "--confidence",
     is_flag=True,
-    help="Also the probability of every constituent and arc (json, html, svg, png, pdf) or of the whole (pretty).",
+    help=f"Also the probability of every constituent and arc, or, in text, of the whole ({_takers('confidence')}).",
 )
 @click.option(
     "--layout",
-    type=click.Choice(("auto", "wide", "tall", "indented")),
+    type=click.Choice(get_args(Layout)),
     default="auto",
-    help="How trees are drawn: words side by side, below each other, or as an indented list.",
+    help="How trees are drawn: words side by side, below each other, or as an indented list "
+    f"({_takers('layout')}).",
 )
 @click.option(
     "--layers",
-    type=click.Choice(("constituency", "dependency")),
-    help="Draw one of the two trees (pretty, html, svg, tikz, png, pdf).",
+    type=click.Choice(get_args(Layer)),
+    help=f"Draw one of the two trees ({_takers('layers')}).",
 )
 @click.option(
     "--heads/--no-heads",
     default=True,
-    help="Draw the heads of constituents (html, svg, png, pdf), or not.",
+    help=f"Draw the heads of constituents ({_takers('heads')}), or not.",
 )
 @click.option(
     "--colours",
-    type=click.Choice(("auto", "light", "black")),
+    type=click.Choice(get_args(Colours)),
     default="auto",
-    help="Colours of pictures: auto follows the dark mode of a page, light does not, black is black and white.",
+    help="Colours of pictures: auto follows the dark mode of a page, light does not, black is black and white "
+    f"({_takers('colours')}).",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(),
     metavar="OUT",
+    default="-",
+    show_default=False,
     help="Write to this file, which appears when it is complete. Pictures (svg, tikz, png, pdf) of several sentences "
     "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... With files or a folder: one output per file if "
     "OUT is a folder (out/), otherwise all in one.",
@@ -208,17 +228,74 @@ def _kinds(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     help="Number of workers, with --engine ray. Default: one per processor.",
 )
 @click.option("--column", default="text", help="The column of Parquet files to parse.")
-def command(sources: tuple[str, ...], words: bool, is_text: bool, **given: Any) -> int:
+def command(
+    sources: tuple[str, ...],
+    input_kind: str | None,
+    words: bool,
+    clean: tuple[str, ...],
+    is_text: bool,
+    format: str | None,
+    table: Table,
+    syntax: bool,
+    constituency: bool,
+    offsets: bool,
+    model: str | None,
+    style: str | None,
+    k: int | None,
+    require: list[list[int | str]],
+    forbid: list[list[int | str]],
+    prefer: list[tuple[list[int | str], float]],
+    confidence: bool,
+    layout: Layout,
+    layers: Layer | None,
+    heads: bool,
+    colours: Colours,
+    output: str,
+    resume: bool,
+    threads: int | None,
+    memory: int,
+    engine: str,
+    workers: int | None,
+    column: str,
+) -> int:
     """Parse text, files, the files of a folder, or standard input (-) into both trees.
 
     Text is split into sentences and words; a blank line ends a sentence. Formats: pretty (both trees drawn),
     brackets (one tree per line; with -k a blank line after each sentence), conllu, json (one object per line), csv,
     tsv, svg, tikz, png, pdf, html, parquet (to a folder). Files may be compressed (.gz, .xz).
     """
-    kind = given.pop("kind")
-    if words and kind not in (None, "words"):
-        raise click.UsageError(f"--words and --input {kind} contradict each other")
-    reader = Reader("words" if words else kind, given.pop("clean"), given.pop("column"))
-    own = {name: given.pop(name) for name in Call.__dataclass_fields__ if name in given}
-    asked = {name: value for name, value in own.items() if value}
-    return Call(**asked, reader=reader, options=given).run(sources, is_text)
+    if words and input_kind not in (None, "words"):
+        raise click.UsageError(f"--words and --input {input_kind} contradict each other")
+    query = {
+        "k": k,
+        "require": require,
+        "forbid": forbid,
+        "prefer": prefer,
+        "confidence": confidence,
+        "style": style,
+    }
+    call = ParseCommand(
+        format=format,
+        model=model,
+        threads=threads,
+        memory=memory,
+        # An empty name is that of standard output, too.
+        output=output or "-",
+        resume=resume,
+        engine=engine,
+        workers=workers,
+        reader=Reader("words" if words else input_kind, clean, column),
+        query=Query.of(query),
+        options=OutputOptions(
+            table=table,
+            syntax=syntax,
+            constituency=constituency,
+            offsets=offsets,
+            confidence=confidence,
+            layout=layout,
+            layers=layers,
+            heads=heads,
+            colours=colours,
+        ),
+    )
+    return call.run(sources, is_text)

@@ -72,20 +72,37 @@ def _record(parse: Parse) -> dict[str, Any]:
 
 
 def parse_column(
-    parser: Parser, source: str, target: Target, column: str = "text"
+    parser: Parser, source: str, target: Target, column: str = "text", **options: Any
 ) -> tuple[int, int]:
     """Parse a column of a Parquet file, texts or lists of words, into another Parquet file.
 
-    Returns how many sentences there are, and how many of them could not be parsed.
+    The options are those of `Parser.stream`. Return how many sentences there are, and how many of
+    them could not be parsed.
     """
-    return _write(target, _parsed(parser, read_column(source, column)))
+    chunks = read_column(source, column)
+    return _write(target, _parsed(parser, chunks, options))
 
 
 def parse_contents(parser: Parser, contents: Iterable[Input], target: Target) -> tuple[int, int]:
-    """Parse texts or lists of words into a Parquet file; each is a row. Returns what `parse_column` does."""
-    source = iter(contents)
-    chunks = iter(lambda: list(islice(source, ROWS)), [])
-    return _write(target, _parsed(parser, ((chunk, None) for chunk in chunks)))
+    """Parse texts or lists of words, each a row, into a Parquet file; return as `parse_column`."""
+    return write_parses(parser.stream(contents, errors="keep"), target)
+
+
+def write_parses(parses: Iterable[Sequence[Parse]], target: Target) -> tuple[int, int]:
+    """Write the parses of each row to a Parquet file; return what `parse_column` does."""
+    rows = iter(parses)
+    chunks = iter(lambda: list(islice(rows, ROWS)), [])
+    return _write(target, _tables(chunks))
+
+
+def _tables(chunks: Iterable[Sequence[Sequence[Parse]]]) -> Iterator[Any]:
+    """Yield a table for each chunk of rows; an empty one where there is no chunk."""
+    first_row = 0
+    for chunk in chunks:
+        yield to_table(chunk, first_row)
+        first_row += len(chunk)
+    if first_row == 0:
+        yield to_table([])
 
 
 def _write(target: Target, tables: Iterable[Any]) -> tuple[int, int]:
@@ -133,15 +150,17 @@ def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[lis
             yield contents, table.drop_columns([column])
 
 
-def _parsed(parser: Parser, chunks: Iterable[tuple[list[Any], Any]]) -> Iterator[Any]:
-    """A table for each chunk of contents and other columns; an empty one where there is no chunk."""
+def _parsed(
+    parser: Parser, chunks: Iterable[tuple[list[Any], Any]], options: dict[str, Any]
+) -> Iterator[Any]:
+    """Yield a table for each chunk of contents and other columns; an empty one if there is no chunk."""
     first = 0
     for contents, others in chunks:
-        table = to_table(parser.stream(contents, errors="keep"), first)
+        table = to_table(parser.stream(contents, errors="keep", **options), first)
         rows = pa.array([row - first for row in table.column("row").to_pylist()], pa.int64())
-        for place, name in enumerate(others.column_names if others is not None else ()):
+        for position, name in enumerate(others.column_names):
             table = table.add_column(
-                place, others.schema.field(name), others.column(name).take(rows)
+                position, others.schema.field(name), others.column(name).take(rows)
             )
         first += len(contents)
         yield table

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from arcspan.errors import FileError, TreeError
 from arcspan.treebanks.streams import Source, name_of, read_lines, write_texts
 from arcspan.trees import DependencyTree
-from arcspan.trees.conllu import format_conllu, read_spaces
+from arcspan.trees.conllu import Multiword, format_conllu, read_spaces
 from arcspan.trees.immutable import nothing
 
 Heads = Literal["tree", "any", "partial"]
@@ -228,6 +228,16 @@ class ConlluSentence:
             if dash or (token.is_word and int(first) > covered):
                 covered = int(last or first)
                 yield token, int(first), covered
+
+    def multiword(self) -> list[Multiword]:
+        """Return the tokens that stand for several words, with all their columns."""
+        tokens = []
+        for token in self.tokens:
+            first, dash, last = token.id.partition("-")
+            if dash:
+                columns = token[2:9]
+                tokens.append(Multiword(int(first), int(last), token.form, token.misc, columns))
+        return tokens
 
     def spell(self) -> str:
         """The text that the surface tokens make."""
