@@ -52,7 +52,7 @@ class Running:
     def connections(self) -> list[Any]:
         """What the server holds, after it has looked at what came."""
         asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(300)
-        return list(self.server.server_state.connections)
+        return list(self.server.connections.open)
 
     def metric(self, name: str) -> float:
         """The sum of a metric's samples."""

@@ -156,5 +156,5 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(
 def test_file_descriptors_limit_connections_too() -> None:
     resource = pytest.importorskip("resource")
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert connections.most_connections(Settings(max_connections=3)) == 3
-    assert 0 < connections.most_connections(Settings(max_connections=1 << 40)) < allowed
+    assert connections.connection_limit(Settings(max_connections=3)) == 3
+    assert 0 < connections.connection_limit(Settings(max_connections=1 << 40)) < allowed

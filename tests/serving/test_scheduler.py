@@ -13,7 +13,7 @@ import pytest
 from arcspan.parser import Parse, Parser, Query, Sentence
 from arcspan.serving import Settings
 from arcspan.serving.refusals import Refusal
-from arcspan.serving.scheduler import Scheduler, Task
+from arcspan.serving.scheduler import ScheduledSentence, Scheduler
 from tests.serving.conftest import HeldParser
 
 DOG = ("The", "dog", "sees", "Ada", ".")
@@ -23,9 +23,9 @@ def write(parses: list[Parse]) -> bytes:
     return " ".join(parses[0].words).encode()
 
 
-def task(*words: str, pictures: int = 0, **options: Any) -> Task:
+def task(*words: str, pictures: int = 0, **options: Any) -> ScheduledSentence:
     """A sentence as requests bring it."""
-    return Task(Sentence(words or DOG), Query(**options), pictures)
+    return ScheduledSentence(Sentence(words or DOG), Query(**options), pictures)
 
 
 def dogs(scheduler: Scheduler, count: int = 1) -> Future[list[bytes]]:
@@ -132,7 +132,7 @@ def test_sentences_of_a_text_keep_their_places(
         found.extend(parses)
         return b""
 
-    scheduler.submit([Task(one) for one in held.split(text)], keep).result(300)
+    scheduler.submit([ScheduledSentence(one) for one in held.split(text)], keep).result(300)
     assert found == parser(text)
     assert found[1].text == "Ada plays."
     assert found[1].offsets == ((12, 15), (16, 21), (21, 22))
@@ -195,16 +195,16 @@ def test_giving_up_answers_all_at_once_and_waits_for_no_sentence(
     busy: Scheduler, held: HeldParser
 ) -> None:
     futures = [dogs(busy, 3) for _ in range(3)]
-    busy.give_up()
+    busy.refuse_all()
     for future in futures:
         with pytest.raises(Refusal) as refusal:
             future.result(0)
         assert refusal.value.code == "stopping"
     busy.close(timeout=0)
-    assert busy.at_work
+    assert busy.is_running
     held.let_all_go()
     busy.close()
-    assert not busy.at_work
+    assert not busy.is_running
     assert held.sizes == [1]
 
 
@@ -238,7 +238,7 @@ def test_a_sentence_that_fails_spoils_no_other_request_and_no_thread(
     assert "on purpose" not in failed.value.message
     assert "on purpose" in caplog.text
     assert len(dogs(scheduler).result(300)) == 1
-    assert scheduler.healthy
+    assert scheduler.is_healthy
     scheduler.close()
 
 

@@ -12,7 +12,7 @@ import click
 from arcspan.cli.options import MODEL, THREADS
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError
-from arcspan.serving.settings import Settings, limits
+from arcspan.serving.server_settings import Settings, limits
 from arcspan.treebanks.streams import read_text
 
 WARM_UP = ["Logic", "plays", "a", "maximal", "role", "here", "."]
@@ -81,7 +81,7 @@ def command(
     hello = f"serving {parser.config.get('name') or parser.path} at {where} (Ctrl-C stops)"
     app = create_app(parser, settings)
     serve(app, listener, access_log=access_log, started=lambda: note(hello))
-    if app.scheduler.at_work:
+    if app.scheduler.is_running:
         os._exit(0)  # a search cannot be interrupted, and nobody waits for what it finds
 
 

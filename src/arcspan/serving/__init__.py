@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from arcspan.errors import MissingExtraError
-from arcspan.serving.settings import Settings
+from arcspan.serving.server_settings import Settings
 
 if TYPE_CHECKING:
     from arcspan.serving.app import create_app
@@ -16,7 +16,7 @@ __all__ = ["Settings", "bind", "create_app", "serve"]
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when named: the command line reads the settings for its help, without Starlette.
+    # Imported on first use: the command line reads the settings for its help, without Starlette.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

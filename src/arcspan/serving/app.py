@@ -15,13 +15,14 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from arcspan._version import __version__
-from arcspan.parser import Parser, Sentence
-from arcspan.serving.messages import FILES, FORMATS, PICTURES, ParseRequest, name_sentences, writer
+from arcspan.parser import Parser, Query, Sentence
+from arcspan.serving.messages import ParseRequest
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
-from arcspan.serving.scheduler import Scheduler, Task
-from arcspan.serving.settings import Settings
+from arcspan.serving.scheduler import ScheduledSentence, Scheduler
+from arcspan.serving.server_settings import Settings
+from arcspan.serving.writers import CONVERTED, FILES, FORMATS, JSON, PICTURES, AnswerWriter
 
 # Pictures carry their own <style>; scripts come from this server or not at all.
 POLICY = (
@@ -35,7 +36,7 @@ PAGES = {  # path -> package, file, media type
     "/picture.js": ("rendering", "picture.js", "text/javascript"),
     "/glossary": ("serving", "glossary.html", "text/html"),
     "/glossary.js": ("serving", "glossary.js", "text/javascript"),
-    "/glossary.json": ("serving", "glossary.json", "application/json"),
+    "/glossary.json": ("serving", "glossary.json", JSON),
     "/docs": ("serving", "docs.html", "text/html"),
     "/docs.js": ("serving", "docs.js", "text/javascript"),
 }
@@ -51,133 +52,124 @@ LIMITS = (
 
 
 def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
-    """The ASGI application of a server; its lifespan ends the threads of `app.scheduler`."""
+    """Return the ASGI application of a server; its lifespan ends the threads of `app.scheduler`."""
     scheduler = Scheduler(parser, settings)
-    settings, metrics = scheduler.settings, scheduler.metrics
+    metrics = scheduler.metrics
     metrics.info.info({"version": __version__, "model": str(parser.config.get("name", ""))})
     routes: dict[str, dict[str, Route]] = {
-        "/parse": {"POST": Answers(scheduler).answer},
-        "/openapi.json": {"GET": _file(json.dumps(openapi()).encode(), "application/json")},
+        "/parse": {"POST": ParseRoute(scheduler)},
+        "/openapi.json": {"GET": _file(json.dumps(openapi()).encode(), JSON)},
     }
-    for path, (package, name, kind) in PAGES.items():
+    for path, (package, name, media_type) in PAGES.items():
         content = (resources.files(f"arcspan.{package}") / "page" / name).read_bytes()
-        routes[path] = {"GET": _file(content, kind)}
+        routes[path] = {"GET": _file(content, media_type)}
     app = Middleware(routes, scheduler)
-    model = {name: parser.config.get(name) for name in ("name", "language", "system", "licence")}
-    missing = () if find_spec("vl_convert") else ("image/png", "application/pdf")
+    description = _describe_server(scheduler)
 
     async def health(_: Request) -> Response:
         if app.stopping:
             raise Refusal("stopping")
-        if not scheduler.healthy:
+        if not scheduler.is_healthy:
             raise Refusal("broken")
-        return JSONResponse(
-            {
-                "status": "ok",
-                "version": __version__,
-                "model": model,
-                "styles": parser.styles,
-                "limits": {name: getattr(settings, name) for name in LIMITS},
-                "token": settings.token is not None,
-                "formats": [kind for kind in FORMATS if kind not in missing],
-            }
-        )
+        return JSONResponse(description)
 
-    async def count(_: Request) -> Response:
+    async def show_metrics(_: Request) -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
-    routes |= {"/health": {"GET": health}, "/metrics": {"GET": count}}
+    routes["/health"] = {"GET": health}
+    routes["/metrics"] = {"GET": show_metrics}
     return app
 
 
-def _file(content: bytes, kind: str) -> Route:
-    headers = {"Content-Security-Policy": POLICY} if kind == "text/html" else {}
+def _describe_server(scheduler: Scheduler) -> dict[str, Any]:
+    """Return what `/health` says of a server that is well."""
+    parser = scheduler.parser
+    settings = scheduler.settings
+    formats = list(FORMATS)
+    if not find_spec("vl_convert"):
+        formats = [media_type for media_type in formats if media_type not in CONVERTED]
+    return {
+        "status": "ok",
+        "version": __version__,
+        "model": {
+            name: parser.config.get(name) for name in ("name", "language", "system", "licence")
+        },
+        "styles": parser.styles,
+        "limits": {name: getattr(settings, name) for name in LIMITS},
+        "token": settings.token is not None,
+        "formats": formats,
+    }
 
-    async def file(_: Request) -> Response:
-        return Response(content, media_type=kind, headers=headers)
 
-    return file
+def _file(content: bytes, media_type: str) -> Route:
+    headers = {"Content-Security-Policy": POLICY} if media_type == "text/html" else {}
+
+    async def send_file(_: Request) -> Response:
+        return Response(content, media_type=media_type, headers=headers)
+
+    return send_file
 
 
-class Answers:
-    """From a request to its answer."""
+class ParseRoute:
+    """The handler of `POST /parse`."""
 
     def __init__(self, scheduler: Scheduler) -> None:
-        self.scheduler, self.parser = scheduler, scheduler.parser
-        self.settings, self.metrics = scheduler.settings, scheduler.metrics
+        self.scheduler = scheduler
+        self.parser = scheduler.parser
+        self.settings = scheduler.settings
+        self.metrics = scheduler.metrics
 
-    async def answer(self, incoming: Request) -> Response:
-        """The answer in the accepted format; it is given up when the client leaves or its time is over."""
-        kind = _accepted(incoming.headers.get("accept", ""))
-        answer = asyncio.ensure_future(self._answer(_read(incoming), kind))
-        left = asyncio.ensure_future(client_left(incoming.receive))
+    async def __call__(self, incoming: Request) -> Response:
+        """Answer in the accepted format; give up when the client leaves or its time is over."""
+        media_type = _accepted(incoming.headers.get("accept", ""))
+        answer = asyncio.ensure_future(self._answer(_read(incoming), media_type))
+        departure = asyncio.ensure_future(client_left(incoming.receive))
         try:
-            both: set[asyncio.Future[Any]] = {answer, left}
+            events: set[asyncio.Future[Any]] = {answer, departure}
             limit = self.settings.time_limit
-            await asyncio.wait(both, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
-            raise ClientLeft if left.done() else Refusal("out_of_time", limit=limit)
+            raise ClientLeft if departure.done() else Refusal("out_of_time", limit=limit)
         finally:
             answer.cancel()
-            left.cancel()
+            departure.cancel()
 
-    async def _answer(self, request: ParseRequest, kind: str) -> Response:
+    async def _answer(self, request: ParseRequest, media_type: str) -> Response:
         self._check_request(request)
         # An unknown style is refused before the work of splitting.
-        best = self.parser.query(style=request.style)
+        plain = self.parser.query(style=request.style)
         # The sentences of each text; those in words are one list.
-        each = [[Sentence(tuple(words)) for words in request.words or []]]
+        texts = [[Sentence(tuple(words)) for words in request.words or []]]
         if request.text is not None:
-            each = await asyncio.wrap_future(
-                self.scheduler.split(request.texts, request.one_sentence)
-            )
-        sentences = [sentence for own in each for sentence in own]
-        asked = {
-            name: list(map(tuple, getattr(request, name)))
-            for name in ("require", "forbid", "prefer")
-        }
-        self._check_sentences(sentences, any(asked.values()), kind in PICTURES)
-        # A query may take as long as a picture.
-        pictures = (
-            1 if kind in PICTURES else 0 if kind else len(request.svg) + (request.find is not None)
-        )
-        query = self.parser.query(
+            split = self.scheduler.split(request.texts, request.one_sentence)
+            texts = await asyncio.wrap_future(split)
+        sentences = [sentence for text in texts for sentence in text]
+        is_constrained = bool(request.require or request.forbid or request.prefer)
+        self._check_sentences(sentences, is_constrained, media_type in PICTURES)
+        query = self._query(request, media_type)
+        pictures = _count_pictures(request, media_type)
+        scheduled = []
+        for sentence in sentences:
+            is_short = len(sentence.words) <= self.settings.max_words_beyond
+            scheduled.append(ScheduledSentence(sentence, query if is_short else plain, pictures))
+        writer = AnswerWriter(request, media_type, self.settings.max_words_beyond)
+        request_pieces = await asyncio.wrap_future(self.scheduler.submit(scheduled, writer))
+        pieces = iter(request_pieces)
+        self.metrics.sentences.inc(len(sentences))
+        self.metrics.words.inc(sum(len(sentence.words) for sentence in sentences))
+        content = writer.join([list(islice(pieces, len(text))) for text in texts])
+        return Response(content, media_type=media_type or JSON)
+
+    def _query(self, request: ParseRequest, media_type: str) -> Query:
+        return self.parser.query(
             style=request.style,
             k=request.k if request.k > 1 else None,
-            confidence=request.confidence and kind not in FILES,
-            **asked,
+            confidence=request.confidence and media_type not in FILES,
+            require=list(map(tuple, request.require)),
+            forbid=list(map(tuple, request.forbid)),
+            prefer=list(map(tuple, request.prefer)),
         )
-        short = self.settings.max_words_beyond
-        tasks = [
-            Task(one, query if len(one.words) <= short else best, pictures) for one in sentences
-        ]
-        found = await asyncio.wrap_future(
-            self.scheduler.submit(tasks, writer(request, kind, short))
-        )
-        pieces = iter(found)
-        self.metrics.sentences.inc(len(sentences))
-        self.metrics.words.inc(sum(len(one.words) for one in sentences))
-        texts = [list(islice(pieces, len(own))) for own in each]
-        if kind == "text/x-conllu" and request.documents:
-            return Response(
-                b"".join(map(name_sentences, request.documents, texts)), media_type=kind
-            )
-        if kind:
-            begin = (
-                b"# newdoc\n" if kind == "text/x-conllu" and isinstance(request.text, list) else b""
-            )
-            return Response(
-                b"".join(begin + b"".join(own) for own in texts if own), media_type=kind
-            )
-        names = [f'"document":{json.dumps(name)},'.encode() for name in request.documents]
-        parts = [
-            b"{" + name + b'"sentences":[' + b",".join(own) + b"]}"
-            for name, own in zip(names or [b""] * len(texts), texts, strict=True)
-        ]
-        if isinstance(request.text, list):
-            parts = [b'{"texts":[' + b",".join(parts) + b"]}"]
-        return Response(parts[0], media_type="application/json")
 
     def _check_request(self, request: ParseRequest) -> None:
         settings = self.settings
@@ -194,39 +186,53 @@ class Answers:
         if count > self.settings.max_sentences:
             raise Refusal("too_many_sentences", count=count, limit=self.settings.max_sentences)
 
-    def _check_sentences(self, sentences: list[Sentence], constrained: bool, drawn: bool) -> None:
+    def _check_sentences(
+        self, sentences: list[Sentence], is_constrained: bool, is_drawn: bool
+    ) -> None:
         self._check_count(len(sentences))
-        if (constrained or drawn) and len(sentences) != 1:
-            about = "constraints are about the words of" if constrained else "a picture shows"
-            how = 'send one, as "words" or with "one_sentence" if its text is split in two'
-            reason = f"{about} one sentence, but there are {len(sentences)}: {how}"
+        if (is_constrained or is_drawn) and len(sentences) != 1:
+            subject = "constraints are about the words of" if is_constrained else "a picture shows"
+            advice = 'send one, as "words" or with "one_sentence" if its text is split in two'
+            reason = f"{subject} one sentence, but there are {len(sentences)}: {advice}"
             raise Refusal("bad_request", reason=reason)
-        limit = self.settings.max_words_beyond if constrained else self.settings.max_words
+        limit = self.settings.max_words_beyond if is_constrained else self.settings.max_words
+        condition = " with constraints" if is_constrained else ""
         for number, sentence in enumerate(sentences, 1):
-            if len(sentence.words) > limit:
-                where = " with constraints" if constrained else ""
-                count = len(sentence.words)
+            count = len(sentence.words)
+            if count > limit:
                 raise Refusal(
-                    "sentence_too_long", number=number, count=count, limit=limit, where=where
+                    "sentence_too_long",
+                    number=number,
+                    count=count,
+                    limit=limit,
+                    condition=condition,
                 )
 
 
+def _count_pictures(request: ParseRequest, media_type: str) -> int:
+    """Return how many pictures are drawn of each parse; a query may take as long as a picture."""
+    if media_type in FILES:
+        return 0
+    if media_type in PICTURES:
+        return 1
+    return len(request.svg) + (0 if request.find is None else 1)
+
+
 def _read(request: Request) -> ParseRequest:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    is_json = request.body and (kind == "application/json" or kind.endswith("+json"))
+    """Return the checked content of a request."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_json = request.body and (media_type == JSON or media_type.endswith("+json"))
     try:
         content = json.loads(request.body) if is_json else None
     except RecursionError:
         raise Refusal(
             "bad_request", reason="the body is not JSON: it is nested too deeply"
         ) from None
-    except ValueError as error:
-        where = (
-            f"{error.msg} at character {error.pos}"
-            if isinstance(error, json.JSONDecodeError)
-            else error
-        )
-        raise Refusal("bad_request", reason=f"the body is not JSON: {where}") from None
+    except json.JSONDecodeError as error:
+        reason = f"the body is not JSON: {error.msg} at character {error.pos}"
+        raise Refusal("bad_request", reason=reason) from None
+    except ValueError as error:  # bytes that are not UTF-8
+        raise Refusal("bad_request", reason=f"the body is not JSON: {error}") from None
     if not isinstance(content, dict):
         example = '{"text": "Logic plays a role."}'
         reason = f"the body must be a JSON object, such as {example}, sent as application/json"
@@ -238,16 +244,20 @@ def _read(request: Request) -> ParseRequest:
 
 
 def _accepted(header: str) -> str:
-    """Which of `FORMATS` an Accept header prefers; "" for JSON.
+    """Return which of `FORMATS` an Accept header prefers; "" for JSON.
 
     >>> _accepted("text/html, text/x-conllu;q=0.5, */*;q=0.1")
     'text/x-conllu'
     """
-    found = [(0.0, "")]
+    best_weight = 0.0
+    accepted = ""
     for part in header.split(",")[:16]:
-        kind, _, options = part.strip().lower().partition(";")
-        weight = re.search(r"\bq\s*=\s*([01](?:\.\d{0,3})?)", options)
-        if kind in FORMATS or kind in ("application/json", "*/*"):
-            found.append((float(weight[1]) if weight else 1.0, kind))
-    _, kind = max(found, key=lambda pair: pair[0])
-    return kind if kind in FORMATS else ""
+        media_type, _, options = part.strip().lower().partition(";")
+        match = re.search(r"\bq\s*=\s*(?P<weight>[01](?:\.\d{0,3})?)", options)
+        weight = float(match["weight"]) if match else 1.0
+        is_known = media_type in FORMATS or media_type in (JSON, "*/*")
+        # Of equal weights the first counts; a weight of 0 forbids the type.
+        if is_known and weight > best_weight:
+            best_weight = weight
+            accepted = media_type if media_type in FORMATS else ""
+    return accepted

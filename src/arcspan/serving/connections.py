@@ -4,26 +4,30 @@ uvicorn sets no limit on the time that a client takes to send a request's header
 connections until it runs out of file descriptors. Here headers have a time limit, answers must be read at a minimum
 speed, and the number of connections is limited, per client and in total. Where there are too many, the connection
 that has kept the server waiting longest is closed, unanswered ones first, so that a quick client is always served.
+
+HTTP itself is left to uvicorn. A `Connection` stands between asyncio and uvicorn's protocol and hands on every event;
+`watch_requests`, around the application, tells it when a request begins, has arrived and is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arcspan.serving.refusals import Refusal
-from arcspan.serving.settings import Settings
+from arcspan.serving.server_settings import Settings
 
 DRAIN_SECONDS = 10.0
 DRAIN_BYTES = 64 << 10  # the least part of an answer that must be read in that time
 RESERVE = 96  # file descriptors kept for libraries, listening, and connections just accepted
+_STATE_KEY = "arcspan.connection"  # of a connection in the state of its requests' scopes
 
 
-def most_connections(settings: Settings) -> int:
-    """The limit of the settings, or that of the process on open files where it is lower."""
+def connection_limit(settings: Settings) -> int:
+    """Return the limit of the settings, or that of the process on open files where it is lower."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -34,114 +38,222 @@ def most_connections(settings: Settings) -> int:
     return max(1, min(settings.max_connections, allowed - RESERVE))
 
 
-class Connection(H11Protocol):
-    """uvicorn's protocol with limits."""
+class ConnectionTable:
+    """The open connections of a server, and the protocol that uvicorn would use for each."""
 
-    def __init__(self, *, settings: Settings, most: int, **given: Any) -> None:
-        super().__init__(**given)
-        self._settings = settings
-        self._most = most
-        self._head: asyncio.TimerHandle | None = None  # runs while headers are awaited
-        self._reading: asyncio.TimerHandle | None = None  # runs while the client reads an answer
-        self.answered = False
-        self.since = 0.0  # when the client's last turn began
+    def __init__(self, settings: Settings, http_protocol: Callable[..., asyncio.Protocol]) -> None:
+        self.settings = settings
+        self.limit = connection_limit(settings)
+        self.open: set[Connection] = set()
+        self._http_protocol = http_protocol
+
+    def connect(self, *, app_state: dict[str, Any], **options: Any) -> Connection:
+        """Return the protocol of a new connection, with the arguments of uvicorn's own protocols."""
+        connection = Connection(self)
+        # uvicorn copies this state into the scope of every request.
+        state = {**app_state, _STATE_KEY: connection}
+        connection.http = self._http_protocol(app_state=state, **options)
+        return connection
+
+    def admit(self, connection: Connection) -> bool:
+        """Close an older connection where there are too many; False if every one of them is in use."""
+        alive = [other for other in self.open if not other.transport.is_closing()]
+        same_client = [other for other in alive if other.address == connection.address]
+        has_room = self._make_room(same_client, self.settings.max_client_connections, connection)
+        return has_room and self._make_room(alive, self.limit, connection)
+
+    def _make_room(self, crowd: list[Connection], limit: int, newest: Connection) -> bool:
+        if len(crowd) <= limit:
+            return True
+        idle = [other for other in crowd if other.waits and other is not newest]
+        if not idle:
+            return False
+        longest = min(idle, key=lambda other: (other.was_answered, other.waits_since))
+        longest.transport.abort()
+        return True
+
+
+class Connection(asyncio.Protocol):
+    """A connection: uvicorn's protocol with limits on the client's time."""
+
+    http: asyncio.Protocol
+    transport: asyncio.Transport
+
+    def __init__(self, table: ConnectionTable) -> None:
+        self._table = table
+        self._loop = asyncio.get_running_loop()
+        self._head_timer: asyncio.TimerHandle | None = None  # runs while headers are awaited
+        self._drain_timer: asyncio.TimerHandle | None = None  # runs while an answer is being read
+        self._head_has_begun = False
+        self._in_request = False
+        self._has_arrived = False  # the whole request
+        self._is_write_paused = False
+        self.app_responds = False  # the next status line is the application's
+        self.was_answered = False
+        self.waits_since = self._loop.time()  # when the client's last turn began
 
     @property
     def address(self) -> str:
-        """The client's address."""
-        return self.client[0] if self.client else ""
+        """Return the client's address."""
+        peer = self.transport.get_extra_info("peername")
+        return str(peer[0]) if peer else ""
 
     @property
     def waits(self) -> bool:
-        """Whether it is the client's turn: to send a head or a body, or to read."""
-        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY) or self.flow.write_paused
+        """Return whether it is the client's turn: to send a head or a body, or to read."""
+        return not self._has_arrived or self._is_write_paused
 
     def connection_made(self, transport: Any) -> None:
         """Close another connection where there are too many, and wait for headers."""
-        super().connection_made(transport)
-        self.since = self.loop.time()
-        there = [one for one in self.connections if not one.transport.is_closing()]
-        own = [one for one in there if one.address == self.address]
-        for crowd, most in ((own, self._settings.max_client_connections), (there, self._most)):
-            if len(crowd) > most and not self._make_room(crowd):
-                return
-        self._await_head()
-
-    def _make_room(self, crowd: list[Connection]) -> bool:
-        """Close the connection that has waited longest; False where there is none but this one."""
-        spare = [one for one in crowd if one.waits and one is not self]
-        if not spare:
+        self.transport = transport
+        self._table.open.add(self)
+        self.http.connection_made(_HttpTransport(self))  # type: ignore[arg-type]
+        if self._table.admit(self):
+            self._await_head()
+        else:
             self.refuse(Refusal("too_many_connections"))
-            return False
-        min(spare, key=lambda one: (one.answered, one.since)).transport.abort()
-        return True
 
     def data_received(self, data: bytes) -> None:
         """Read bytes; the time limit of headers runs however slowly they arrive."""
-        super().data_received(data)
-        if self.conn.their_state is h11.IDLE:
+        if not self._in_request:
+            self._head_has_begun = True
             self._await_head()
-        else:
-            self._stop_timer("_head")
+        self.http.data_received(data)
 
-    def _await_head(self) -> None:
-        if self._head is None and not self.transport.is_closing():
-            self._head = self.loop.call_later(self._settings.header_time_limit, self._head_too_slow)
+    def eof_received(self) -> bool | None:
+        """Hand on the end of what the client sends."""
+        return self.http.eof_received()
 
-    def _head_too_slow(self) -> None:
-        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-            begun, _ = self.conn.trailing_data
-            if begun:
-                self.refuse(Refusal("head_too_slow", limit=self._settings.header_time_limit))
-            else:
-                self.transport.close()
+    def pause_writing(self) -> None:
+        """Note that the client reads more slowly than the server writes."""
+        self._is_write_paused = True
+        self.waits_since = self._loop.time()
+        self.http.pause_writing()
+        self._watch_reading()
 
-    def send_400_response(self, msg: str) -> None:
-        """Refuse bytes that are not HTTP, in the format of all refusals."""
-        self.refuse(Refusal("bad_request", reason=msg))
+    def resume_writing(self) -> None:
+        """Go on writing."""
+        self._is_write_paused = False
+        self.http.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timers."""
+        self._table.open.discard(self)
+        for timer in (self._head_timer, self._drain_timer):
+            if timer is not None:
+                timer.cancel()
+        self.http.connection_lost(exc)
+
+    def request_began(self) -> None:
+        """Note that the headers of a request have arrived."""
+        self._in_request = True
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def request_arrived(self) -> None:
+        """Note that the whole request has arrived: it is the server's turn."""
+        self._has_arrived = True
+
+    def request_ended(self) -> None:
+        """Note that a request is answered: it is the client's turn again."""
+        self._in_request = False
+        self._has_arrived = False
+        self._head_has_begun = False
+        self.was_answered = True
+        self.waits_since = self._loop.time()
+        self._watch_reading()
 
     def refuse(self, refusal: Refusal) -> None:
         """Answer without a request, and close."""
         answer = refusal.response({"Connection": "close"})
         head = [b"HTTP/1.1 %d \r\n" % answer.status_code]
-        head += [b"%s: %s\r\n" % pair for pair in answer.raw_headers]
+        head += [b"%s: %s\r\n" % header for header in answer.raw_headers]
         self.transport.write(b"".join(head) + b"\r\n" + bytes(answer.body))
         self.transport.close()
         self._watch_reading()
 
-    def on_response_complete(self) -> None:
-        """It is the client's turn again."""
-        self.answered = True
-        self.since = self.loop.time()
-        super().on_response_complete()
-        self._watch_reading()
+    def _await_head(self) -> None:
+        if self._head_timer is None and not self.transport.is_closing():
+            limit = self._table.settings.header_time_limit
+            self._head_timer = self._loop.call_later(limit, self._head_too_slow, limit)
 
-    def pause_writing(self) -> None:
-        """The client reads more slowly than the server writes."""
-        super().pause_writing()
-        self.since = self.loop.time()
-        self._watch_reading()
+    def _head_too_slow(self, limit: float) -> None:
+        if self.transport.is_closing():
+            return
+        if self._head_has_begun:
+            self.refuse(Refusal("head_too_slow", limit=limit))
+        else:
+            self.transport.close()
 
     def _watch_reading(self) -> None:
-        self._stop_timer("_reading")
-        left = self.transport.get_write_buffer_size()
-        if left:
-            self._reading = self.loop.call_later(DRAIN_SECONDS, self._check_reading, left)
+        if self._drain_timer is not None:
+            self._drain_timer.cancel()
+            self._drain_timer = None
+        unread = self.transport.get_write_buffer_size()
+        if unread:
+            self._drain_timer = self._loop.call_later(DRAIN_SECONDS, self._check_reading, unread)
 
-    def _check_reading(self, before: int) -> None:
-        if self.transport.get_write_buffer_size() > max(0, before - DRAIN_BYTES):
+    def _check_reading(self, unread_before: int) -> None:
+        if self.transport.get_write_buffer_size() > max(0, unread_before - DRAIN_BYTES):
             self.transport.abort()
         else:
             self._watch_reading()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timers."""
-        self._stop_timer("_head")
-        self._stop_timer("_reading")
-        super().connection_lost(exc)
 
-    def _stop_timer(self, name: str) -> None:
-        timer = getattr(self, name)
-        if timer is not None:
-            timer.cancel()
-            setattr(self, name, None)
+class _HttpTransport:
+    """The transport that uvicorn writes to: its plain-text refusal of bytes that are not HTTP becomes one of ours."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection.transport, name)
+
+    def write(self, data: bytes) -> None:
+        connection = self._connection
+        # After a refusal nothing more is sent, or the client would read it as part of that answer.
+        if connection.transport.is_closing():
+            return
+        if data.startswith(b"HTTP/1.1 400 ") and not connection.app_responds:
+            connection.refuse(Refusal("bad_request", reason="this is not a valid HTTP request"))
+            return
+        connection.app_responds = False
+        connection.transport.write(data)
+
+
+def has_body(scope: Scope) -> bool:
+    """Return whether a body belongs to a request, by its headers."""
+    headers = dict(scope["headers"])
+    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+
+
+def watch_requests(app: ASGIApp) -> ASGIApp:
+    """Return the application, telling each connection of a `ConnectionTable` about its requests."""
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        connection: Connection | None = scope.get("state", {}).get(_STATE_KEY)
+        if scope["type"] != "http" or connection is None:
+            await app(scope, receive, send)
+            return
+
+        async def watched_receive() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body", False):
+                connection.request_arrived()
+            return message
+
+        async def watched_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                connection.app_responds = True
+            await send(message)
+
+        connection.request_began()
+        if not has_body(scope):
+            connection.request_arrived()
+        try:
+            await app(scope, watched_receive, watched_send)
+        finally:
+            connection.request_ended()
+
+    return watched

@@ -15,11 +15,13 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arcspan.errors import ArcspanError
+from arcspan.serving.connections import has_body
 from arcspan.serving.refusals import Refusal
 from arcspan.serving.scheduler import Scheduler
 
@@ -56,8 +58,10 @@ class Middleware:
     """The application of a server; `routes` has a handler for each path and method."""
 
     def __init__(self, routes: Mapping[str, Mapping[str, Route]], scheduler: Scheduler) -> None:
-        self.routes, self.scheduler = routes, scheduler
-        self.settings, self.metrics = scheduler.settings, scheduler.metrics
+        self.routes = routes
+        self.scheduler = scheduler
+        self.settings = scheduler.settings
+        self.metrics = scheduler.metrics
         self.stopping = False
         self._entry: ASGIApp = self._answer
         if self.settings.origins:  # outermost, so that pages from there can read refusals too
@@ -72,37 +76,33 @@ class Middleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or follow the server's start and end."""
         if scope["type"] == "lifespan":
-            for event in ("startup", "shutdown"):
-                await receive()
-                if event == "shutdown":
-                    await asyncio.to_thread(self.scheduler.close, CLOSING_SECONDS)
-                await send({"type": f"lifespan.{event}.complete"})
+            await receive()
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await asyncio.to_thread(self.scheduler.close, CLOSING_SECONDS)
+            await send({"type": "lifespan.shutdown.complete"})
         elif scope["type"] == "http":
-            scope["path"] = (
-                re.sub(r"(?i)^https?://[^/]*", "", scope["path"]) or "/"
-            )  # RFC 9112, 3.2.2
-            scope["query_string"] = (
-                b""  # the page's link holds a text, which must not reach the access log
-            )
+            # A request may name its whole address, as to a proxy (RFC 9112, 3.2.2).
+            scope["path"] = re.sub(r"(?i)^https?://[^/]*", "", scope["path"]) or "/"
+            # The page's link holds a text, which must not reach the access log.
+            scope["query_string"] = b""
             await self._entry(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         status = 499  # as in nginx: the client closed the connection
-        arriving = _Body(receive)
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
-        }
+        body_stream = _BodyStream(receive)
+        headers = Headers(scope=scope)
         try:
             try:
                 self._admit(scope["path"], headers)
-                body = await self._read(arriving, headers)
+                body = await self._read(body_stream) if has_body(scope) else b""
             except Refusal as refusal:
                 response = refusal.response({"Connection": "close"})
                 status = response.status_code
-                await _refuse(self._finish(response), scope, arriving, send)
+                await _refuse(self._finish(response), scope, body_stream, send)
                 return
-            response = await self._route(scope, Request(headers, body, arriving))
+            response = await self._route(scope, Request(headers, body, body_stream))
             status = response.status_code
             await self._finish(response)(scope, receive, send)
         except ClientLeft:
@@ -111,50 +111,48 @@ class Middleware:
             path = scope["path"] if scope["path"] in self.routes else "other"
             self.metrics.requests.labels(path, str(status)).inc()
             if path == "/parse":
-                self.metrics.seconds.observe(time.perf_counter() - begun)
+                self.metrics.seconds.observe(time.perf_counter() - start)
 
     def _admit(self, path: str, headers: Mapping[str, str]) -> None:
         """Refuse what can be refused before the body is read."""
         if self.settings.token is not None and path in GUARDED:
-            kind, _, given = headers.get("authorization", "").partition(" ")
-            same = hmac.compare_digest(
-                given.strip().encode("utf-8"), self.settings.token.encode("utf-8")
+            scheme, _, token = headers.get("authorization", "").partition(" ")
+            # In constant time, so that a wrong token tells nothing about the right one.
+            is_right = hmac.compare_digest(
+                token.strip().encode("utf-8"), self.settings.token.encode("utf-8")
             )
-            if kind.lower() != "bearer" or not same:
+            if scheme.lower() != "bearer" or not is_right:
                 raise Refusal("unauthorized")
-        length = headers.get("content-length", "0")
         if "transfer-encoding" in headers and "content-length" in headers:
             # A proxy may read another body than we do, and take the rest for a request (RFC 9112, 6.1).
             raise Refusal(
                 "bad_request", reason="Content-Length and Transfer-Encoding contradict each other"
             )
+        length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.settings.max_body:
             raise Refusal("body_too_large", limit=self.settings.max_body)
 
-    async def _read(self, body: _Body, headers: Mapping[str, str]) -> bytes:
-        """The whole body, within the limits of size and time."""
-        if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
-            return b""
+    async def _read(self, body_stream: _BodyStream) -> bytes:
+        """Return the whole body, within the limits of size and time."""
+        limit = self.settings.body_time_limit
         self.metrics.reading.inc()
         try:
-            return await asyncio.wait_for(
-                body.read(self.settings.max_body), self.settings.body_time_limit
-            )
+            return await asyncio.wait_for(body_stream.read(self.settings.max_body), limit)
         except asyncio.TimeoutError:
-            raise Refusal("body_too_slow", limit=self.settings.body_time_limit) from None
+            raise Refusal("body_too_slow", limit=limit) from None
         finally:
             self.metrics.reading.dec()
 
     async def _route(self, scope: Scope, request: Request) -> Response:
-        """The answer of the path's handler, or a refusal. No failure of a handler ends the server."""
+        """Return the answer of the path's handler, or a refusal; no failure of a handler ends the server."""
         try:
             methods = self.routes.get(scope["path"])
             if methods is None:
                 raise Refusal("not_found", path=scope["path"])
             method = "GET" if scope["method"] == "HEAD" else scope["method"]
             if method not in methods:
-                refusal = Refusal("method_not_allowed", methods=", ".join(methods))
-                return refusal.response({"Allow": ", ".join(methods)})
+                allowed = ", ".join(methods)
+                return Refusal("method_not_allowed", methods=allowed).response({"Allow": allowed})
             return await methods[method](request)
         except Refusal as refusal:
             return refusal.response()
@@ -174,51 +172,52 @@ class Middleware:
         return response
 
 
-class _Body:
-    """`receive` that knows whether the body is at its end."""
+class _BodyStream:
+    """The `receive` of a request that knows whether the body is at its end."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self.ended = False
+        self.has_ended = False
 
     async def __call__(self) -> Message:
         message = await self._receive()
-        self.ended = self.ended or not message.get("more_body", False)
+        self.has_ended = self.has_ended or not message.get("more_body", False)
         return message
 
     async def read(self, limit: int) -> bytes:
-        """The whole body, of at most so many bytes."""
-        found = bytearray()
-        while not self.ended:
+        """Return the whole body, of at most so many bytes."""
+        body = bytearray()
+        while not self.has_ended:
             message = await self()
             if message["type"] == "http.disconnect":
                 raise ClientLeft
-            found += message.get("body", b"")
-            if len(found) > limit:
+            body += message.get("body", b"")
+            if len(body) > limit:
                 raise Refusal("body_too_large", limit=limit)
-        return bytes(found)
+        return bytes(body)
 
     async def drain(self) -> None:
         """Read what the client is still sending, up to a limit."""
         drained = 0
-        while not self.ended and drained < LINGER_BYTES:
-            drained += len((await self()).get("body", b""))
+        while not self.has_ended and drained < LINGER_BYTES:
+            message = await self()
+            drained += len(message.get("body", b""))
 
 
-async def _refuse(response: Response, scope: Scope, body: _Body, send: Send) -> None:
+async def _refuse(response: Response, scope: Scope, body_stream: _BodyStream, send: Send) -> None:
     """Send a refusal, and for a while read what the client is still sending.
 
     A connection that is closed with unread bytes in it is reset, and the client might never see the answer.
     """
 
-    async def send_open(message: Message) -> None:
-        await send(
-            {**message, "more_body": True} if message["type"] == "http.response.body" else message
-        )
+    async def send_unfinished(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            message = {**message, "more_body": True}
+        await send(message)
 
-    await response(scope, body, send_open)
+    await response(scope, body_stream, send_unfinished)
     with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(body.drain(), LINGER_SECONDS)
+        await asyncio.wait_for(body_stream.drain(), LINGER_SECONDS)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -1,87 +1,38 @@
-"""The description of the API for programs (OpenAPI 3.1), made from the messages."""
+"""The description of the API for programs (OpenAPI 3.1).
+
+`page/openapi.json` has the paths and the schemas of answers; the schema of requests is that of the class which reads
+them, and the formats are those that the server writes.
+"""
 
 from __future__ import annotations
 
+import json
+from importlib import resources
 from typing import Any
 
-from pydantic.json_schema import models_json_schema
-
 from arcspan._version import __version__
-from arcspan.serving.messages import FORMATS, ErrorAnswer, ParseAnswer, ParseRequest, TextsAnswer
-from arcspan.serving.refusals import STATUSES
+from arcspan.serving.messages import ParseRequest
+from arcspan.serving.writers import FORMATS
 
-DESCRIPTION = """Constituency and dependency trees of sentences, guaranteed to be compatible.
-
-Words are numbered from 1; head 0 is the root. A span (i, j) covers words i+1 to j."""
+_REFERENCE = "#/components/schemas/{model}"
 
 
 def openapi() -> dict[str, Any]:
-    """All paths with their fields, answers and refusals."""
-    models = (ParseRequest, ParseAnswer, TextsAnswer, ErrorAnswer)
-    references, definitions = models_json_schema(
-        [(model, "validation") for model in models], ref_template="#/components/schemas/{model}"
-    )
-    request, parse, texts, error = (references[model, "validation"] for model in models)
-    refusals = {
-        str(status): {
-            "description": description,
-            "content": {"application/json": {"schema": error}},
-        }
-        for status, description in STATUSES.items()
-    }
-    files = {kind: {"schema": {"type": "string"}} for kind in FORMATS}
-    answer = {"application/json": {"schema": {"anyOf": [parse, texts]}}, **files}
-    accept = {
-        "name": "Accept",
-        "in": "header",
-        "required": False,
-        "schema": {"type": "string", "default": ""},
-    }
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "arcspan", "version": __version__, "description": DESCRIPTION},
-        "paths": {
-            "/parse": {
-                "post": {
-                    "operationId": "parse",
-                    "summary": "Parse text or words",
-                    "description": "Parse raw text, or sentences already split into words. Where Accept names a file "
-                    "or picture format, the answer is that file instead of JSON.",
-                    "parameters": [accept],
-                    "requestBody": {
-                        "required": True,
-                        "content": {"application/json": {"schema": request}},
-                    },
-                    "responses": {
-                        "200": {"description": "The parses.", "content": answer},
-                        **refusals,
-                    },
-                }
-            },
-            "/health": _get(
-                "health",
-                "Whether the server takes requests, and what it serves",
-                "200, or 503 while the server is stopping or after one of its threads has ended.",
-                {"application/json": {"schema": {"type": "object"}}},
-            ),
-            "/metrics": _get(
-                "metrics",
-                "Counters for Prometheus",
-                "In Prometheus' text format.",
-                {"text/plain": {"schema": {"type": "string"}}},
-            ),
-        },
-        "components": {"schemas": definitions["$defs"]},
-    }
-
-
-def _get(name: str, summary: str, description: str, content: dict[str, Any]) -> dict[str, Any]:
-    answer = {"200": {"description": summary, "content": content}}
-    return {
-        "get": {
-            "operationId": name,
-            "summary": summary,
-            "description": description,
-            "responses": answer,
-        }
-    }
+    """Return all paths with their fields, answers and refusals."""
+    path = resources.files("arcspan.serving") / "page" / "openapi.json"
+    api: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    api["info"]["version"] = __version__
+    schemas = api["components"]["schemas"]
+    schemas["ParseRequest"] = ParseRequest.model_json_schema(ref_template=_REFERENCE)
+    # The best trees of a sentence stand beside its words, the others in `alternatives`.
+    sentence = schemas["SentenceAnswer"]
+    sentence["properties"] |= schemas["TreesAnswer"]["properties"]
+    sentence["required"] += schemas["TreesAnswer"]["required"]
+    responses = api["paths"]["/parse"]["post"]["responses"]
+    error = {"schema": {"$ref": _REFERENCE.format(model="ErrorAnswer")}}
+    for status, response in responses.items():
+        if status != "200":
+            response["content"] = {"application/json": error}
+    for media_type in FORMATS:
+        responses["200"]["content"][media_type] = {"schema": {"type": "string"}}
+    return api

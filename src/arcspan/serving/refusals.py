@@ -13,14 +13,6 @@ from starlette.responses import JSONResponse
 
 RETRY_SECONDS = 1
 LONGEST_MESSAGE = 500  # characters; it may quote the request
-STATUSES = {
-    400: "The request is not valid.",
-    401: "The token is missing or wrong.",
-    408: "The body took too long.",
-    413: "The body, the text, a sentence, the number of sentences or the answer is too large.",
-    429: "Too many requests are waiting; see Retry-After.",
-    503: "No answer in time, or the server is stopping; see Retry-After.",
-}
 _TOO_MUCH = "but this server takes {limit} per request: send several requests"
 REFUSALS = {
     "bad_request": (400, "{reason}"),
@@ -37,7 +29,7 @@ REFUSALS = {
     "too_many_sentences": (413, "{count} sentences, " + _TOO_MUCH),
     "sentence_too_long": (
         413,
-        "sentence {number} has {count} words, but this server takes {limit} per sentence{where}",
+        "sentence {number} has {count} words, but this server takes {limit} per sentence{condition}",
     ),
     "answer_too_large": (
         413,
@@ -53,32 +45,32 @@ REFUSALS = {
 
 
 class Refusal(Exception):
-    """Why a request gets no parse: one of `REFUSALS`, with the values in its message."""
+    """The reason why a request gets no parse: one of `REFUSALS`, with the values in its message."""
 
     def __init__(self, code: str, **values: Any) -> None:
         self.status, template = REFUSALS[code]
         self.code = code
         # Half a surrogate pair cannot be sent.
         message = template.format(**values).encode("utf-8", "backslashreplace").decode()
-        self.message = (
-            message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} ..."
-        )
-        super().__init__(self.message)
+        if len(message) > LONGEST_MESSAGE:
+            message = f"{message[:LONGEST_MESSAGE]} ..."
+        self.message = message
+        super().__init__(message)
 
     def response(self, headers: Mapping[str, str] | None = None) -> JSONResponse:
-        """The answer in the one format."""
-        found = dict(headers or {})
-        if self.status in (429, 503):
-            found["Retry-After"] = str(RETRY_SECONDS)
-        if self.status == 401:
-            found["WWW-Authenticate"] = "Bearer"
+        """Return the answer, in the one format of all refusals."""
         content = {"error": {"status": self.status, "code": self.code, "message": self.message}}
-        return JSONResponse(content, self.status, headers=found)
+        response = JSONResponse(content, self.status, headers=headers)
+        if self.status in (429, 503):
+            response.headers["Retry-After"] = str(RETRY_SECONDS)
+        if self.status == 401:
+            response.headers["WWW-Authenticate"] = "Bearer"
+        return response
 
 
 def describe(error: ValidationError) -> str:
-    """One line about the first problem that pydantic found."""
+    """Return one line about the first problem that pydantic found."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"]))
+    path = ".".join(map(str, first["loc"]))
     message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
+    return f"{path}: {message}" if path else message

@@ -14,26 +14,23 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from functools import partial
 from types import FrameType
 
 import uvicorn
 
 from arcspan.errors import ArcspanError
-from arcspan.serving.connections import Connection, most_connections
+from arcspan.serving.connections import ConnectionTable, watch_requests
 from arcspan.serving.middleware import Middleware
 
 LINGER_SECONDS = 1.0  # for requests that are on the wire at the signal
-ENDING_SECONDS = (
-    1.0  # the end of the grace period: unfinished requests are refused, and threads end
-)
+ENDING_SECONDS = 1.0  # the end of the grace period: open requests are refused, and threads end
 SENDING_SECONDS = 0.2  # of them, for sending refusals
 BACKLOG = 512
 ACCEPTED_AT_ONCE = 16  # before older connections can make room
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket bound to an address; port 0 takes a free one."""
+    """Return a socket bound to an address; port 0 takes a free one."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -68,10 +65,9 @@ class Server(uvicorn.Server):
         access_log: bool = False,
         started: Callable[[], None] | None = None,
     ) -> None:
-        settings = app.settings
         config = uvicorn.Config(
-            app,
-            http=partial(Connection, settings=settings, most=most_connections(settings)),
+            watch_requests(app),
+            http="h11",
             loop="asyncio",
             ws="none",
             lifespan="on",
@@ -79,31 +75,38 @@ class Server(uvicorn.Server):
             access_log=access_log,
             server_header=False,
             backlog=ACCEPTED_AT_ONCE,
-            timeout_keep_alive=settings.idle_time_limit,
+            timeout_keep_alive=app.settings.idle_time_limit,
         )
+        config.load()
+        # The setting `http` takes a protocol, too: ours, which needs the one that uvicorn has just looked up.
+        self.connections = ConnectionTable(app.settings, config.http_protocol_class)
+        config.http_protocol_class = self.connections.connect
         super().__init__(config)
         self._app = app
-        self._when_started = started
-        self._asked_to_stop = False
+        self._on_start = started
+        self._is_stopping = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
         await super().startup(sockets)
+        # asyncio takes one number for the queue of the kernel and for how many it accepts in a row.
         for listener in sockets or []:
-            listener.listen(BACKLOG)  # asyncio takes one number for both
-        if self._when_started is not None:
-            self._when_started()
+            listener.listen(BACKLOG)
+        if self._on_start is not None:
+            self._on_start()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin the shutdown."""
         # uvicorn would raise the signal again at the end; here a requested shutdown is a success.
-        if self._asked_to_stop and sig == signal.SIGINT:
-            self.force_exit = True
-        if not self._asked_to_stop:  # however busy the machine is, the grace period is the end
+        self.should_exit = True
+        if not self._is_stopping:
+            self._is_stopping = True
+            # However busy the machine is, the grace period is the end.
             end = threading.Timer(self._app.settings.grace, os._exit, (0,))
             end.daemon = True
             end.start()
-        self.should_exit = self._asked_to_stop = True
+        elif sig == signal.SIGINT:
+            self.force_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop listening, answer requests that still arrive for a moment, finish the others in time."""
@@ -112,22 +115,20 @@ class Server(uvicorn.Server):
             server.close()
         for listener in sockets or []:
             listener.close()
-        loop, working = (
-            asyncio.get_running_loop(),
-            max(0.0, self._app.settings.grace - ENDING_SECONDS),
-        )
-        loop.call_later(working, self._give_up)
-        begun = loop.time()
-        while self.server_state.connections and not self.force_exit:
-            if loop.time() - begun > min(LINGER_SECONDS, working):
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        work_seconds = max(0.0, self._app.settings.grace - ENDING_SECONDS)
+        loop.call_later(work_seconds, self._refuse_open_requests)
+        while self.connections.open and not self.force_exit:
+            if loop.time() - start > min(LINGER_SECONDS, work_seconds):
                 break
             await asyncio.sleep(0.02)
-        self.config.timeout_graceful_shutdown = working - (loop.time() - begun) + SENDING_SECONDS
+        left_seconds = work_seconds - (loop.time() - start)
+        self.config.timeout_graceful_shutdown = left_seconds + SENDING_SECONDS
         await super().shutdown(sockets)
 
-    def _give_up(self) -> None:
-        """The grace period is over: refuse the requests that are left."""
-        self._app.scheduler.give_up()
-        for connection in list(self.server_state.connections):
+    def _refuse_open_requests(self) -> None:
+        self._app.scheduler.refuse_all()
+        for connection in list(self.connections.open):
             if connection.waits:
                 connection.transport.abort()

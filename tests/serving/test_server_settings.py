@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from arcspan.errors import ConfigError
-from arcspan.serving.settings import Settings, limits
+from arcspan.serving.server_settings import Settings, limits
 
 
 def test_every_limit_has_a_default_that_is_allowed_and_a_help() -> None:

@@ -1,7 +1,7 @@
 """The limits of a server, each with a safe default.
 
-Every limit protects the other clients: one request can neither fill the memory, nor keep the parser to
-itself, nor hold its place for ever.
+Every limit protects the other clients: no request can fill the memory, keep the parser to itself, or hold its
+connection for ever.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from arcspan.settings import check, described
 
 
 def limits() -> list[Field[Any]]:
-    """The fields of `Settings` that are numbers, with their help in the metadata."""
-    return [one for one in fields(Settings) if "doc" in one.metadata]
+    """Return the fields of `Settings` that are numbers, with their help in the metadata."""
+    return [setting for setting in fields(Settings) if "doc" in setting.metadata]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Settings:
     max_answer: int = described(16_000_000, "Bytes of an answer.", least=1)
     max_waiting: int = described(
         128,
-        "Requests that wait or are worked on at once; beyond it the one with the most work is answered 429.",
+        "Requests that wait or are being parsed; beyond it the one with the most work is answered 429.",
         least=1,
     )
     max_connections: int = described(
@@ -84,7 +84,7 @@ class Settings:
                 raise ConfigError(
                     f"an origin is like https://example.org, without a path, not {origin!r}"
                 )
-        if self.token is not None and not (
-            self.token.isascii() and self.token.isprintable() and self.token.strip()
-        ):
+        # A header can carry nothing else.
+        is_visible = self.token is None or (self.token.isascii() and self.token.isprintable())
+        if not is_visible or (self.token is not None and not self.token.strip()):
             raise ConfigError("the token must be visible ASCII characters")
