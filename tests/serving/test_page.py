@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -131,6 +133,66 @@ def test_a_typed_sentence_appears_with_both_trees(page: Page, parser: Parser) ->
     assert arcs == {str(m): str(head) for m, head in enumerate(parse.dependencies.heads, 1)}
     assert "1 sentence, 7 words" in page.find("#status").text
     assert page.complaints() == []
+
+
+@pytest.fixture
+def slow(page: Page, start: Start) -> Iterator[threading.Event]:
+    """A server whose `/health` waits for this event, as over a slow network."""
+    server = start()
+    released = threading.Event()
+    health = server.app.routes["/health"]["GET"]
+
+    async def wait_first(request: Any) -> Any:
+        await asyncio.to_thread(released.wait, 300)
+        return await health(request)
+
+    server.app.routes["/health"] = {"GET": wait_first}  # type: ignore[index]
+    fast_server, page.server = page.server, server
+    yield released
+    released.set()
+    page.server = fast_server
+
+
+def test_typing_while_the_page_loads_is_kept(page: Page, slow: threading.Event) -> None:
+    """The page emptied the field when the answers about the server had arrived."""
+    page.open()
+    page.find("#text").send_keys("The dog")
+    page.find("#find").send_keys("NP")
+    slow.set()
+    page.wait(lambda: page.find("#examples").is_displayed())
+    page.find("#text").send_keys(" barked.")
+    assert page.find("#text").get_property("value") == "The dog barked."
+    assert page.find("#find").get_property("value") == "NP"
+
+
+def test_a_link_is_in_the_form_at_once_and_parsed_unless_edited(
+    page: Page, slow: threading.Event
+) -> None:
+    page.open("/?text=Logic+plays&find=NP&layers=constituency&k=3")
+    assert page.find("#text").get_property("value") == "Logic plays"
+    assert page.find("#find").get_property("value") == "NP"
+    assert page.find("#k").get_property("value") == "3"
+    page.find("#text").send_keys(" chess.")
+    slow.set()
+    page.wait(lambda: page.find("#examples").is_displayed())
+    assert page.find("#text").get_property("value") == "Logic plays chess."
+    assert page.all("svg.arcspan") == []
+    page.open("/?text=Logic+plays&layers=constituency")
+    page.wait(lambda: page.all("svg.arcspan"))
+    assert page.all(".arc") == []
+
+
+def test_a_sentence_that_is_sent_while_the_page_loads_is_parsed_once(
+    page: Page, slow: threading.Event
+) -> None:
+    page.open("/?text=Logic+plays")
+    page.find("#text").send_keys(Keys.ENTER)
+    page.wait(lambda: page.all("svg.arcspan"))
+    article = page.find("#results > article")
+    slow.set()
+    page.wait(lambda: page.find("#examples").is_displayed())
+    assert page.find("#results > article") == article
+    assert page.server.metric('arcspan_requests_total{path="/parse",status="200"}') == 1
 
 
 def test_pointing_shows_head_span_and_confidence_and_dims_the_rest(page: Page) -> None:

@@ -19,31 +19,31 @@ let states = {};  // what a link says about sentences: number -> {tree, require,
 let running = null;
 let glossary = {};  // kind of name -> name -> [meaning, example]
 
-// ------------------------------------------------------------------------------------------------- asking
+// ------------------------------------------------------------------------------------------------- requests
 
-async function ask(known = {}, push = true) {
+async function parse(linkStates = {}, push = true) {
   const text = byId("text").value;
-  if (!text.trim()) return say("Type a sentence first.");
+  if (!text.trim()) return setStatus("Type a sentence first.");
   running?.abort();
   running = new AbortController();
   const {signal} = running;
   const button = document.querySelector("#ask .primary");
   button.setAttribute("aria-busy", "true");
-  const begun = performance.now();
+  const start = performance.now();
   try {
-    const answer = await post({...wanted(), ...input(text)}, {signal});
-    states = known;
-    show(answer.sentences);
+    const answer = await post({...requestOptions(), ...input(text)}, {signal});
+    states = linkStates;
+    showSentences(answer.sentences);
     remember(push);
     document.body.classList.add("answered");
     byId("examples").open = false;
     for (const id of ["skip", "copy", "fold"]) byId(id).hidden = !answer.sentences.length;
     if (matchMedia("(max-width: 40rem)").matches) byId("above").scrollIntoView();  // a phone shows little else
     const sum = size => answer.sentences.reduce((total, sentence) => total + size(sentence), 0);
-    const matches = answer.sentences[0]?.matches ? `${count(sum(one => one.matches.length), "match", "matches")}, ` : "";
-    say(`${count(answer.sentences.length, "sentence")}, ${count(sum(one => one.words.length), "word")}, ${matches}${Math.round(performance.now() - begun)} ms`);
+    const matches = answer.sentences[0]?.matches ? `${count(sum(sentence => sentence.matches.length), "match", "matches")}, ` : "";
+    setStatus(`${count(answer.sentences.length, "sentence")}, ${count(sum(sentence => sentence.words.length), "word")}, ${matches}${Math.round(performance.now() - start)} ms`);
   } catch (error) {
-    if (error.name !== "AbortError") say(error.message, true);
+    if (error.name !== "AbortError") setStatus(error.message, true);
   } finally {
     if (running?.signal === signal) button.removeAttribute("aria-busy");
   }
@@ -54,8 +54,8 @@ function input(text) {
   return {words: text.split("\n").map(line => line.split(/\s+/u).filter(Boolean)).filter(line => line.length)};
 }
 
-// The questions about every sentence; pictures that may fit this screen, others when they are needed.
-function wanted() {
+// The options for every sentence; pictures that may fit this screen, others when they are needed.
+function requestOptions() {
   const width = Math.max(200, document.documentElement.clientWidth - 40);
   const style = byId("style").value || null;
   const drawing = {layers: byId("layers").value || null, heads: byId("heads").checked, colours: byId("colours").value};
@@ -82,7 +82,7 @@ async function post(request, {signal, accept = "application/json"} = {}) {
   throw new Error(message[0].toUpperCase() + message.slice(1));
 }
 
-// The address holds all that was asked and chosen, so that it can be passed on; not a text that is too long for one.
+// The address holds the request and all choices, so that it can be passed on; not a text that is too long for it.
 function link() {
   const text = byId("text").value;
   if (text.length > 2_000) return "";
@@ -107,34 +107,48 @@ function remember(push = false) {
   history[push ? "pushState" : "replaceState"](null, "", query || location.pathname);
 }
 
-function recall() {
+// Puts the link's options into the form. A text or query that the user has already typed stays.
+function recallFields({keepTyped = false} = {}) {
   const query = new URLSearchParams(location.search);
-  const select = (id, value) => { if ([...byId(id).options].some(option => option.value === value)) byId(id).value = value; };
-  for (const id of ["text", "find"]) byId(id).value = query.get(id) ?? "";
+  for (const id of ["text", "find"]) {
+    if (!keepTyped || !byId(id).value) byId(id).value = query.get(id) ?? "";
+  }
   byId("spaced").checked = query.has("words");
   byId("heads").checked = query.get("heads") !== "0";
-  for (const [id, value] of Object.entries({k: BEST, style: byId("style").options[0]?.value, layers: "", colours: "auto"})) {
-    select(id, query.get(id) ?? value);
-  }
+  for (const id of ["k", "style", "layers", "colours"]) recallChoice(id);
+}
+
+// Selects the link's choice, or the default where the link has none that is offered.
+function recallChoice(id) {
+  const fromLink = new URLSearchParams(location.search).get(id);
+  const offered = [...byId(id).options].map(option => option.value);
+  const standard = {k: BEST}[id] ?? offered[0];
+  const value = [fromLink, standard].find(choice => offered.includes(choice));
+  if (value !== undefined) byId(id).value = value;
+}
+
+// Parses the link's text.
+function parseLink() {
+  const query = new URLSearchParams(location.search);
   if (!query.get("text")) return;
-  byId("text").blur();  // there is something to read
-  const known = {};
+  byId("text").blur();  // so that the reader can scroll with the keyboard
+  const linkStates = {};
   for (const [name, value] of query) {
     const number = /^s(\d+)$/.exec(name)?.[1];
-    try { if (number) known[number] = JSON.parse(value); } catch { /* not one of our links */ }
+    try { if (number) linkStates[number] = JSON.parse(value); } catch { /* not one of our links */ }
   }
-  ask(known, false);
+  parse(linkStates, false);
 }
 
 async function copyLink() {
-  if (!link()) return say("The text is too long for a link.", true);
+  if (!link()) return setStatus("The text is too long for a link.", true);
   const field = make("input", {value: location.href});
   document.body.append(field);
   field.select();
   // The clipboard of scripts is for secure pages only, and a server in a classroom has no certificate.
   const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false) || document.execCommand("copy");
   field.remove();
-  say(copied ? "The link is copied." : "Copy the link from the address bar.");
+  setStatus(copied ? "The link is copied." : "Copy the link from the address bar.");
 }
 
 function fold(hide = !byId("ask").hidden) {
@@ -144,20 +158,20 @@ function fold(hide = !byId("ask").hidden) {
   if (!hide) byId("text").focus();
 }
 
-function say(message, problem = false) {
+function setStatus(message, problem = false) {
   byId("status").textContent = message;
   byId("status").classList.toggle("problem", problem);
 }
 
 const count = (number, noun, plural = `${noun}s`) => `${number.toLocaleString("en")} ${number === 1 ? noun : plural}`;
 
-// ------------------------------------------------------------------------------------------------ showing
+// ------------------------------------------------------------------------------------------------ sentences
 
-function show(found) {
-  sentences = found;
+function showSentences(answered) {
+  sentences = answered;
   cards = [];
   byId("results").replaceChildren();
-  byId("all").hidden = found.length < 2;
+  byId("all").hidden = answered.length < 2;
   showMore();
 }
 
@@ -177,9 +191,9 @@ class Card {
   constructor(sentence, number) {
     this.first = sentence;  // before anything was required or forbidden
     this.number = number;
-    this.demands = [];  // {kind: "require" or "forbid", what: as the API takes it}
+    this.demands = [];  // {kind: "require" or "forbid", constraint: as the API takes it}
     this.zoom = 1;
-    this.layout = null;  // chosen by the user; otherwise by the room there is
+    this.layout = null;  // chosen by the user; otherwise by the available width
     this.element = byId("card").content.firstElementChild.cloneNode(true);
     this.find = selector => this.element.querySelector(selector);
     this.take(sentence);
@@ -195,13 +209,13 @@ class Card {
 
   // For the link.
   get state() {
-    const found = {}, tree = this.coming ?? this.rank + 1;
-    if (tree > 1) found.tree = tree;
-    for (const kind of ["require", "forbid"]) if (this.wanted(kind).length) found[kind] = this.wanted(kind);
-    return found;
+    const state = {}, tree = this.coming ?? this.rank + 1;
+    if (tree > 1) state.tree = tree;
+    for (const kind of ["require", "forbid"]) if (this.constraints(kind).length) state[kind] = this.constraints(kind);
+    return state;
   }
 
-  wanted(kind) { return this.demands.filter(demand => demand.kind === kind).map(demand => demand.what); }
+  constraints(kind) { return this.demands.filter(demand => demand.kind === kind).map(demand => demand.constraint); }
 
   begin(state = {}) {
     this.find("h2").textContent = this.sentence.text;
@@ -221,7 +235,7 @@ class Card {
   }
 
   async restore({tree = 1, require = [], forbid = []}) {
-    const read = (kind, given) => Array.isArray(given) ? given.filter(Array.isArray).map(what => ({kind, what})) : [];
+    const read = (kind, listed) => Array.isArray(listed) ? listed.filter(Array.isArray).map(constraint => ({kind, constraint})) : [];
     const demands = [...read("require", require), ...read("forbid", forbid)];
     this.coming = tree;  // in the link already, before the trees under these demands are there
     if (demands.length) await this.demand(demands);
@@ -273,8 +287,8 @@ class Card {
 
   // How probable a tree is; of a long sentence, whose trees all have a tiny share, compared with the best of them.
   share(tree) {
-    const [best, own] = [this.trees[0], tree].map(one => one.confidence?.sentence);
-    return best < 0.001 && own && tree !== this.trees[0] ? `×${(own / best).toPrecision(2)}` : percent(own);
+    const [best, probability] = [this.trees[0], tree].map(candidate => candidate.confidence?.sentence);
+    return best < 0.001 && probability && tree !== this.trees[0] ? `×${(probability / best).toPrecision(2)}` : percent(probability);
   }
 
   // What was required and forbidden, each with a button that takes it back.
@@ -283,14 +297,14 @@ class Card {
     row.hidden = !this.demands.length;
     row.replaceChildren(...this.demands.map(demand => {
       const button = make("button", {type: "button", className: demand.kind, title: "Take it back"});
-      button.append(make("i", {textContent: demand.kind === "require" ? "with" : "without"}), ` ${inWords(demand.what, this.sentence.words)} ×`);
+      button.append(make("i", {textContent: demand.kind === "require" ? "with" : "without"}), ` ${constraintText(demand.constraint, this.sentence.words)} ×`);
       button.addEventListener("click", () => this.demand(this.demands.filter(other => other !== demand)));
       return button;
     }));
   }
 
   add(demand) {
-    const others = this.demands.filter(other => String(other.what) !== String(demand.what));
+    const others = this.demands.filter(other => String(other.constraint) !== String(demand.constraint));
     return this.demand([...others, demand]);
   }
 
@@ -301,9 +315,9 @@ class Card {
     this.element.setAttribute("aria-busy", "true");
     try {
       remember();
-      const found = demands.length ? await this.fetch() : this.first;
+      const sentence = demands.length ? await this.fetch() : this.first;
       if (demands !== this.demands) return;  // the user was quicker
-      this.take({...found, text: this.first.text});
+      this.take({...sentence, text: this.first.text});
       this.refresh();
     } catch (error) {
       this.complain(error.message);
@@ -314,49 +328,49 @@ class Card {
 
   // This sentence again: as the text it was, if that still has the same words.
   async fetch(more = {}) {
-    const request = {...wanted(), require: this.wanted("require"), forbid: this.wanted("forbid"), ...more};
+    const request = {...requestOptions(), require: this.constraints("require"), forbid: this.constraints("forbid"), ...more};
     const {words, text, offsets} = this.first;
     if (offsets) {
       const answer = await post({...request, text, one_sentence: true}).catch(() => ({sentences: []}));
-      if (String(answer.sentences.map(one => one.words)) === String([words])) return answer.sentences[0];
+      if (String(answer.sentences.map(sentence => sentence.words)) === String([words])) return answer.sentences[0];
     }
     return (await post({...request, words})).sentences[0];
   }
 
   draw() {
-    const room = this.find(".picture");
+    const figure = this.find(".picture");
     const space = this.element.clientWidth - 16;
-    const there = Object.keys(LAYOUTS).filter(layout => this.tree.svg[layout]);
-    if (this.layout && !there.includes(this.layout)) return this.fetchPictures(this.layout);
+    const drawn = Object.keys(LAYOUTS).filter(layout => this.tree.svg[layout]);
+    if (this.layout && !drawn.includes(this.layout)) return this.fetchPictures(this.layout);
     let svg, layout;
-    for (layout of this.layout ? [this.layout] : there) {
+    for (layout of this.layout ? [this.layout] : drawn) {
       svg = parsePicture(this.tree.svg[layout]);
       if (svg.viewBox.baseVal.width * (presented === this ? 0.6 : LAYOUTS[layout]) <= space) break;
-      if (!this.layout && layout === there.at(-1) && layout !== "indented") this.fetchPictures("indented");  // a smaller window
+      if (!this.layout && layout === drawn.at(-1) && layout !== "indented") this.fetchPictures("indented");  // a smaller window
     }
     this.shown = layout;
     this.find(`.layouts input[value=${layout}]`).checked = true;
-    room.replaceChildren(svg);
+    figure.replaceChildren(svg);
     this.fit();
     const picture = new Picture(svg, layout, this);
     const {matches = [], syntax} = this.tree;
-    for (const match of matches) for (const one of [match, ...Object.values(match.names ?? {})]) picture.part(one)?.classList.add("match");
+    for (const match of matches) for (const node of [match, ...Object.values(match.names ?? {})]) picture.part(node)?.classList.add("match");
     this.addButtons(".matches", matches.slice(0, MATCHES), picture, match => picture.showMatch(match));
     this.addButtons(".clauses", syntax?.clauses.length > 1 ? syntax.clauses : [], picture, clause => picture.showClause(clause));
-    this.rest();
+    this.showSummary();
   }
 
   // A button for each match or clause, which shows its words in the picture.
-  addButtons(selector, found, picture, show) {
+  addButtons(selector, nodes, picture, show) {
     const row = this.find(selector);
-    row.hidden = !found.length;
-    row.replaceChildren(row.firstElementChild, ...found.map(one => {
+    row.hidden = !nodes.length;
+    row.replaceChildren(row.firstElementChild, ...nodes.map(node => {
       const {words} = this.sentence;
-      const [i, j] = one.span;
+      const [i, j] = node.span;
       const text = j - i > 6 ? `${words.slice(i, i + 3).join(" ")} … ${words[j - 1]}` : words.slice(i, j).join(" ");
       const button = make("button", {type: "button"});
-      button.append(make("i", {textContent: one.kind ?? one.label}), ` ${text}`);
-      for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => show(one));
+      button.append(make("i", {textContent: node.kind ?? node.label}), ` ${text}`);
+      for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => show(node));
       for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => picture.update());
       return button;
     }));
@@ -374,8 +388,8 @@ class Card {
 
   async fetchPictures(layout) {
     try {
-      const found = await this.fetch({svg: [layout]});
-      [found, ...(found.alternatives ?? [])].forEach((tree, rank) => Object.assign(this.trees[rank].svg, tree.svg));
+      const sentence = await this.fetch({svg: [layout]});
+      [sentence, ...(sentence.alternatives ?? [])].forEach((tree, rank) => Object.assign(this.trees[rank].svg, tree.svg));
       this.draw();
     } catch (error) {
       this.complain(error.message);
@@ -385,16 +399,16 @@ class Card {
   // What differs from the best tree, as the data attributes name it.
   changes() {
     const [best, tree] = [this.first, this.tree];
-    const [known, own] = [best, tree].map(one => new Set((one.constituents ?? []).map(String)));
-    const spans = new Set([...own].filter(span => !known.has(span)));
-    const gone = [...known].filter(span => !own.has(span)).length;
+    const [bestSpans, treeSpans] = [best, tree].map(candidate => new Set((candidate.constituents ?? []).map(String)));
+    const spans = new Set([...treeSpans].filter(span => !bestSpans.has(span)));
+    const gone = [...bestSpans].filter(span => !treeSpans.has(span)).length;
     const arcs = new Set((tree.heads ?? []).flatMap((head, m) =>
       head !== best.heads[m] || tree.relations[m] !== best.relations[m] ? [m + 1] : []));
     return {spans, gone, arcs};
   }
 
   // The line below the picture while nothing is pointed at.
-  rest() {
+  showSummary() {
     this.find(".acts").replaceChildren();
     const details = this.find(".details");
     const sure = this.tree.confidence && `Probability ${percent(this.tree.confidence.sentence)}. `;
@@ -426,10 +440,10 @@ class Card {
   // The shown tree in another format, drawn for paper: what is saved stays light.
   async picture(kind) {
     const colours = byId("colours").value === "auto" ? "light" : byId("colours").value;
-    const request = {...wanted(), require: this.wanted("require"), forbid: this.wanted("forbid"), words: this.first.words,
+    const request = {...requestOptions(), require: this.constraints("require"), forbid: this.constraints("forbid"), words: this.first.words,
       svg: [this.shown], colours, confidence: colours !== "black", rank: this.rank + 1};
-    const found = await post(request, {accept: FORMATS[kind === "png" ? "svg" : kind]});
-    return kind === "png" ? toPng(await found.text()) : found;
+    const drawing = await post(request, {accept: FORMATS[kind === "png" ? "svg" : kind]});
+    return kind === "png" ? toPng(await drawing.text()) : drawing;
   }
 }
 
@@ -447,18 +461,18 @@ let presented = null;  // the card that fills the screen
 
 function present(card) {
   presented?.element.classList.remove("presented");
-  const before = presented;
+  const previous = presented;
   presented = card;
   document.body.classList.toggle("presenting", Boolean(card));
   card?.element.classList.add("presented");
   // Where there is no full screen (on a telephone), the card fills the window.
   if (card && !document.fullscreenElement) document.documentElement.requestFullscreen?.().catch(() => {});
   if (!card && document.fullscreenElement) document.exitFullscreen();
-  for (const one of [before, card]) {
-    if (!one) continue;
-    one.zoom = 1;
-    one.find(".present").textContent = one === card ? "Leave full screen" : "Full screen";
-    one.draw();
+  for (const shown of [previous, card]) {
+    if (!shown) continue;
+    shown.zoom = 1;
+    shown.find(".present").textContent = shown === card ? "Leave full screen" : "Full screen";
+    shown.draw();
   }
 }
 
@@ -482,8 +496,8 @@ function save(content, name, kind) {
 }
 
 function saveAll(kind) {
-  const chosen = sentences.map((sentence, place) => cards[place]?.tree ?? sentence);
-  save(chosen.map(tree => kind === "conllu" ? tree.conllu : tree.brackets + "\n").join(""), "sentences", kind);
+  const trees = sentences.map((sentence, index) => cards[index]?.tree ?? sentence);
+  save(trees.map(tree => kind === "conllu" ? tree.conllu : tree.brackets + "\n").join(""), "sentences", kind);
 }
 
 // ------------------------------------------------------------------------------------- pointing at a picture
@@ -542,7 +556,7 @@ class Picture {
       part.querySelector("title")?.remove();  // `details` says more
       part.setAttribute("tabindex", "-1");
       part.setAttribute("role", "img");
-      part.setAttribute("aria-label", describe(part, this.card).map(spoken).join(", "));
+      part.setAttribute("aria-label", describe(part, this.card).map(factText).join(", "));
       const path = part.querySelector("path:not(.tip)");  // of an arc, unless it is only told
       if (part.matches(".arc")) part.classList.toggle("changed", arcs.has(+part.dataset.word));
       if (path) {
@@ -589,16 +603,16 @@ class Picture {
       if (move === "down") return this.word(head);
       return this.arc(+word + (move === "after" ? 1 : -1));
     }
-    const place = this.constituents.indexOf(part);
+    const index = this.constituents.indexOf(part);
     const [i, j] = ends(part);
-    if (move === "up") return this.constituents.slice(0, place).filter(other => ends(other)[0] <= i && j <= ends(other)[1]).at(-1);
+    if (move === "up") return this.constituents.slice(0, index).filter(other => ends(other)[0] <= i && j <= ends(other)[1]).at(-1);
     if (move === "down") {
-      const below = this.constituents[place + 1];
+      const below = this.constituents[index + 1];
       return below && ends(below)[0] >= i && ends(below)[1] <= j ? below : this.word(head ?? i + 1);
     }
     return move === "after"
-      ? this.constituents.slice(place + 1).find(other => ends(other)[0] >= j) ?? this.word(j + 1)
-      : this.constituents.slice(0, place).filter(other => ends(other)[1] <= i).at(-1) ?? this.word(i);
+      ? this.constituents.slice(index + 1).find(other => ends(other)[0] >= j) ?? this.word(j + 1)
+      : this.constituents.slice(0, index).filter(other => ends(other)[1] <= i).at(-1) ?? this.word(i);
   }
 
   go(part) {
@@ -610,16 +624,16 @@ class Picture {
 
   // The drawn part of a match; a tag is drawn with its word.
   part({label, word, span}) {
-    const found = this.constituents.find(one => one.dataset.span === String(span) && one.dataset.label === label);
-    return word ? this.word(word) : found ?? (span[1] - span[0] === 1 ? this.word(span[1]) : null);
+    const constituent = this.constituents.find(candidate => candidate.dataset.span === String(span) && candidate.dataset.label === label);
+    return word ? this.word(word) : constituent ?? (span[1] - span[0] === 1 ? this.word(span[1]) : null);
   }
 
   showMatch(match) {
     highlight(this.svg, this.part(match));
     const names = Object.entries(match.names ?? {});
-    for (const [, one] of names) this.part(one)?.classList.add("on");
-    this.tell([{value: match.label, kind: match.word ? "relation" : "label"}, {name: "span", value: `“${match.text}”`},
-      ...names.map(([name, one]) => ({name, value: one.text}))]);
+    for (const [, node] of names) this.part(node)?.classList.add("on");
+    this.describeBelow([{value: match.label, kind: match.word ? "relation" : "label"}, {name: "span", value: `“${match.text}”`},
+      ...names.map(([name, node]) => ({name, value: node.text}))]);
   }
 
   showClause({kind, span, head, verb, subject, objects}) {
@@ -627,11 +641,11 @@ class Picture {
     Object.assign(part.dataset, {span: String(span), head});
     highlight(this.svg, part);
     for (const same of this.all(`[data-span="${span}"]`)) same.classList.add("on");
-    this.tell([{value: `${kind} clause`}, {name: "verb", value: verb.text}, ...[subject].filter(Boolean).map(one => ({name: "subject", value: one.text})),
-      ...objects.map(one => ({name: "object", value: one.text}))]);
+    this.describeBelow([{value: `${kind} clause`}, {name: "verb", value: verb.text}, ...[subject].filter(Boolean).map(phrase => ({name: "subject", value: phrase.text})),
+      ...objects.map(phrase => ({name: "object", value: phrase.text}))]);
   }
 
-  tell(facts) {
+  describeBelow(facts) {
     this.details.replaceChildren(...facts.map(({name, value, kind}) => {
       const piece = make("span");
       if (name) piece.append(`${name} `);
@@ -645,10 +659,10 @@ class Picture {
   update() {
     const part = this.picked ?? this.hovered ?? this.focused;
     highlight(this.svg, part);
-    if (!part) return this.card.rest();
-    this.tell(describe(part, this.card));
-    const chosen = this.picked ?? (this.hovered ? null : this.focused);
-    this.card.find(".acts").replaceChildren(...(chosen ? choices(chosen, this.card) : []).map(([name, ...demands]) => {
+    if (!part) return this.card.showSummary();
+    this.describeBelow(describe(part, this.card));
+    const target = this.picked ?? (this.hovered ? null : this.focused);
+    this.card.find(".acts").replaceChildren(...(target ? choices(target, this.card) : []).map(([name, ...demands]) => {
       const button = make("button", {type: "button", textContent: name});
       button.addEventListener("click", () => demands.forEach(demand => this.card.add(demand)));
       return button;
@@ -659,45 +673,45 @@ class Picture {
 const covers = (constituent, word) => ends(constituent)[0] < +word && +word <= ends(constituent)[1];
 
 // A demand in words.
-function inWords(what, words) {
-  const [first, ...rest] = what;
+function constraintText(constraint, words) {
+  const [first, ...numbers] = constraint;
   const at = position => words[position - 1] ?? "?";
-  if (first === "arc") return `${rest[0] ? at(rest[0]) : "root"} → ${at(rest[1])}`;
-  if (first === "root") return `root → ${at(rest[0])}`;
-  const [i, j, label] = first === "head" || first === "span" ? rest : what;
+  if (first === "arc") return `${numbers[0] ? at(numbers[0]) : "root"} → ${at(numbers[1])}`;
+  if (first === "root") return `root → ${at(numbers[0])}`;
+  const [i, j, label] = first === "head" || first === "span" ? numbers : constraint;
   const span = j - i > 3 ? `${at(i + 1)} … ${at(j)}` : words.slice(i, j).join(" ");
-  if (first === "head") return `head ${at(rest[2])} of “${span}”`;
+  if (first === "head") return `head ${at(numbers[2])} of “${span}”`;
   return `${label ?? "a constituent"} “${span}”`;
 }
 
 // What can be demanded of a part: the name of a button, and the demands that it makes.
 function choices(part, card) {
   const {words} = card.sentence;
-  const both = (what, text) => [[`Require ${text}`, {kind: "require", what}], [`Forbid ${text}`, {kind: "forbid", what}]];
+  const requireOrForbid = (constraint, text) => [[`Require ${text}`, {kind: "require", constraint}], [`Forbid ${text}`, {kind: "forbid", constraint}]];
   if (!part.dataset.span) {
     const m = +part.dataset.word;
     const head = card.tree.heads?.[m - 1];
-    return head === undefined ? [] : both(head ? ["arc", head, m] : ["root", m], "arc");
+    return head === undefined ? [] : requireOrForbid(head ? ["arc", head, m] : ["root", m], "arc");
   }
   const [i, j] = ends(part);
   const {label} = part.dataset;
-  const found = label ? both([i, j, label], label) : [];
-  if (j - i < words.length) found.splice(1, 0, ["Forbid constituent", {kind: "forbid", what: [i, j]}]);
-  return found;
+  const buttons = label ? requireOrForbid([i, j, label], label) : [];
+  if (j - i < words.length) buttons.splice(1, 0, ["Forbid constituent", {kind: "forbid", constraint: [i, j]}]);
+  return buttons;
 }
 
 // The meaning of a name in words; of a subtype that the glossary does not have, that of its relation.
 function explain(kind, value) {
-  const known = glossary[kind] ?? {};
-  return (known[value] ?? known[String(value).split(":")[0]])?.[0] ?? "";
+  const meanings = glossary[kind] ?? {};
+  return (meanings[value] ?? meanings[String(value).split(":")[0]])?.[0] ?? "";
 }
 
 // The facts about a part: {value}, {name, value}, and the kind of name that the glossary explains.
 function describe(part, card) {
   const {words} = card.sentence;
   const {tree} = card;
-  const found = [];
-  const add = (name, value, kind) => found.push({name, value, kind});
+  const facts = [];
+  const add = (name, value, kind) => facts.push({name, value, kind});
   if (part.dataset.span) {
     const [i, j] = ends(part);
     add("", part.dataset.label || "no label", "label");
@@ -711,7 +725,7 @@ function describe(part, card) {
       add("confidence", percent(sure[2]));
       add("in the label", percent(sure[3]));
     }
-    return found;
+    return facts;
   }
   const m = +part.dataset.word;
   const [head, relation] = [tree.heads?.[m - 1], tree.relations?.[m - 1]];
@@ -731,14 +745,14 @@ function describe(part, card) {
     add("confidence", percent(sure.arcs[m - 1]));
     add("in the relation", percent(sure.relations[m - 1]));
   }
-  return found;
+  return facts;
 }
 
-const spoken = ({name, value, kind}) => [name, value, explain(kind, value)].filter(Boolean).join(" ");
+const factText = ({name, value, kind}) => [name, value, explain(kind, value)].filter(Boolean).join(" ");
 
-// ------------------------------------------------------------------------------------------------ beginning
+// ------------------------------------------------------------------------------------------------ start
 
-async function greet() {
+async function describeServer() {
   const health = await fetch("health").then(response => response.json()).catch(() => null);
   if (!health?.model) return;
   byId("model").textContent = health.model.name ?? "";
@@ -751,27 +765,27 @@ async function greet() {
   glossary = await fetch("glossary.json").then(response => response.json()).catch(() => ({}));
   for (const text of EXAMPLES) {
     const button = make("button", {type: "button", textContent: text});
-    button.addEventListener("click", () => { byId("text").value = text; ask(); });
+    button.addEventListener("click", () => { byId("text").value = text; parse(); });
     byId("examples").lastElementChild.append(button);
   }
   byId("examples").hidden = false;
 }
 
-byId("ask").addEventListener("submit", event => { event.preventDefault(); ask(); });
+byId("ask").addEventListener("submit", event => { event.preventDefault(); parse(); });
 byId("text").addEventListener("keydown", event => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
-    ask();
+    parse();
   }
 });
 byId("find").addEventListener("keydown", event => {
   if (event.key === "Enter") {
     event.preventDefault();
-    ask(currentStates());
+    parse(currentStates());
   }
 });
 for (const id of ["k", "style", "layers", "heads", "colours"]) {
-  byId(id).addEventListener("change", () => { if (sentences.length) ask(currentStates()); });
+  byId(id).addEventListener("change", () => { if (sentences.length) parse(currentStates()); });
 }
 byId("skip").addEventListener("click", event => {
   event.preventDefault();
@@ -794,5 +808,15 @@ addEventListener("resize", () => {
   width = document.documentElement.clientWidth;
   for (const card of cards) if (!card.layout) card.draw();
 });
-addEventListener("popstate", recall);
-greet().then(recall);
+addEventListener("popstate", () => { recallFields(); parseLink(); });
+
+// The server's answers may take a while, and the user may be typing already. So the link is read before any request,
+// and what depends on an answer leaves alone what the user has touched.
+const touched = new Set();
+addEventListener("input", event => touched.add(event.target.id), {capture: true});
+const typedEarly = Boolean(byId("text").value);  // before this script had arrived
+recallFields({keepTyped: true});
+describeServer().then(() => {
+  for (const id of ["k", "style"]) if (!touched.has(id)) recallChoice(id);
+  if (!typedEarly && !touched.has("text") && !running) parseLink();
+});
