@@ -516,7 +516,7 @@ def learn_rules(
             continue
         roots[d.relations[d.root - 1]] += 1
         walk = Walk(c.without_wrapper(), rules.common_words)
-        span_heads = head_words(walk.nodes, d.heads, *borders)
+        span_heads = head_words([node[:2] for node in walk.nodes], d.heads, *borders)
         for constituent in walk.constituents():
             children = constituent.children
             head_word = span_heads[constituent.node]

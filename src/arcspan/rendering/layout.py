@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
 from arcspan.errors import ArcspanError, TreeError
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.constituency import parents
+from arcspan.trees.dependency import outgoing_words
 
 Size = TypeVar("Size", int, float)  # columns of a terminal, or units of an SVG
 
@@ -247,7 +248,7 @@ def _head(i: int, j: int, heads: Sequence[int] | None) -> int:
     """The only word of i+1..j with its head outside, 0 where there are several or no heads are known."""
     if heads is None:
         return 0
-    outside = [m for m in range(i + 1, j + 1) if not i < heads[m - 1] <= j]
+    outside = list(outgoing_words(heads, i, j))
     return outside[0] if len(outside) == 1 else 0
 
 

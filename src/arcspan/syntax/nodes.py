@@ -14,7 +14,7 @@ from arcspan.lazy import lazy
 from arcspan.syntax.expressions import Expression
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 from arcspan.trees.dependency import outgoing_words
-from arcspan.trees.immutable import nothing
+from arcspan.trees.immutable import empty_column
 
 Step = Callable[["NodeTable", int], int]
 """From a node to one of its children; -1 without one."""
@@ -49,7 +49,7 @@ class NodeTable:
         self._rules = rules
         self._steps_left = steps
         self._head_words: dict[int, int] = {}
-        tags, spans = (nothing(len(tree)), ()) if c is None else (c.tags, c.spans)
+        tags, spans = (empty_column(len(tree)), ()) if c is None else (c.tags, c.spans)
         self.labels: list[str] = []
         self.parents: list[int] = []
         self.left: list[int] = []

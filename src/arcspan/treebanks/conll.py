@@ -17,7 +17,7 @@ from arcspan.errors import FileError, TreeError
 from arcspan.treebanks.streams import Source, name_of, read_lines, write_texts
 from arcspan.trees import DependencyTree
 from arcspan.trees.conllu import Multiword, format_conllu, read_spaces
-from arcspan.trees.immutable import nothing
+from arcspan.trees.immutable import empty_column
 
 Heads = Literal["tree", "any", "partial"]
 """What heads may be: those of a tree; any, with several roots or cycles; or of a tree with "_" where none is known."""
@@ -270,7 +270,7 @@ def _check_partial(heads: Sequence[int]) -> None:
     """TreeError unless a tree has the heads that are known."""
     root = heads.index(0 if 0 in heads else -1) + 1
     filled = [h if h >= 0 else 0 if m == root else root for m, h in enumerate(heads, 1)]
-    DependencyTree(filled, nothing(len(heads)))
+    DependencyTree(filled, empty_column(len(heads)))
 
 
 def is_number(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a tree is: constituents, dependencies, and the lexicalized tree that holds both."""
+"""Tree data structures: constituency, dependency and lexicalized trees; no files, no numpy."""
 
 from arcspan.trees.binarize import binarize, unbinarize
 from arcspan.trees.compatibility import Incompatibility, compatible, why_incompatible

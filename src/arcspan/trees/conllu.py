@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from arcspan.trees.constituency import ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
-from arcspan.trees.immutable import nothing
+from arcspan.trees.immutable import empty_column
 from arcspan.trees.words import has_breaks, one_line
 
 
@@ -55,8 +55,8 @@ def format_conllu(
         tree.features,
         heads,
         tree.relations,
-        nothing(len(tree)),
-        misc or nothing(len(tree)),
+        empty_column(len(tree)),
+        misc or empty_column(len(tree)),
         strict=True,
     )
     for m, row in enumerate(rows, 1):

@@ -1,4 +1,8 @@
-"""Dependency trees: for every word its head and the relation between them."""
+"""Dependency trees: for every word its head and the relation between them.
+
+Functions on bare heads are here, too: `heads[m - 1]` is the head of word m, 0 for the root, -1 if
+unknown.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +11,19 @@ from operator import sub
 from typing import Any
 
 from arcspan.errors import TreeError
-from arcspan.trees.immutable import Immutable, nothing, per_word
+from arcspan.trees.immutable import Column, Immutable, empty_column, per_word
 
 
 class DependencyTree(Immutable):
     """A dependency tree over words 1..n with one root. Immutable, hashable, compared by value.
 
-    `heads[m - 1]` is the head of word m, 0 for the root; the other columns run parallel, with "" where a word has
-    none: `relations`; `tags`, language-specific parts of speech (XPOS), and `upos`, universal ones; `lemmas`;
-    `features` as CoNLL-U writes them ("Case=Nom|Number=Sing").
+    `heads[m - 1]` is the head of word m, 0 for the root; the other columns run parallel, with ""
+    where a word has none: `relations`; `tags`, language-specific parts of speech (XPOS), and
+    `upos`, universal ones; `lemmas`; `features` as CoNLL-U writes them ("Case=Nom|Number=Sing").
 
-    >>> tree = DependencyTree([2, 0, 5, 5, 2, 2], ["nsubj", "root", "det", "amod", "dobj", "advmod"],
-    ...                       "Logic plays a maximal role here".split())
+    >>> relations = ["nsubj", "root", "det", "amod", "dobj", "advmod"]
+    >>> words = "Logic plays a maximal role here".split()
+    >>> tree = DependencyTree([2, 0, 5, 5, 2, 2], relations, words)
     >>> tree.root, tree.is_projective
     (2, True)
     """
@@ -37,11 +42,11 @@ class DependencyTree(Immutable):
         self,
         heads: Iterable[int],
         relations: Iterable[str],
-        words: Iterable[str] | None = None,
-        tags: Iterable[str] | None = None,
-        upos: Iterable[str] | None = None,
-        lemmas: Iterable[str] | None = None,
-        features: Iterable[str] | None = None,
+        words: Column = None,
+        tags: Column = None,
+        upos: Column = None,
+        lemmas: Column = None,
+        features: Column = None,
     ) -> None:
         heads = tuple(map(int, heads))
         columns = per_word(
@@ -51,14 +56,16 @@ class DependencyTree(Immutable):
         self._fill(heads, *columns)
 
     def _fill(self, heads: tuple[int, ...], *columns: Any) -> None:
-        missing = len(self._parts) - 1 - len(columns)
-        super()._fill(heads, *columns, *[nothing(len(heads))] * missing)
+        # All parts but the heads are columns; omitted ones are empty strings, not None.
+        empty = [empty_column(len(heads))] * (len(self._parts) - 1 - len(columns))
+        super()._fill(heads, *columns, *empty)
 
     @classmethod
     def loose(cls, heads: Iterable[int], *columns: Iterable[str]) -> DependencyTree:
-        """Heads that need not form a tree, for scoring, learning and writing; columns as the constructor takes them.
+        """Build from heads that need not form a tree, for scoring, learning and writing.
 
-        There may be several roots and cycles; -1 is a head that is not annotated. TreeError for heads out of range.
+        The columns are those of the constructor. There may be several roots and cycles; -1 is a
+        head that is not annotated. TreeError for heads out of range.
 
         >>> DependencyTree.loose([2, -1], ["nsubj", ""]).is_tree
         False
@@ -68,23 +75,23 @@ class DependencyTree(Immutable):
         return cls._trusted(heads, *per_word(len(heads), cls._parts[1:], *columns))
 
     def with_words(self, words: Iterable[str]) -> DependencyTree:
-        """The same tree over other words."""
-        (words,) = per_word(len(self), ["words"], words)
-        return self._trusted(self.heads, self.relations, words, *self._value()[3:])
+        """Return the same tree over other words."""
+        (column,) = per_word(len(self), ["words"], words)
+        return self._replaced(words=column)
 
     @property
     def root(self) -> int:
-        """The position of the word whose head is 0 (0 in a tree without words)."""
+        """Return the position of the word whose head is 0 (0 in a tree without words)."""
         return self.heads.index(0) + 1 if self.heads else 0
 
     @property
     def is_tree(self) -> bool:
-        """Whether the heads form a tree, which only `loose` ones may fail to do."""
+        """Return True if the heads form a tree; only `loose` heads may fail to."""
         return is_tree(self.heads)
 
     @property
     def is_projective(self) -> bool:
-        """Whether every word's yield is contiguous, so that no two arcs cross (the root's arc included)."""
+        """Return True if all yields are contiguous: no two arcs cross, the root's included."""
         return yields(self.heads) is not None
 
     def __len__(self) -> int:
@@ -97,7 +104,7 @@ class DependencyTree(Immutable):
 
 
 def is_tree(heads: Sequence[int]) -> bool:
-    """Whether heads form a tree with one root."""
+    """Return True if the heads form a tree with one root."""
     try:
         _check_tree(heads)
     except TreeError:
@@ -106,7 +113,7 @@ def is_tree(heads: Sequence[int]) -> bool:
 
 
 def is_projective_tree(heads: Sequence[int]) -> bool:
-    """Whether heads form a tree with one root, and a projective one.
+    """Return True if the heads form a projective tree with one root.
 
     >>> is_projective_tree([2, 0, 2]), is_projective_tree([2, 1]), is_projective_tree([3, 4, 0, 3])
     (True, False, False)
@@ -115,26 +122,23 @@ def is_projective_tree(heads: Sequence[int]) -> bool:
 
 
 def _check_tree(heads: Sequence[int]) -> None:
-    """Refuse heads out of range, no or several roots, and cycles."""
-    n = len(heads)
-    if not n:
-        return
+    """Raise TreeError for heads out of range, no or several roots, and cycles."""
     _check_range(heads)
-    roots = heads.count(0)
-    if roots > 1:
-        places = ", ".join(str(m) for m, h in enumerate(heads, start=1) if h == 0)
+    roots = [str(m) for m, h in enumerate(heads, start=1) if h == 0]
+    if len(roots) > 1:
         raise TreeError(
-            f"{roots} roots (words {places}): a dependency tree has one word with head 0"
+            f"{len(roots)} roots (words {', '.join(roots)}): "
+            "a dependency tree has one word with head 0"
         )
-    # Follow heads from each word up to one already known to reach the root.
-    seen = [0] * (n + 1)  # by which word's walk a word was first met
-    seen[0] = -1
-    for start in range(1, n + 1):
+    # Follow heads from each word up to a word whose way to the root was checked before.
+    visited_from = [0] * (len(heads) + 1)  # the word whose walk met this word first
+    visited_from[0] = -1
+    for start in range(1, len(heads) + 1):
         m = start
-        while not seen[m]:
-            seen[m] = start
+        while not visited_from[m]:
+            visited_from[m] = start
             m = heads[m - 1]
-        if seen[m] == start:
+        if visited_from[m] == start:
             cycle = [m]
             while heads[cycle[-1] - 1] != m:
                 cycle.append(heads[cycle[-1] - 1])
@@ -143,26 +147,31 @@ def _check_tree(heads: Sequence[int]) -> None:
 
 
 def _check_range(heads: Sequence[int], least: int = 0) -> None:
+    """Raise TreeError for a head below `least` or above the number of words."""
     n = len(heads)
-    if n and (min(heads) < least or max(heads) > n):
-        m = next(m for m, h in enumerate(heads, start=1) if not least <= h <= n)
-        raise TreeError(f"word {m} has head {heads[m - 1]}, which is not among 0..{n}")
+    for m, h in enumerate(heads, start=1):
+        if not least <= h <= n:
+            raise TreeError(f"word {m} has head {h}, which is not among 0..{n}")
 
 
 def yields(heads: Sequence[int]) -> tuple[list[int], list[int]] | None:
-    """Fenceposts (left[m], right[m]) of every word's yield, index 0 unused; None when one is not contiguous.
+    """Return fenceposts (starts[m], ends[m]) of every word's yield; None if one is not contiguous.
+
+    Index 0 is the whole sentence.
 
     >>> yields([2, 0, 2])
     ([0, 0, 0, 2], [3, 1, 3, 3])
     >>> yields([3, 4, 0, 3]) is None
     True
     """
-    left, right, size = extents(heads)
-    return (left, right) if list(map(sub, right, left)) == size else None
+    starts, ends, size = extents(heads)
+    return (starts, ends) if list(map(sub, ends, starts)) == size else None
 
 
 def outgoing_words(heads: Sequence[int], i: int, j: int) -> Iterator[int]:
-    """Yield the words of the span (i, j) whose heads lie outside it; a constituent's head is the only one.
+    """Yield the words of the span (i, j) whose heads lie outside it.
+
+    A constituent of compatible trees has one such word, its head word.
 
     >>> list(outgoing_words([2, 3, 0], 0, 2))
     [2]
@@ -173,25 +182,24 @@ def outgoing_words(heads: Sequence[int], i: int, j: int) -> Iterator[int]:
 
 
 def extents(heads: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
-    """Left and right fencepost of every word's yield, and its number of words; index 0 is the sentence."""
+    """Return left and right fencepost and size of every word's yield; index 0 is the sentence."""
     n = len(heads)
-    left, right, size = [0, *range(n)], [n, *range(1, n + 1)], [n] + [1] * n
-    waiting = [0] * (n + 1)  # dependents not yet counted
+    starts = [0, *range(n)]
+    ends = [n, *range(1, n + 1)]
+    size = [n] + [1] * n
+    uncounted = [0] * (n + 1)  # dependents whose own yields are not complete
     for h in heads:
         if h > 0:
-            waiting[h] += 1
-    ready = [m for m in range(1, n + 1) if not waiting[m]]
-    for (
-        m
-    ) in ready:  # grows while it is read: leaves first, then words whose dependents are all counted
+            uncounted[h] += 1
+    complete = [m for m in range(1, n + 1) if not uncounted[m]]
+    # The list grows in the loop: leaves first, then words whose dependents are all counted.
+    for m in complete:
         h = heads[m - 1]
         if h > 0:
             size[h] += size[m]
-            if left[m] < left[h]:
-                left[h] = left[m]
-            if right[m] > right[h]:
-                right[h] = right[m]
-            waiting[h] -= 1
-            if not waiting[h]:
-                ready.append(h)
-    return left, right, size
+            starts[h] = min(starts[h], starts[m])
+            ends[h] = max(ends[h], ends[m])
+            uncounted[h] -= 1
+            if not uncounted[h]:
+                complete.append(h)
+    return starts, ends, size

@@ -1,8 +1,8 @@
-"""Lexicalized trees: binary brackets that carry their head words, and so hold both trees of a sentence.
+"""Lexicalized trees: binary brackets with their head words, which hold both trees of a sentence.
 
-`LexicalTree.join` puts a constituency and a compatible dependency tree together by head binarization
-(section 3 of the paper); `split` takes them apart again, exactly. Relations are not part of the brackets;
-they ride along.
+`LexicalTree.join` puts a constituency and a compatible dependency tree together by head
+binarization (section 3 of the paper); `split` takes them apart again, exactly. Relations, tags and
+universal tags are kept beside the brackets, one per word.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from arcspan.trees.binarize import head_nodes
 from arcspan.trees.compatibility import Incompatibility
 from arcspan.trees.constituency import Chain, ConstituencyTree
 from arcspan.trees.dependency import DependencyTree
-from arcspan.trees.immutable import Immutable, nothing, per_word
+from arcspan.trees.immutable import Column, Immutable, per_word
 
 
 class LexicalNode(NamedTuple):
-    """A binary bracket: fencepost span (i, j), its head word, and its unary chain of labels, outermost first.
+    """A binary bracket: span (i, j), its head word, and its unary chain, outermost label first.
 
     The chain is () where binarization made the node, or where a word has no constituent of its own.
     """
@@ -32,7 +32,9 @@ class LexicalNode(NamedTuple):
 
 
 class LexicalTree(Immutable):
-    """A lexicalized tree: 2n-1 nodes in pre-order over n words. Immutable, hashable, compared by value.
+    """A lexicalized tree: 2n-1 nodes in pre-order over n words.
+
+    Immutable, hashable, compared by value.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NNP Logic)) (VP (VBZ plays) (ADVP (RB here))))")
     >>> d = DependencyTree([2, 0, 2], ["nsubj", "root", "advmod"], c.words)
@@ -52,27 +54,29 @@ class LexicalTree(Immutable):
     tags: tuple[str, ...]
     upos: tuple[str, ...]
     _source: tuple[Any, ...] | None
-    """The c-tree's written forms; the d-tree's own words, tags, lemmas and features. None where there are none."""
+    """What the other parts do not tell of the trees: the c-tree's written forms; the d-tree's
+    words, tags, lemmas and features. None in a tree that was not joined."""
 
     def __init__(
         self,
         words: Iterable[str],
         nodes: Iterable[Sequence[Any]],
-        relations: Iterable[str] | None = None,
-        tags: Iterable[str] | None = None,
-        upos: Iterable[str] | None = None,
+        relations: Column = None,
+        tags: Column = None,
+        upos: Column = None,
     ) -> None:
         words = tuple(words)
         n = len(words)
-        made = tuple(
+        checked_nodes = tuple(
             [LexicalNode(int(i), int(j), int(head), tuple(chain)) for i, j, head, chain in nodes]
         )
-        heads = _heads_of(made, n)
-        self._fill(words, made, heads, *per_word(n, self._parts[3:6], relations, tags, upos))
+        heads = _heads_of(checked_nodes, n)
+        columns = per_word(n, ["relations", "tags", "upos"], relations, tags, upos)
+        self._fill(words, checked_nodes, heads, *columns)
 
     @classmethod
     def join(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree:
-        """The lexicalized tree that holds both; TreeError, which names the words to blame, if they do not fit."""
+        """Return the lexicalized tree of both; TreeError with the words to blame if none exists."""
         tree = cls.fit(c, d)
         if isinstance(tree, Incompatibility):
             raise TreeError(str(tree))
@@ -80,23 +84,23 @@ class LexicalTree(Immutable):
 
     @classmethod
     def fit(cls, c: ConstituencyTree, d: DependencyTree) -> LexicalTree | Incompatibility:
-        """The lexicalized tree that holds both, or the reason why there is none."""
+        """Return the lexicalized tree of both, or the reason why there is none."""
         nodes = head_nodes(c, d.heads)
         if nodes is None:
-            why = compatibility.why_incompatible(c, d)
-            assert why is not None
-            return why
-        own = c._written, d.words, d.tags, d.lemmas, d.features
-        source = None if own == (None, c.words, c.tags, nothing(len(d)), nothing(len(d))) else own
-        made = tuple([LexicalNode(*node) for node in nodes])
-        return cls._trusted(c.words, made, d.heads, d.relations, c.tags, d.upos, source)
+            reason = compatibility.why_incompatible(c, d)
+            assert reason is not None
+            return reason
+        lexical_nodes = tuple([LexicalNode(*node) for node in nodes])
+        source = (c._written, d.words, d.tags, d.lemmas, d.features)
+        return cls._trusted(c.words, lexical_nodes, d.heads, d.relations, c.tags, d.upos, source)
 
     def split(self) -> tuple[ConstituencyTree, DependencyTree]:
-        """The constituency tree and the dependency tree, exactly as they were joined."""
-        written, words, tags, *rest = self._source or (None, self.words, self.tags)
+        """Return the constituency tree and the dependency tree, exactly as they were joined."""
+        written, words, tags, *columns = self._source or (None, self.words, self.tags)
         spans = tuple([(i, j, label) for i, j, _, chain in self.nodes for label in chain])
         c = ConstituencyTree._trusted(self.words, self.tags, spans, written)
-        return c, DependencyTree._trusted(self.heads, self.relations, words, tags, self.upos, *rest)
+        d = DependencyTree._trusted(self.heads, self.relations, words, tags, self.upos, *columns)
+        return c, d
 
     compatible = staticmethod(compatibility.compatible)
     why_incompatible = staticmethod(compatibility.why_incompatible)
@@ -105,18 +109,20 @@ class LexicalTree(Immutable):
         return len(self.words)
 
     def __repr__(self) -> str:
-        labelled = (node for node in self.nodes[:8] if node.chain)
-        shown = [
-            f"{'+'.join(chain)}[{self.words[head - 1]}]({i}, {j})" for i, j, head, chain in labelled
-        ]
-        return f"LexicalTree({len(self)} words: {' '.join(shown)}{' ...' if len(self.nodes) > 8 else ''})"
+        nodes = []
+        for i, j, head, chain in self.nodes[:8]:
+            if chain:
+                nodes.append(f"{'+'.join(chain)}[{self.words[head - 1]}]({i}, {j})")
+        if len(self.nodes) > 8:
+            nodes.append("...")
+        return f"LexicalTree({len(self)} words: {' '.join(nodes)})"
 
 
 def _heads_of(nodes: Sequence[LexicalNode], n: int) -> tuple[int, ...]:
-    """The heads that the nodes imply; TreeError unless they are a binary tree with heads that fit."""
-    if len(nodes) != max(0, 2 * n - 1):
-        raise TreeError(f"{len(nodes)} nodes over {n} words: a binary tree has {max(0, 2 * n - 1)}")
-    heads = [0] * n
+    """Return the heads that the nodes imply; TreeError unless they are a headed binary tree."""
+    node_count = max(0, 2 * n - 1)
+    if len(nodes) != node_count:
+        raise TreeError(f"{len(nodes)} nodes over {n} words: a binary tree has {node_count}")
     if n > 1 and not nodes[0].chain:
         raise TreeError(
             "the root has no label: the node that covers the sentence needs at least one"
@@ -125,15 +131,18 @@ def _heads_of(nodes: Sequence[LexicalNode], n: int) -> tuple[int, ...]:
         raise TreeError(
             f"the first node is ({nodes[0].i}, {nodes[0].j}), not the whole sentence (0, {n})"
         )
-    # Pre-order: a node's first part comes next, its second part after the 2 (k - i) - 1 nodes of the first.
-    for place, (i, j, head, _) in enumerate(nodes):
+    heads = [0] * n
+    for index, (i, j, head, _) in enumerate(nodes):
         if not i < head <= j:
             raise TreeError(f"node ({i}, {j}) has head word {head}, which lies outside it")
         if j - i == 1:
             continue
-        first = nodes[place + 1]
+        # Pre-order: a node's first part comes next, its second part after the 2 (k - i) - 1 nodes
+        # of the first.
+        first = nodes[index + 1]
         k = first.j
-        if first.i != i or not i < k < j or (second := nodes[place + 2 * (k - i)])[:2] != (k, j):
+        second = nodes[index + 2 * (k - i)] if first.i == i and i < k < j else None
+        if second is None or second[:2] != (k, j):
             raise TreeError(f"node ({i}, {j}) is not followed by its two parts in pre-order")
         if head not in (first.head, second.head):
             raise TreeError(f"node ({i}, {j}) has head word {head}, which heads no part of it")

@@ -1,4 +1,4 @@
-"""Constituency trees as NLTK's."""
+"""Conversion of constituency trees to NLTK's; reading NLTK's trees is done in `integrations`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from arcspan.trees.constituency import ConstituencyTree, units
 
 
 def to_nltk(tree: ConstituencyTree) -> Any:
-    """The tree as an `nltk.Tree`; leaves are words, under their tags.
+    """Return the tree as an `nltk.Tree`; leaves are words, under their tags.
 
-    A word without a tag is a leaf of its constituent. A tree of no words cannot be one of NLTK's.
+    A word without a tag is a leaf of its constituent. A tree without words raises TreeError.
     """
     try:
         from nltk import Tree
@@ -20,12 +20,15 @@ def to_nltk(tree: ConstituencyTree) -> Any:
     if not tree.words:
         raise TreeError("a tree without words has no NLTK tree")
     nodes, _, children = units(tree)
-    built: list[Any] = [None] * len(nodes)
+    subtrees: list[Any] = [None] * len(nodes)
+    # Backwards through pre-order, so that children are built before their parents.
     for node in range(len(nodes) - 1, -1, -1):
         i, _, chain = nodes[node]
-        leaf = Tree(tree.tags[i], [tree.words[i]]) if tree.tags[i] else tree.words[i]
-        below = [built[child] for child in children[node]] or [leaf]
+        below = [subtrees[child] for child in children[node]]
+        if not below:
+            below = [Tree(tree.tags[i], [tree.words[i]]) if tree.tags[i] else tree.words[i]]
         for label in reversed(chain):
             below = [Tree(label, below)]
-        built[node] = below[0]
-    return built[0] if isinstance(built[0], Tree) else Tree("", [built[0]])
+        subtrees[node] = below[0]
+    # A single word without tag and constituent is a plain string.
+    return subtrees[0] if isinstance(subtrees[0], Tree) else Tree("", [subtrees[0]])

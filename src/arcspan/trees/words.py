@@ -1,25 +1,37 @@
-"""How words are written in files: what brackets and columns cannot hold, and the Penn Treebank's escapes."""
+"""Escapes for words in files: bracketed text and columns cannot hold every character of a word.
+
+This module changes single words only; `bracketed_text` and `conllu` write whole trees.
+"""
 
 from __future__ import annotations
 
 import re
 
-_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
-
+# ASCII white space only: the no-break space and its like are characters of a word.
 _BREAKS = re.compile(r"\s+", re.ASCII)
-_ESCAPED = re.compile(r"(-[LR][RSC]B-)|\\([/*])")
 _BRACKET = re.compile("-[LR][RSC]B-")
+_ESCAPED = re.compile(r"-[LR][RSC]B-|\\[/*]")
 _UNSAFE = re.compile(r"[\s()]|\\(?=[/*])", re.ASCII)
 _SAFE = {"(": "-LRB-", ")": "-RRB-", "\\": "\\\\"}
+_PLAIN = {
+    "-LRB-": "(",
+    "-RRB-": ")",
+    "-LSB-": "[",
+    "-RSB-": "]",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "\\/": "/",
+    "\\*": "*",
+}
 
 
 def has_breaks(text: str) -> bool:
-    """Whether there is white space of ASCII in it."""
+    """Return True if the text contains ASCII white space."""
     return _BREAKS.search(text) is not None
 
 
 def one_line(word: str) -> str:
-    r"""A word as a column can hold it: white space is one space, none at the ends, and something is always there.
+    r"""Return a word as a column can hold it: white space as one space, "_" for an empty word.
 
     White space of other scripts than ASCII's stays.
 
@@ -32,7 +44,7 @@ def one_line(word: str) -> str:
 
 
 def escape(word: str) -> str:
-    r"""Write a word so that it can stand between brackets: -LRB- for "(", a no-break space for white space.
+    r"""Write a word so that it can stand between brackets: -LRB- for "(", a no-break space for " ".
 
     A backslash that would be an escape when read back is doubled.
 
@@ -45,12 +57,15 @@ def escape(word: str) -> str:
 
 
 def unescape_brackets(word: str) -> str:
-    """A word of a CoNLL file with -LRB- and its family as the brackets that they stand for.
+    """Replace -LRB- and its family in a word of a CoNLL file by the brackets they stand for.
 
     >>> unescape_brackets("-LRB-"), unescape_brackets("1-800")
     ('(', '1-800')
     """
-    return _BRACKET.sub(lambda match: _BRACKETS[match[0]], word) if "B-" in word else word
+    # Few words have escapes, and a substring test is much faster than the expression.
+    if "B-" not in word:
+        return word
+    return _BRACKET.sub(lambda match: _PLAIN[match[0]], word)
 
 
 def unescape(word: str) -> str:
@@ -61,4 +76,4 @@ def unescape(word: str) -> str:
     """
     if "B-" not in word and "\\" not in word:
         return word
-    return _ESCAPED.sub(lambda match: _BRACKETS[match[1]] if match[1] else match[2], word)
+    return _ESCAPED.sub(lambda match: _PLAIN[match[0]], word)
