@@ -33,12 +33,12 @@ CONFIDENCE = SimpleNamespace(
 )
 
 
-def parts(svg: str, kind: str) -> list[ET.Element]:
+def parts(svg: str, role: str) -> list[ET.Element]:
     """The groups of a kind in a picture, which must be well-formed XML."""
     return [
         group
         for group in ET.fromstring(svg).iter(f"{SVG}g")
-        if group.get("class", "").split()[0] == kind
+        if group.get("class", "").split()[0] == role
     ]
 
 

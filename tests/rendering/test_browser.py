@@ -48,14 +48,14 @@ return {shown: shown.length, words: right(".word text.form"), all: right(".word,
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     """A page with a sentence of about so many words, as the model parses it."""
-    parser, found = arcspan.load(), {}
+    parser, paths = arcspan.load(), {}
     for size, text in TEXTS.items():
         (parse,) = parser(text)
         assert abs(len(parse.words) - size) < 4
-        found[size] = tmp_path_factory.mktemp("pages") / f"{size}.html"
+        paths[size] = tmp_path_factory.mktemp("pages") / f"{size}.html"
         page = to_html([(parse.constituency, parse.dependencies)], texts=[text])
-        found[size].write_text(page, encoding="utf-8")
-    return found
+        paths[size].write_text(page, encoding="utf-8")
+    return paths
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +85,9 @@ def test_one_picture_is_shown_and_nothing_of_it_is_cut_off(
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
     driver.get(pages[words].as_uri())
-    seen = driver.execute_script(MEASURE)
-    assert seen["shown"] == 1
-    assert seen["words"] < width and seen["all"] < width and not seen["scrolls"]
-    assert bool(seen["arcs"]) == (width > 390 or words == 5), "arcs wherever there is room"
-    assert seen["size"] > 0.74, "not too small to read"
-    assert seen["paper"] == ("rgb(21, 24, 28)" if dark else "rgb(255, 255, 255)")
+    sizes = driver.execute_script(MEASURE)
+    assert sizes["shown"] == 1
+    assert sizes["words"] < width and sizes["all"] < width and not sizes["scrolls"]
+    assert bool(sizes["arcs"]) == (width > 390 or words == 5), "arcs wherever there is room"
+    assert sizes["size"] > 0.74, "not too small to read"
+    assert sizes["paper"] == ("rgb(21, 24, 28)" if dark else "rgb(255, 255, 255)")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arcspan import rendering
 from arcspan.errors import TreeError
 from arcspan.rendering import draw_terminal, to_html, to_svg, to_tikz
 from arcspan.rendering.layout import arrange, columns, is_right_to_left, visible
@@ -15,8 +16,11 @@ from tests.rendering.examples import ARABIC, LOGIC, LOGIC_ARCS, random_pair
 
 def test_constituents_of_the_papers_sentence_have_the_papers_heads() -> None:
     picture = arrange(LOGIC, LOGIC_ARCS)
-    found = [(one.i, one.j, one.label, one.head, one.level) for one in picture.constituents]
-    assert found == [
+    rows = [
+        (constituent.i, constituent.j, constituent.label, constituent.head, constituent.level)
+        for constituent in picture.constituents
+    ]
+    assert rows == [
         (0, 7, "S", 2, 3),
         (0, 1, "NP", 1, 1),
         (1, 6, "VP", 2, 2),
@@ -30,11 +34,14 @@ def test_constituents_of_the_papers_sentence_have_the_papers_heads() -> None:
 @given(st.integers(0, 10**6), st.integers(1, 30))
 def test_levels_keep_everything_apart(seed: int, n: int) -> None:
     picture = arrange(*random_pair(seed, n))
-    for one in picture.constituents:
-        assert one.head, "trees that were joined have one head everywhere"
-        if one.parent >= 0:
-            parent = picture.constituents[one.parent]
-            assert parent.level > one.level and parent.i <= one.i < one.j <= parent.j
+    for constituent in picture.constituents:
+        assert constituent.head, "trees that were joined have one head everywhere"
+        if constituent.parent >= 0:
+            parent = picture.constituents[constituent.parent]
+            assert (
+                parent.level > constituent.level
+                and parent.i <= constituent.i < constituent.j <= parent.j
+            )
     arcs = [(*sorted((arc.head, arc.modifier)), arc.level) for arc in picture.arcs if arc.head]
     for position, (left, right, level) in enumerate(arcs):
         for other_left, other_right, other in arcs[:position]:
@@ -44,7 +51,14 @@ def test_levels_keep_everything_apart(seed: int, n: int) -> None:
 def test_a_constituent_with_two_words_that_attach_outside_has_no_head() -> None:
     c = ConstituencyTree.from_brackets("(S (X (A a) (B b)) (C c))")
     picture = arrange(c, DependencyTree([3, 3, 0], ["x", "y", "root"], c.words))
-    assert [one.head for one in picture.constituents] == [3, 0]
+    assert [constituent.head for constituent in picture.constituents] == [3, 0]
+
+
+def test_the_old_name_of_probabilities_is_deprecated() -> None:
+    with pytest.warns(DeprecationWarning, match="Probabilities"):
+        assert rendering.Confidence is rendering.Probabilities
+    with pytest.raises(AttributeError, match="no attribute 'Certainty'"):
+        _ = rendering.Certainty
 
 
 def test_trees_over_different_words_are_refused() -> None:

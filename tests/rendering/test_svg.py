@@ -42,14 +42,14 @@ LAYOUTS = pytest.mark.parametrize("layout", ["wide", "tall", "indented"])
 
 def boxes(svg: str) -> list[tuple[float, float, float, float, str]]:
     """The boxes of all texts (left, top, right, bottom), by the estimate of their widths."""
-    found = []
+    boxes_of_texts = []
     for text in ET.fromstring(svg).iter(f"{SVG}text"):
         size, x, y = (float(text.get(key, "")) for key in ("font-size", "x", "y"))
         wide = 0.9 * width(text.text or "", size)  # the estimate is on the safe side
         at_left = text.get("text-anchor") == ("end" if text.get("direction") == "rtl" else "start")
         left = x if at_left else x - wide / 2 if text.get("text-anchor") == "middle" else x - wide
-        found.append((left, y - 0.7 * size, left + wide, y + 0.1 * size, text.text or ""))
-    return found
+        boxes_of_texts.append((left, y - 0.7 * size, left + wide, y + 0.1 * size, text.text or ""))
+    return boxes_of_texts
 
 
 @LAYOUTS
@@ -61,7 +61,8 @@ def test_every_word_constituent_and_arc_says_what_it_is(layout: str) -> None:
     assert [texts(word) for word in words][:2] == [["Logic", "NN"], ["plays", "VBZ"]]
     constituents = parts(svg, "constituent")
     assert [
-        (one.get("data-span"), one.get("data-label"), one.get("data-head")) for one in constituents
+        (group.get("data-span"), group.get("data-label"), group.get("data-head"))
+        for group in constituents
     ] == [
         ("0,7", "S", "2"),
         ("0,1", "NP", "1"),
@@ -78,7 +79,7 @@ def test_every_word_constituent_and_arc_says_what_it_is(layout: str) -> None:
 
 def test_heads_are_thick_lines_and_small_words() -> None:
     svg = to_svg(LOGIC, LOGIC_ARCS)
-    assert [texts(one) for one in parts(svg, "constituent")] == [
+    assert [texts(group) for group in parts(svg, "constituent")] == [
         ["S", "plays"],
         ["NP"],
         ["VP", "plays"],
@@ -113,8 +114,8 @@ def test_a_confidence_that_is_none_is_refused() -> None:
 def test_confidence_is_written_and_doubt_is_seen() -> None:
     svg = to_svg(LOGIC, LOGIC_ARCS, confidence=CONFIDENCE)
     spans = {
-        one.get("data-span"): (one.get("data-confidence"), one.get("class"))
-        for one in parts(svg, "constituent")
+        group.get("data-span"): (group.get("data-confidence"), group.get("class"))
+        for group in parts(svg, "constituent")
     }
     assert spans["1,6"] == ("0.2500", "constituent unsure") and spans["2,5"] == (
         "0.7500",
@@ -165,10 +166,10 @@ def test_no_text_lies_on_another_or_outside(
     svg = to_svg(*random_pair(seed, n), layout=layout, width=room, confidence=confidence)  # type: ignore[arg-type]
     root = ET.fromstring(svg)
     wide, high = float(root.get("width", "")), float(root.get("height", ""))
-    found = sorted(boxes(svg))
-    for position, (left, top, right, bottom, text) in enumerate(found):
+    boxes_of_texts = sorted(boxes(svg))
+    for position, (left, top, right, bottom, text) in enumerate(boxes_of_texts):
         assert left >= 0 and right <= wide and top >= 0 and bottom <= high, text
-        for other_left, other_top, _, other_bottom, other in found[position + 1 :]:
+        for other_left, other_top, _, other_bottom, other in boxes_of_texts[position + 1 :]:
             if other_left >= right:
                 break
             assert other_bottom <= top or bottom <= other_top, (text, other)
@@ -177,19 +178,19 @@ def test_no_text_lies_on_another_or_outside(
 @given(st.integers(0, 10**6), st.integers(2, 40))
 def test_arcs_that_end_at_one_word_end_at_different_places(seed: int, n: int) -> None:
     drawing = WideDrawing(arrange(*random_pair(seed, n)), Look())
-    places: dict[int, list[float]] = {}
+    offsets_by_word: dict[int, list[float]] = {}
     for (_, word), offset in drawing.offsets.items():
-        places.setdefault(word, []).append(offset)
-    for offsets in places.values():
+        offsets_by_word.setdefault(word, []).append(offset)
+    for offsets in offsets_by_word.values():
         assert len({round(offset, 3) for offset in offsets}) == len(offsets)
 
 
 def test_a_script_from_right_to_left_begins_at_the_right() -> None:
     wide = WideDrawing(arrange(ARABIC, ARABIC_ARCS), Look())
-    assert wide.places == sorted(wide.places, reverse=True)
+    assert wide.word_centres == sorted(wide.word_centres, reverse=True)
     assert 'direction="rtl"' in to_svg(ARABIC, ARABIC_ARCS)
     wide = WideDrawing(arrange(CHINESE, CHINESE_ARCS), Look())
-    assert wide.places == sorted(wide.places)
+    assert wide.word_centres == sorted(wide.word_centres)
 
 
 @LAYOUTS
@@ -219,7 +220,7 @@ def test_trees_that_do_not_fit_are_drawn_too(layout: str) -> None:
     c = ConstituencyTree.from_brackets("(S (X (A a) (B b)) (Y (C c) (D d)))")
     d = DependencyTree([3, 4, 0, 3], ["x", "y", "root", "z"], c.words)  # crossing arcs
     svg = to_svg(c, d, layout=layout)  # type: ignore[arg-type]
-    assert [one.get("data-head") for one in parts(svg, "constituent")] == ["3", None, "3"]
+    assert [group.get("data-head") for group in parts(svg, "constituent")] == ["3", None, "3"]
     assert "no single head" in svg
 
 
@@ -360,8 +361,8 @@ def test_light_and_dark_colours_are_variables() -> None:
 
 def test_the_readmes_pictures_are_those_of_their_script() -> None:
     folder = Path(__file__).resolve().parents[2] / "docs" / "pictures"
-    made = runpy.run_path(str(folder / "make.py"))["pictures"]()
-    for name, content in made.items():
+    pictures = runpy.run_path(str(folder / "make.py"))["pictures"]()
+    for name, content in pictures.items():
         assert (folder / name).read_text(encoding="utf-8") == content
 
 

@@ -52,8 +52,8 @@ NAMES = (
 @pytest.mark.parametrize("start", WORKED)
 def test_sums_are_those_worked_out_by_hand(start: str) -> None:
     (trees,) = [pair for text, pair in PAIRS.items() if text.startswith(start)]
-    found = sums(*trees)
-    assert tuple(found[name] for name in NAMES) == WORKED[start]
+    values = sums(*trees)
+    assert tuple(values[name] for name in NAMES) == WORKED[start]
 
 
 def test_depths_are_those_of_the_literature() -> None:
@@ -62,10 +62,10 @@ def test_depths_are_those_of_the_literature() -> None:
         "(S (NP (PRP she)) (VP (VBD was) (NP (NP (DT a) (NN cook)) "
         "(PP (IN in) (NP (DT a) (NN school) (NN cafeteria))))))"
     )
-    found = measures(sums(tree, None))
-    assert found["yngve"] == pytest.approx((1 + 1 + 2 + 1 + 1 + 2 + 1 + 0) / 8)
-    assert found["frazier"] == pytest.approx((2.5 + 1 + 2 + 0 + 1 + 1 + 0 + 0) / 8)
-    assert (found["left_branching"], found["right_branching"]) == (0, 4 / 6)
+    values = measures(sums(tree, None))
+    assert values["yngve"] == pytest.approx((1 + 1 + 2 + 1 + 1 + 2 + 1 + 0) / 8)
+    assert values["frazier"] == pytest.approx((2.5 + 1 + 2 + 0 + 1 + 1 + 0 + 0) / 8)
+    assert (values["left_branching"], values["right_branching"]) == (0, 4 / 6)
 
 
 def test_a_text_is_measured_by_its_sums() -> None:
@@ -73,24 +73,28 @@ def test_a_text_is_measured_by_its_sums() -> None:
         next(pair for text, pair in PAIRS.items() if text.startswith(s))
         for s in ("She ate", "Mary")
     )
-    found = measures(total([[(1, sums(*she))], [(1, sums(*mary))]]))
-    assert list(found) == list(MEASURES)
-    assert (found["MLS"], found["C/T"], found["T/S"]) == (7, 1, 1.5)
-    assert found["dependency_distance"] == 19 / 12
-    assert (found["clauses_main"], found["clauses_finite"], found["coordinations_S"]) == (4, 4, 1)
+    values = measures(total([[(1, sums(*she))], [(1, sums(*mary))]]))
+    assert list(values) == list(MEASURES)
+    assert (values["MLS"], values["C/T"], values["T/S"]) == (7, 1, 1.5)
+    assert values["dependency_distance"] == 19 / 12
+    assert (values["clauses_main"], values["clauses_finite"], values["coordinations_S"]) == (
+        4,
+        4,
+        1,
+    )
     # the root is the second of six words, of eight words
     each = [abs(math.log(7 / 5 / math.sqrt(2 * 6))), abs(math.log(12 / 7 / math.sqrt(2 * 8)))]
-    assert found["normalised_distance"] == pytest.approx(sum(each) / 2)
-    assert found["head_final"] == pytest.approx((2 + 4) / 12)
-    assert found["characters_per_word"] == pytest.approx((23 + 38) / 14)
+    assert values["normalised_distance"] == pytest.approx(sum(each) / 2)
+    assert values["head_final"] == pytest.approx((2 + 4) / 12)
+    assert values["characters_per_word"] == pytest.approx((23 + 38) / 14)
 
 
 def test_uncertain_parses_make_errors() -> None:
-    one: dict[str, float] = {"words": 10, "W": 10, "S": 1, "C": 2}
-    other = {**one, "C": 4}
-    sure = [[(1.0, one)], [(1.0, other)]]
+    few_clauses: dict[str, float] = {"words": 10, "W": 10, "S": 1, "C": 2}
+    many_clauses = {**few_clauses, "C": 4}
+    sure = [[(1.0, few_clauses)], [(1.0, many_clauses)]]
     assert set(standard_errors(sure).values()) == {0}
-    errors = standard_errors([[(0.5, one), (0.5, other)]] * 4)
+    errors = standard_errors([[(0.5, few_clauses), (0.5, many_clauses)]] * 4)
     assert errors["C"] == pytest.approx(2)  # four sentences with a variance of 1 each
     assert errors["C/S"] == pytest.approx(0.5) and errors["W"] == 0
 

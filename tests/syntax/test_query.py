@@ -35,7 +35,7 @@ ARCS = DependencyTree(
 )
 
 
-def found(pattern: str, *trees: Any) -> list[tuple[int, int, str]]:
+def spans(pattern: str, *trees: Any) -> list[tuple[int, int, str]]:
     return [(*match.span, match.label) for match in TreeQuery(pattern).find(*trees or (TREE,))]
 
 
@@ -71,7 +71,7 @@ def words(pattern: str, tree: DependencyTree = ARCS) -> list[int]:
 def test_constituents_tags_and_words_are_found(
     pattern: str, expected: list[tuple[int, int, str]]
 ) -> None:
-    assert found(pattern) == expected
+    assert spans(pattern) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_words_are_found(pattern: str, expected: list[int]) -> None:
 def test_both_trees_are_asked_in_one_query(
     pattern: str, expected: list[tuple[int, int, str]]
 ) -> None:
-    assert found(pattern, TREE, ARCS) == expected
+    assert spans(pattern, TREE, ARCS) == expected
 
 
 def test_named_nodes_are_given_and_each_choice_of_them_is_a_match() -> None:
@@ -161,7 +161,7 @@ def test_a_match_is_a_phrase() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "place"),
+    ("pattern", "offset"),
     [
         ("", 0),
         ("NP <", 4),
@@ -197,12 +197,12 @@ def test_a_match_is_a_phrase() -> None:
         pytest.param("(" * 100 + "NP" + ")" * 100, 51, id="100 brackets"),
     ],
 )
-def test_what_is_not_a_pattern_is_refused_at_its_place(pattern: str, place: int) -> None:
+def test_what_is_not_a_pattern_is_refused_at_its_place(pattern: str, offset: int) -> None:
     with pytest.raises(ArcspanError, match="the pattern cannot be read") as caught:
         TreeQuery(pattern)
     shown, mark = str(caught.value).split("\n")[1:]
-    assert pattern[max(0, place - 60) : place + 40] == shown[2:]
-    assert mark.index("^") - 2 == min(place, 60)
+    assert pattern[max(0, offset - 60) : offset + 40] == shown[2:]
+    assert mark.index("^") - 2 == min(offset, 60)
 
 
 def test_hostile_values_do_not_take_long() -> None:
@@ -234,16 +234,16 @@ def test_a_tree_that_is_asked_for_must_be_there() -> None:
     ):
         with pytest.raises(ArcspanError, match=f"asks for {missing}, which are not there"):
             TreeQuery(pattern).find(*trees)
-    assert found("{tag:DT;word:a}", TREE) == [(3, 4, "a")]
+    assert spans("{tag:DT;word:a}", TREE) == [(3, 4, "a")]
 
 
 def test_every_word_can_be_in_a_tree_that_is_searched() -> None:
     forms = ["\\", "(", ")", "a b", "\u202e", "''"]
     tree = ConstituencyTree(forms, ["X"] * 6, [(0, 6, "S"), (1, 3, "NP")])
-    assert found("NP", tree) == [(1, 3, "NP")] and len(found("X", tree)) == 6
-    assert found("NP", ConstituencyTree([], [], [])) == []
+    assert spans("NP", tree) == [(1, 3, "NP")] and len(spans("X", tree)) == 6
+    assert spans("NP", ConstituencyTree([], [], [])) == []
     bare = ConstituencyTree(["a", "b"], None, [(0, 2, "NP")])
-    assert found("NP < a", bare) == [(0, 2, "NP")]
+    assert spans("NP < a", bare) == [(0, 2, "NP")]
 
 
 @settings(deadline=None)
@@ -265,14 +265,16 @@ def test_the_ways_down_are_the_ways_up(heads: tuple[int, ...]) -> None:
     def above(m: int) -> list[int]:
         return [] if not m else [tree.heads[m - 1], *above(tree.heads[m - 1])]
 
-    places = range(1, len(tree) + 1)
+    positions = range(1, len(tree) + 1)
     assert pairs[">"] == {
-        (h, m) for h, m in itertools.product(places, places) if tree.heads[m - 1] == h
+        (h, m) for h, m in itertools.product(positions, positions) if tree.heads[m - 1] == h
     }
-    assert pairs[">>"] == {(h, m) for h, m in itertools.product(places, places) if h in above(m)}
-    for one, other in ((">", "<"), (">>", "<<"), (".", "-"), ("..", "--"), ("$++", "$--")):
-        assert pairs[one] == {(b, a) for a, b in pairs[other]}
-    assert pairs[".."] == {(a, b) for a, b in itertools.product(places, places) if a < b}
+    assert pairs[">>"] == {
+        (h, m) for h, m in itertools.product(positions, positions) if h in above(m)
+    }
+    for forward, backward in ((">", "<"), (">>", "<<"), (".", "-"), ("..", "--"), ("$++", "$--")):
+        assert pairs[forward] == {(b, a) for a, b in pairs[backward]}
+    assert pairs[".."] == {(a, b) for a, b in itertools.product(positions, positions) if a < b}
 
 
 TGREP = """
@@ -307,10 +309,10 @@ def test_tgreps_operators_keep_their_meaning(treebanks: Path) -> None:
             zip(treebank, parented, strict=True), number % 5, None, 5
         ):  # every tree, and every pattern on a fifth of them
             ours = [(match.label, *match.span) for match in query.find(tree) if not match.word]
-            places = next(iter(tgrep.tgrep_positions(theirs, [other], search_leaves=False)))
+            positions = next(iter(tgrep.tgrep_positions(theirs, [other], search_leaves=False)))
             expected = [
                 (node.label(), int(node.leaves()[0][1:]), int(node.leaves()[-1][1:]) + 1)
-                for node in (other[place] for place in places)
+                for node in (other[offset] for offset in positions)
             ]
             assert ours == expected, (pattern, tree.brackets())
 

@@ -22,8 +22,8 @@ PAIRS = {" ".join(c.words): (c, d) for c, d in read_pairs(STUDY / "own.ptb", STU
 
 def syntax(sentence: str, **options: object) -> Syntax:
     """One of the study's sentences, by its first words."""
-    (found,) = [pair for text, pair in PAIRS.items() if text.startswith(sentence)]
-    return Syntax(*found, **options)  # type: ignore[arg-type]
+    (analysis,) = [pair for text, pair in PAIRS.items() if text.startswith(sentence)]
+    return Syntax(*analysis, **options)  # type: ignore[arg-type]
 
 
 def test_a_sentence_shows_its_words_at_the_prompt() -> None:
@@ -46,10 +46,10 @@ def check() -> ModuleType:
 
 @pytest.mark.parametrize("sentence", PAIRS)
 def test_answers_written_by_hand_are_found_in_gold_trees(sentence: str, check: ModuleType) -> None:
-    wanted = check.answers(STUDY / "own.txt")[sentence]
-    found = check.found_in(Syntax(*PAIRS[sentence]), False)
-    assert {kind: sorted(own) for kind, own in found.items()} == {
-        kind: sorted(own) for kind, own in wanted.items()
+    answers = check.answers(STUDY / "own.txt")[sentence]
+    analysis = check.found_in(Syntax(*PAIRS[sentence]), False)
+    assert {name: sorted(lines) for name, lines in analysis.items()} == {
+        name: sorted(lines) for name, lines in answers.items()
     }
 
 
@@ -69,8 +69,8 @@ def test_answers_written_by_hand_are_found_in_gold_trees(sentence: str, check: M
 def test_subjects_are_found_where_the_trees_lead_to_them(
     sentence: str, verb: str, subject: str | None
 ) -> None:
-    found = syntax(sentence)
-    phrase = found.subject_of(found.words.index(verb))
+    analysis = syntax(sentence)
+    phrase = analysis.subject_of(analysis.words.index(verb))
     assert (phrase and phrase.text) == subject
 
 
@@ -84,7 +84,7 @@ def test_objects_stand_for_relative_pronouns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "text", "said"),
+    ("sentence", "text", "expected"),
     [
         ("You must not", "must not open", ("finite", None, "simple", "active", "negative", "must")),
         (
@@ -114,12 +114,12 @@ def test_objects_stand_for_relative_pronouns() -> None:
     ],
 )
 def test_verb_groups_have_tense_aspect_voice_and_polarity(
-    sentence: str, text: str, said: tuple[str | None, ...]
+    sentence: str, text: str, expected: tuple[str | None, ...]
 ) -> None:
     verb = syntax(sentence).verb_groups[0]
     assert verb.text == text
     names = ("form", "tense", "aspect", "voice", "polarity", "modal")
-    assert tuple(getattr(verb, name) for name in names)[: len(said)] == said
+    assert tuple(getattr(verb, name) for name in names)[: len(expected)] == expected
 
 
 def test_constituents_decide_what_is_shared() -> None:
@@ -161,32 +161,32 @@ def test_not_only_is_no_negation_and_a_tag_question_is_not_shared() -> None:
         None,
         ["PART", "ADV", "VERB", "PRON", "CCONJ", "PRON", "VERB", "AUX", "PART", "PRON"],
     )
-    found = Syntax(None, tree)
-    assert [verb.polarity for verb in found.verb_groups] == ["positive", "positive", "negative"]
-    (joined,) = found.coordinations
+    analysis = Syntax(None, tree)
+    assert [verb.polarity for verb in analysis.verb_groups] == ["positive", "positive", "negative"]
+    (joined,) = analysis.coordinations
     assert texts(joined.shared) == [] and joined.conjuncts[1].text == "she left"
 
 
 def test_clauses_know_their_parents() -> None:
-    found = {clause.text: clause for clause in syntax("If he had known").clauses}
-    inner = found["what she had done"]
-    assert inner.parent is found["If he had known what she had done"]
+    analysis = {clause.text: clause for clause in syntax("If he had known").clauses}
+    inner = analysis["what she had done"]
+    assert inner.parent is analysis["If he had known what she had done"]
     assert inner.parent.parent is not None and inner.parent.parent.kind == "main"
     assert inner.parent.parent.parent is None
 
 
 def test_noun_phrases_are_of_three_kinds() -> None:
-    found = syntax("The president of the club")
-    assert texts(found.noun_phrases("all")) == [
+    analysis = syntax("The president of the club")
+    assert texts(analysis.noun_phrases("all")) == [
         "The president of the club and his deputy",
         "The president of the club",
         "the club",
         "his deputy",
         "Monday",
     ]
-    assert found.noun_phrases("maximal")[0].head.text == "president"
+    assert analysis.noun_phrases("maximal")[0].head.text == "president"
     with pytest.raises(ArcspanError, match="'base', 'maximal' or 'all'"):
-        found.noun_phrases("large")  # type: ignore[arg-type]
+        analysis.noun_phrases("large")  # type: ignore[arg-type]
 
 
 def test_without_dependencies_nothing_is_found() -> None:
@@ -198,11 +198,11 @@ def test_phrases_point_into_the_text_and_have_probabilities() -> None:
     c, d = PAIRS["Running is healthy ."]
     sure = SimpleNamespace(arcs=[0.9, 0.8, 0.7, 1.0], relations=[0.5, 1.0, 1.0, 1.0])
     offsets = [(10, 17), (18, 20), (21, 28), (28, 29)]
-    found = Syntax(c, d, text="Running is healthy.", offsets=offsets, confidence=lambda: sure)
-    main, inner = found.clauses
+    analysis = Syntax(c, d, text="Running is healthy.", offsets=offsets, confidence=lambda: sure)
+    main, inner = analysis.clauses
     assert (main.text, main.start, main.end) == ("Running is healthy", 10, 28)
     assert inner.probability == pytest.approx(0.45) and main.probability == pytest.approx(0.7)
-    data = json.loads(json.dumps(found.to_dict(probabilities=True)))
+    data = json.loads(json.dumps(analysis.to_dict(probabilities=True)))
     assert data["clauses"][1]["parent"] == [0, 3] and data["clauses"][1][
         "probability"
     ] == pytest.approx(0.45)
@@ -214,8 +214,8 @@ def test_phrases_point_into_the_text_and_have_probabilities() -> None:
 
 
 def test_conjuncts_of_a_word_are_all_others() -> None:
-    found = syntax("Tom , Dick")
-    assert [found.conjuncts(m) for m in (1, 3, 5, 6)] == [[3, 5], [1, 5], [1, 3], []]
+    analysis = syntax("Tom , Dick")
+    assert [analysis.conjuncts(m) for m in (1, 3, 5, 6)] == [[3, 5], [1, 5], [1, 3], []]
 
 
 def test_any_tree_can_be_asked() -> None:
@@ -255,8 +255,8 @@ def test_every_tree_gives_an_answer(data: st.DataObject) -> None:
     tree = DependencyTree(
         [heads[m] for m in range(1, len(order) + 1)], relations, "abcdefgh"[: len(order)], tags
     )
-    found = Syntax(None, tree)
-    for phrase in (*found.clauses, *found.coordinations, *found.noun_phrases("all")):
+    analysis = Syntax(None, tree)
+    for phrase in (*analysis.clauses, *analysis.coordinations, *analysis.noun_phrases("all")):
         assert 0 <= phrase.span[0] < phrase.position <= phrase.span[1] <= len(tree)
     for m in order:
-        found.subject_of(m)
+        analysis.subject_of(m)

@@ -11,12 +11,12 @@ from arcspan.errors import ArcspanError, MissingExtraError
 
 
 def to_png(svg: str, scale: float = 2.0) -> bytes:
-    """A PNG of a picture of `to_svg`, `scale` times as large (needs the extra `pictures`)."""
+    """Return a PNG of a picture of `to_svg`, `scale` times as large (needs the extra `pictures`)."""
     return _draw("svg_to_png", svg, scale=scale)
 
 
 def to_pdf(svg: str) -> bytes:
-    """A PDF of a picture of `to_svg`, one page of its size (needs the extra `pictures`)."""
+    """Return a PDF of a picture of `to_svg`, one page of its size (needs the extra `pictures`)."""
     return _draw("svg_to_pdf", svg)
 
 
@@ -26,9 +26,10 @@ def _draw(function: str, svg: str, **options: float) -> bytes:
     except ImportError:
         raise MissingExtraError("drawing PNG or PDF", "pictures") from None
     try:
-        found: bytes = getattr(vl_convert, function)(svg, **options)
+        picture: bytes = getattr(vl_convert, function)(svg, **options)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # a panic in Rust is not an Exception
+    # A panic in Rust is not an Exception.
+    except BaseException as error:
         raise ArcspanError(f"the picture cannot be drawn: {error}") from None
-    return found
+    return picture

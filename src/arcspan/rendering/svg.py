@@ -22,12 +22,22 @@ from arcspan.rendering.elements import (
     Look,
 )
 from arcspan.rendering.elements import width as width_of
-from arcspan.rendering.layout import Arc, Confidence, Constituent, Layer, Layout, arrange, layouts
+from arcspan.rendering.layout import (
+    Constituent,
+    Layer,
+    Layout,
+    PictureArc,
+    Probabilities,
+    arrange,
+    layouts,
+)
 from arcspan.rendering.tall import IndentedDrawing, TallDrawing
 from arcspan.trees import ConstituencyTree, DependencyTree
 
-PITCH = 36.0  # from one level of constituents to the next
-LONG = 300.0  # the length from which a relation is written near the modifier
+# From one level of constituents to the next.
+PITCH = 36.0
+# The length from which a relation is written near the modifier.
+LONG = 300.0
 
 
 def to_svg(
@@ -37,7 +47,7 @@ def to_svg(
     layers: Layer | None = None,
     layout: Layout = "auto",
     width: float = 1200.0,
-    confidence: Confidence | None = None,
+    confidence: Probabilities | None = None,
     heads: bool = True,
     colours: Colours = "auto",
 ) -> str:
@@ -76,68 +86,70 @@ class WideDrawing(Drawing):
 
     arc_pitch = 19.0
 
-    def place(self) -> None:
-        """Columns as wide as their contents, rows of constituents, words, tags and arcs."""
+    def arrange(self) -> None:
+        """Compute columns as wide as their contents, and rows of constituents, words, tags and arcs."""
         picture = self.picture
-
-        def apart(arc: Arc) -> float:
-            left, right = (
-                self.offsets[arc.modifier, end] for end in sorted((arc.head, arc.modifier))
-            )
-            return width_of(arc.relation, RELATION) + 22 + left - right
-
-        places, total = picture.spread(
-            measure=lambda kind, content: width_of(content, SIZES[kind]),
-            least=self.arc_room,
-            apart=apart,
+        centres, total = picture.spread(
+            measure=lambda role, content: width_of(content, SIZES[role]),
+            least=self.arc_widths,
+            apart=self._distance,
             middle=lambda size: size / 2,
             gap=12.0,
         )
         self.width = total + 2 * MARGIN
-        self.places = [self.width - MARGIN - x if self.rtl else MARGIN + x for x in places]
+        self.word_centres = [MARGIN + x for x in centres]
+        self.port_scales = [1.0] * len(centres)
+        if self.rtl:
+            self.word_centres = [self.width - MARGIN - x for x in centres]
+            self.port_scales = [-1.0] * len(centres)
         self.words_y = MARGIN + picture.levels * PITCH + WORD
-        self.ys = [self.words_y - WORD - one.level * PITCH + LABEL for one in picture.constituents]
+        self.word_ends = [self.words_y - WORD] * len(centres)
+        self.ys = [self.words_y - WORD - c.level * PITCH + LABEL for c in picture.constituents]
         self.ends = [y - LABEL for y in self.ys]
-        self.starts = [
-            y + (HEAD + 5 if self._shows_head(one) else 4)
-            for y, one in zip(self.ys, picture.constituents, strict=True)
-        ]
+        self.starts = []
+        for y, constituent in zip(self.ys, picture.constituents, strict=True):
+            self.starts.append(y + (HEAD + 5 if self._shows_head(constituent) else 4))
         self.bends = [start + 4 for start in self.starts]
-        self.word_ends = [self.words_y - WORD] * len(picture.words)
-        self.pressed = [-1.0 if self.rtl else 1.0] * len(picture.words)
         self.arcs_edge = self.words_y + (TAG + 9 if any(picture.tags) else 5)
-        self.height = (
-            self.arcs_edge + (picture.depth * self.arc_pitch + 14 if picture.arcs else 0) + MARGIN
-        )
+        arcs_height = picture.depth * self.arc_pitch + 14 if picture.arcs else 0
+        self.height = self.arcs_edge + arcs_height + MARGIN
 
-    def _shows_head(self, one: Constituent) -> bool:
-        return self.look.heads and one.head > 0 and one.j - one.i > 1
+    def _distance(self, arc: PictureArc) -> float:
+        """Return how far apart the words of an arc must be for its relation."""
+        left, right = sorted((arc.head, arc.modifier))
+        offsets = self.offsets[arc.modifier, left] - self.offsets[arc.modifier, right]
+        return width_of(arc.relation, RELATION) + 22 + offsets
 
-    def constituent_texts(self, position: int, one: Constituent) -> list[str]:
-        """The label, and the head word under it unless that is the only word."""
-        x, y = self.anchors[position], self.ys[position]
-        head = self.picture.words[one.head - 1]
-        below = (
-            [self.text("head", x, y + HEAD + 1, head, rtl=self.rtl)]
-            if self._shows_head(one)
-            else []
-        )
-        return [self.text("label", x, y, one.label or "∅"), *below]
+    def _shows_head(self, constituent: Constituent) -> bool:
+        # A word alone is its own head.
+        return self.look.heads and constituent.head > 0 and constituent.j - constituent.i > 1
+
+    def constituent_texts(self, index: int, constituent: Constituent) -> list[str]:
+        """Return the label, and the head word under it unless that is the only word."""
+        x, y = self.anchors[index], self.ys[index]
+        texts = [self.text("label", x, y, constituent.label or "∅")]
+        if self._shows_head(constituent):
+            head = self.picture.words[constituent.head - 1]
+            texts.append(self.text("head", x, y + HEAD + 1, head, rtl=self.rtl))
+        return texts
 
     def word_texts(self, position: int, word: str, tag: str) -> list[str]:
-        """The word, and its tag under it."""
-        x, y = self.places[position - 1], self.words_y
-        below = [self.text("tag", x, y + TAG + 4, tag)] if tag else []
-        return [self.text("form", x, y, word, rtl=self.rtl), *below]
+        """Return the word, and its tag under it."""
+        x, y = self.word_centres[position - 1], self.words_y
+        texts = [self.text("form", x, y, word, rtl=self.rtl)]
+        if tag:
+            texts.append(self.text("tag", x, y + TAG + 4, tag))
+        return texts
 
-    def relation(self, arc: Arc, at: float, level: float) -> str:
-        """The middle of a short arc; on a long one near the modifier, so that one need not search for it."""
+    def relation(self, arc: PictureArc, at: float, level: float) -> str:
+        """Return the relation in the middle of a short arc; of a long one near the modifier, easy to find."""
         if not arc.head:
             return self.text("relation", at, level + RELATION, arc.relation)
         start = self.port(arc, arc.head)
         x = (start + at) / 2
         if abs(start - at) > LONG:
-            x = at + (1 if start > at else -1) * (40 + width_of(arc.relation, RELATION) / 2)
+            distance = 40 + width_of(arc.relation, RELATION) / 2
+            x = at + distance if start > at else at - distance
         return self.text("relation", x, level + 3.5, arc.relation)
 
 

@@ -14,10 +14,10 @@ from itertools import pairwise
 from math import inf
 
 from arcspan.rendering.layout import (
-    Arc,
     Layer,
     Layout,
     Picture,
+    PictureArc,
     arrange,
     columns,
     is_right_to_left,
@@ -27,14 +27,10 @@ from arcspan.trees import ConstituencyTree, DependencyTree
 
 # Characters by the weight (0 none, 1 light, 2 heavy) of their lines up, down, left, right: digits in base 3.
 _BOXES = " ╶╺╴─╼╸╾━╷╭┍╮┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵╰┕╯┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
-_UP, _DOWN, _LEFT, _RIGHT = 27, 9, 3, 1
-# By the step from a cell to the next: the direction of a line in the first of them, and in the second.
-_DIRECTIONS = {
-    (1, 0): (_DOWN, _UP),
-    (-1, 0): (_UP, _DOWN),
-    (0, 1): (_RIGHT, _LEFT),
-    (0, -1): (_LEFT, _RIGHT),
-}
+_UP = 27
+_DOWN = 9
+_LEFT = 3
+_RIGHT = 1
 _COLOURS = {
     "word": "1",
     "tag": "2",
@@ -78,103 +74,117 @@ def draw_terminal(
     """
     picture = arrange(c_tree, d_tree, layers)
     available = shutil.get_terminal_size().columns if width is None else width
-    canvas = (
-        _wide(picture, available if layout == "auto" else inf)
-        if "wide" in layouts(layout)
-        else None
-    )
+    canvas = None
+    if "wide" in layouts(layout):
+        canvas = _wide(picture, available if layout == "auto" else inf)
     return (canvas or _tall(picture, available)).text(colour)
 
 
+Cell = tuple[int, int]
+"""The row and the column of a cell."""
+
+
 class _Canvas:
-    """A grid of cells that hold a piece of text or lines."""
+    """A grid of cells that hold a piece of text or lines; `roles` of cells decide their colours."""
 
     def __init__(self) -> None:
-        self.texts: dict[tuple[int, int], tuple[str, str]] = {}
-        self.lines: dict[tuple[int, int], int] = {}
-        self.kinds: dict[tuple[int, int], str] = {}
+        self.texts: dict[Cell, str] = {}
+        self.lines: dict[Cell, int] = {}
+        self.roles: dict[Cell, str] = {}
         self.rows = 0
 
-    def write(self, row: int, column: int, text: str, kind: str) -> int:
+    def write(self, row: int, column: int, text: str, role: str) -> int:
         """Write text and return the column after it."""
         self.rows = max(self.rows, row + 1)
         for cluster, size in _clusters(text):
-            self.texts[row, column] = cluster, kind
-            for covered in range(column + 1, column + size):
-                self.texts[row, covered] = "", kind
-            column += size
+            # A wide character covers two cells, of which the second stays empty.
+            for piece in [cluster] + [""] * (size - 1):
+                self.texts[row, column] = piece
+                self.roles[row, column] = role
+                column += 1
         return column
 
-    def line(self, *points: tuple[int, int], kind: str) -> None:
-        """A line through the middles of cells, given by row and column; one to a head is heavy and wins over others."""
-        for (row, column), end in pairwise(points):
-            down, right = _sign(end[0] - row), _sign(end[1] - column)
-            while (row, column) != end:
-                ahead, back = _DIRECTIONS[down, right]
-                self._mark((row, column), ahead, kind)
-                row, column = row + down, column + right
-                self._mark((row, column), back, kind)
+    def centre(self, row: int, column: int, text: str, role: str, rtl: bool = False) -> None:
+        """Write text around a column; of an even number of columns, one more is behind it than before it."""
+        before = columns(text) // 2 if rtl else (columns(text) - 1) // 2
+        self.write(row, max(0, column - before), text, role)
 
-    def _mark(self, place: tuple[int, int], direction: int, kind: str) -> None:
-        self.rows = max(self.rows, place[0] + 1)
-        cell = self.lines.get(place, 0)
-        old = cell // direction % 3
-        self.lines[place] = cell + (max(old, 2 if kind == "head" else 1) - old) * direction
-        if kind == "head" or place not in self.kinds:
-            self.kinds[place] = kind
+    def line(self, *points: Cell, role: str) -> None:
+        """Draw a line through the middles of cells; one to a head is heavy and painted over others."""
+        for (row, column), (end_row, end_column) in pairwise(points):
+            # One of the two is a range of one cell.
+            top, bottom = sorted((row, end_row))
+            left, right = sorted((column, end_column))
+            for y in range(top, bottom):
+                self._mark((y, column), _DOWN, role)
+                self._mark((y + 1, column), _UP, role)
+            for x in range(left, right):
+                self._mark((row, x), _RIGHT, role)
+                self._mark((row, x + 1), _LEFT, role)
+
+    def _mark(self, cell: Cell, direction: int, role: str) -> None:
+        self.rows = max(self.rows, cell[0] + 1)
+        boxes = self.lines.get(cell, 0)
+        old_weight = boxes // direction % 3
+        weight = 2 if role == "head" else 1
+        self.lines[cell] = boxes + (max(old_weight, weight) - old_weight) * direction
+        # Text stays on top of lines, whatever is drawn first.
+        if cell not in self.texts and (role == "head" or cell not in self.roles):
+            self.roles[cell] = role
 
     def text(self, colour: bool) -> str:
-        """The drawing, without spaces at the ends of lines."""
-        rows: dict[int, list[int]] = {}
-        for row, column in {**self.lines, **self.texts}:
-            rows.setdefault(row, []).append(column)
-        return "\n".join(
-            self._row(row, sorted(rows.get(row, ())), colour) for row in range(self.rows)
-        )
+        """Return the drawing, without spaces at the ends of lines."""
+        filled: list[list[int]] = [[] for _ in range(self.rows)]
+        for row, column in sorted(self.roles):
+            filled[row].append(column)
+        return "\n".join(self._row(row, filled[row], colour) for row in range(self.rows))
 
     def _row(self, row: int, filled: list[int], colour: bool) -> str:
-        parts: list[str] = []
-        end, current = 0, ""
+        line = ""
+        end = 0
+        current = ""
         for column in filled:
-            if (row, column) in self.texts:
-                piece, kind = self.texts[row, column]
-            else:
-                piece, kind = _BOXES[self.lines[row, column]], self.kinds[row, column]
+            cell = row, column
+            piece = self.texts[cell] if cell in self.texts else _BOXES[self.lines[cell]]
             gap = " " * (column - end)
-            if colour and kind != current:
-                # colours end before the gap, so that nothing is drawn under spaces
-                parts.append(
-                    ("\x1b[0m" if current else "") + gap + f"\x1b[{_COLOURS[kind]}m" + piece
-                )
-                current = kind
-            else:
-                parts.append(gap + piece)
+            if colour and self.roles[cell] != current:
+                # Colours end before the gap, so that nothing is drawn under spaces.
+                line += "\x1b[0m" if current else ""
+                current = self.roles[cell]
+                gap += f"\x1b[{_COLOURS[current]}m"
+            line += gap + piece
             end = column + 1
-        return "".join(parts) + ("\x1b[0m" if colour and current else "")
+        return line + "\x1b[0m" if current else line
 
 
 def _clusters(text: str) -> list[tuple[str, int]]:
-    """Text in pieces that take columns, each with what takes none behind it."""
+    """Return text in pieces that take columns, each with the characters behind it that take none."""
+    if text.isascii():
+        return [(character, 1) for character in text]
     pieces: list[tuple[str, int]] = []
+    total = 0
     for end in range(1, len(text) + 1):
-        size = columns(text[:end]) - sum(size for _, size in pieces) if not text.isascii() else 1
+        size = columns(text[:end]) - total
+        total += size
         if pieces and not (size and pieces[-1][1]):
-            pieces[-1] = pieces[-1][0] + text[end - 1], pieces[-1][1] + size
+            before, before_size = pieces.pop()
+            pieces.append((before + text[end - 1], before_size + size))
         else:
             pieces.append((text[end - 1], size))
     return pieces
 
 
 def _isolated(word: str) -> str:
-    """A word of a right-to-left script between marks that keep terminals from turning the line round."""
+    """Put a right-to-left word between marks that keep terminals from turning the line round."""
     turned = any(unicodedata.bidirectional(character) in ("R", "AL") for character in word)
     return f"\u200e{word}\u200e" if turned else word
 
 
 def _wide(picture: Picture, available: float) -> _Canvas | None:
-    """The drawing with words side by side; None where it is too wide."""
+    """Draw words side by side; return None if that is too wide."""
     centres, total = picture.spread(
         measure=lambda _, text: columns(text),
+        # An arc that begins beside another needs a column on each side.
         least=[3 if picture.arcs else 1] * len(picture.words),
         apart=lambda arc: columns(arc.relation) + 2,
         middle=lambda size: (size - 1) // 2,
@@ -187,102 +197,100 @@ def _wide(picture: Picture, available: float) -> _Canvas | None:
         centres = [total - 1 - centre for centre in centres]
     canvas = _Canvas()
     words_row = 2 * picture.levels
-    rows = [words_row - 2 * one.level for one in picture.constituents]
+    rows = [words_row - 2 * constituent.level for constituent in picture.constituents]
     anchors = [int(anchor) for anchor in picture.anchors(centres)]
-    for row, anchor, one in zip(rows, anchors, picture.constituents, strict=True):
-        _centred(canvas, row, anchor, one.label or "∅", "label", rtl)
+    for row, anchor, constituent in zip(rows, anchors, picture.constituents, strict=True):
+        canvas.centre(row, anchor, constituent.label or "∅", "label", rtl)
     for parent, child, word, spine in picture.edges():
         if parent >= 0:
             row, column = (words_row, centres[word - 1]) if word else (rows[child], anchors[child])
             above, start = rows[parent], anchors[parent]
-            turns = (above, start), (above + 1, start), (above + 1, column), (row, column)
-            canvas.line(*turns, kind="head" if spine else "edge")
+            bends = ((above + 1, start), (above + 1, column))
+            role = "head" if spine else "edge"
+            canvas.line((above, start), *bends, (row, column), role=role)
     for centre, form, tag in zip(centres, picture.words, picture.tags, strict=True):
-        _centred(canvas, words_row, centre, _isolated(form), "word", rtl)
-        _centred(canvas, words_row + 1, centre, tag, "tag", rtl)
-    tagged = any(picture.tags)
+        canvas.centre(words_row, centre, _isolated(form), "word", rtl)
+        canvas.centre(words_row + 1, centre, tag, "tag", rtl)
+    arcs_row = words_row + 2 if any(picture.tags) else words_row + 1
     for arc in picture.arcs:
-        _draw_arc(canvas, words_row + 1 + tagged, arc, centres)
+        _draw_arc(canvas, arcs_row, arc, centres)
     return canvas
 
 
-def _centred(
-    canvas: _Canvas, row: int, centre: int, text: str, kind: str, rtl: bool = False
-) -> None:
-    """Write text around a column; of an even number of columns, one more lies behind it than before it."""
-    before = columns(text) // 2 if rtl else (columns(text) - 1) // 2
-    canvas.write(row, max(0, centre - before), text, kind)
-
-
-def _draw_arc(canvas: _Canvas, row: int, arc: Arc, centres: list[int]) -> None:
+def _draw_arc(canvas: _Canvas, row: int, arc: PictureArc, centres: list[int]) -> None:
     column, bottom = centres[arc.modifier - 1], row + arc.level
     if not arc.head:
-        canvas.line((row, column), (bottom, column), kind="arc")
-        _centred(canvas, bottom, column, arc.relation or "root", "arc")
+        canvas.line((row, column), (bottom, column), role="arc")
+        canvas.centre(bottom, column, arc.relation or "root", "arc")
     else:
+        # Beside the middle of the head, where its own arc ends.
         start = centres[arc.head - 1]
-        start += _sign(column - start)
-        canvas.line((row, start), (bottom, start), (bottom, column), (row, column), kind="arc")
+        start += 1 if column > start else -1
+        canvas.line((row, start), (bottom, start), (bottom, column), (row, column), role="arc")
         left, right = sorted((column, start))
-        room = right - left - 1 - columns(arc.relation)
-        canvas.write(bottom, left + 1 + room // 2, arc.relation, "arc")
+        free = right - left - 1 - columns(arc.relation)
+        canvas.write(bottom, left + 1 + free // 2, arc.relation, "arc")
     canvas.write(row, column, "▲", "arc")
 
 
 def _tall(picture: Picture, available: int) -> _Canvas:
-    """The drawing with one word per line: constituents to the left, arcs to the right."""
+    """Draw one word per line: constituents to the left, arcs to the right."""
     canvas = _Canvas()
-    rows, edge = _indented(picture, canvas)
+    rows, edge = _draw_list(picture, canvas)
     digits = len(str(len(picture.words)))
-    column = edge + 2
     ends = []
     for arc in picture.arcs:
         row = rows[arc.modifier - 1]
-        end = canvas.write(row, column, str(arc.modifier).rjust(digits), "number") + 1
+        end = canvas.write(row, edge + 2, str(arc.modifier).rjust(digits), "number") + 1
         end = canvas.write(row, end, f"{'◂' if arc.head else '◆'} {arc.relation}".rstrip(), "arc")
-        ends.append(canvas.write(row, end + 1, str(arc.head), "number") if arc.head else end)
-    start = max(ends, default=0)
-    for arc in picture.arcs if start + 2 * picture.depth + 1 <= available else ():
         if arc.head:
-            bend = start + 2 * arc.level
-            (at, end), (head, head_end) = (
-                (rows[w - 1], ends[w - 1] + 1) for w in (arc.modifier, arc.head)
-            )
-            canvas.line((at, end), (at, bend), (head, bend), (head, head_end), kind="arc")
+            end = canvas.write(row, end + 1, str(arc.head), "number")
+        ends.append(end)
+    start = max(ends, default=0)
+    if start + 2 * picture.depth + 1 > available:
+        # Without arcs, the numbers of the heads are enough.
+        return canvas
+    for m, head, _, level in picture.arcs:
+        if head:
+            row, head_row, bend = rows[m - 1], rows[head - 1], start + 2 * level
+            bends = ((row, bend), (head_row, bend))
+            canvas.line((row, ends[m - 1] + 1), *bends, (head_row, ends[head - 1] + 1), role="arc")
     return canvas
 
 
-def _indented(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
-    """Draw the constituents as an indented list; the row of each word and the first column free in all rows."""
+def _draw_list(picture: Picture, canvas: _Canvas) -> tuple[list[int], int]:
+    """Draw the constituents as an indented list; return the row of each word and the first column free in all."""
     rows = [0] * len(picture.words)
-    places: dict[int, tuple[int, int]] = {}  # of each constituent's label
+    # The cells where the labels of constituents begin.
+    label_cells: dict[int, Cell] = {}
     edge = 0
     for row, line in enumerate(picture.lines()):
         column = 0
         if line.parent >= 0:
-            top, trunk = places[line.parent]
+            top, trunk = label_cells[line.parent]
             column = trunk + 2
-            canvas.line(
-                (top, trunk), (row, trunk), (row, column), kind="head" if line.spine else "edge"
-            )
-        for place, position in enumerate(line.constituents):
-            one = picture.constituents[position]
-            places[position] = row, column
-            column = canvas.write(row, column, one.label or "∅", "label")
-            below = line.constituents[place + 1 :]
-            if below or line.word:
-                head = picture.constituents[below[0]].head if below else line.word
-                kind = "head" if 0 < head == one.head else "edge"
-                canvas.line((row, column - 1), (row, column + 2), kind=kind)
-                column += 2
+            role = "head" if line.spine else "edge"
+            canvas.line((top, trunk), (row, trunk), (row, column), role=role)
+        head = -1
+        for index in line.constituents:
+            constituent = picture.constituents[index]
+            if index != line.constituents[0]:
+                column = _link(canvas, row, column, is_spine=0 < constituent.head == head)
+            label_cells[index] = row, column
+            column = canvas.write(row, column, constituent.label or "∅", "label")
+            head = constituent.head
         if line.word:
+            if line.constituents:
+                column = _link(canvas, row, column, is_spine=line.word == head)
             rows[line.word - 1] = row
             column = canvas.write(row, column, _isolated(picture.words[line.word - 1]), "word")
-            if picture.tags[line.word - 1]:
-                column = canvas.write(row, column + 1, picture.tags[line.word - 1], "tag")
+            if tag := picture.tags[line.word - 1]:
+                column = canvas.write(row, column + 1, tag, "tag")
         edge = max(edge, column)
     return rows, edge
 
 
-def _sign(value: int) -> int:
-    return (value > 0) - (value < 0)
+def _link(canvas: _Canvas, row: int, column: int, *, is_spine: bool) -> int:
+    """Draw a line from a label to what is next on its line, and return the column where that begins."""
+    canvas.line((row, column - 1), (row, column + 2), role="head" if is_spine else "edge")
+    return column + 2

@@ -17,16 +17,11 @@ DOCUMENT = r"""\documentclass[border=6pt,varwidth=\maxdimen]{standalone}
 \begin{document}
 %s\end{document}
 """
+_ESCAPES = {character: f"\\{character}" for character in "$%#_{}"}
+_ESCAPES |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 # & separates columns in tikz-dependency, however it is escaped.
-_ESCAPES = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "&": r"\symbol{38}",
-        **{character: f"\\{character}" for character in "$%#_{}"},
-    }
-)
+_ESCAPES["&"] = r"\symbol{38}"
+_TRANSLATION = str.maketrans(_ESCAPES)
 
 
 def to_tikz(
@@ -36,10 +31,10 @@ def to_tikz(
     layers: Layer | None = None,
     document: bool = True,
 ) -> str:
-    r"""Both trees (or one, where the other is None) as a LaTeX document, or without `document` as a part of one.
+    r"""Return both trees (or one, where the other is None) as a LaTeX document.
 
-    A part needs `\usepackage{forest}` and `\usepackage{tikz-dependency}`. Thick lines lead to the heads, and `layers`
-    draws one of the two trees, as in `to_svg`.
+    Without `document` it is a part of one, which needs `\usepackage{forest}` and `\usepackage{tikz-dependency}`. Thick
+    lines lead to the heads, and `layers` draws one of the two trees, as in `to_svg`.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> d = DependencyTree([2, 0], ["nsubj", "root"], c.words)
@@ -64,28 +59,31 @@ def to_tikz(
     <BLANKLINE>
     """
     picture = arrange(c_tree, d_tree, layers)
-    parts = [_forest(picture)] if picture.constituents else []
-    parts += [_arcs(picture)] if picture.arcs else []
-    found = "\n".join(parts)
-    return DOCUMENT % found if document else found
+    parts = []
+    if picture.constituents:
+        parts.append(_forest(picture))
+    if picture.arcs:
+        parts.append(_arcs(picture))
+    tikz = "\n".join(parts)
+    return DOCUMENT % tikz if document else tikz
 
 
 def _forest(picture: Picture) -> str:
-    """Each constituent on a line of its own, a word on the line of its tag."""
-    # By parent; the last are outermost. From the innermost to the outermost, so that children come before parents.
+    """Return each constituent on a line of its own, a word on the line of its tag."""
+    # The first word and the text of children, by parent; the last are outermost. Children come before their parents.
     children: list[list[tuple[int, str]]] = [[] for _ in range(len(picture.constituents) + 1)]
     edges = sorted(picture.edges(), key=lambda edge: (not edge.word, -edge.constituent))
-    for parent, position, word, spine in edges:
+    for parent, index, word, spine in edges:
         thick = ", edge={very thick}" if spine else ""
         if word:
-            leaf = f"[{_braced(picture.words[word - 1])}{thick}]"
-            tag = picture.tags[word - 1]
-            children[parent].append((word, f"[{_braced(tag)}{thick} {leaf}]" if tag else leaf))
+            node = f"[{_braced(picture.words[word - 1])}{thick}]"
+            if tag := picture.tags[word - 1]:
+                node = f"[{_braced(tag)}{thick} {node}]"
+            children[parent].append((word, node))
         else:
-            one = picture.constituents[position]
-            children[parent].append(
-                (one.i + 1, _node(_braced(one.label) + thick, children[position]))
-            )
+            constituent = picture.constituents[index]
+            node = _node(_braced(constituent.label) + thick, children[index])
+            children[parent].append((constituent.i + 1, node))
     top = children[-1]
     return (
         "\\begin{forest}\nfor tree={s sep=3mm, inner sep=2pt}, where n children=0{tier=word}{}\n"
@@ -99,32 +97,24 @@ def _node(label: str, children: list[tuple[int, str]]) -> str:
 
 
 def _arcs(picture: Picture) -> str:
-    rows = [picture.words, *([picture.tags] if any(picture.tags) else [])]
-    edges = []
-    for arc in picture.arcs:
-        relation = _escaped(arc.relation)
-        if arc.head:
-            edges.append(f"\\depedge{{{arc.head}}}{{{arc.modifier}}}{{{relation}}}")
-        else:  # higher than the arcs over it
-            ends = [sorted((other.head, other.modifier)) for other in picture.arcs if other.head]
-            lengths = [right - left for left, right in ends if left <= arc.modifier <= right]
-            height = f"edge unit distance={max(3, *lengths, 0)}ex"
-            edges.append(f"\\deproot[{height}]{{{arc.modifier}}}{{{relation}}}")
-    return "\n".join(
-        [
-            "\\begin{dependency}",
-            "\\begin{deptext}[column sep=1em]",
-            *(" \\& ".join(map(_braced, row)) + " \\\\" for row in rows),
-            "\\end{deptext}",
-            *edges,
-            "\\end{dependency}\n",
-        ]
-    )
-
-
-def _escaped(text: str) -> str:
-    return text.translate(_ESCAPES)
+    lines = ["\\begin{dependency}", "\\begin{deptext}[column sep=1em]"]
+    for row in (picture.words, picture.tags):
+        if row is picture.words or any(row):
+            lines.append(" \\& ".join(map(_braced, row)) + " \\\\")
+    lines.append("\\end{deptext}")
+    for m, head, relation, _ in picture.arcs:
+        if head:
+            lines.append(f"\\depedge{{{head}}}{{{m}}}{_braced(relation)}")
+            continue
+        # The root's arc is higher than the arcs over it.
+        height = 3
+        for arc in picture.arcs:
+            left, right = sorted((arc.head, arc.modifier))
+            if 0 < left <= m <= right:
+                height = max(height, right - left)
+        lines.append(f"\\deproot[edge unit distance={height}ex]{{{m}}}{_braced(relation)}")
+    return "\n".join([*lines, "\\end{dependency}\n"])
 
 
 def _braced(text: str) -> str:
-    return f"{{{_escaped(text)}}}"
+    return f"{{{text.translate(_TRANSLATION)}}}"
