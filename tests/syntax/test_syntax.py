@@ -226,6 +226,14 @@ def test_any_tree_can_be_asked() -> None:
     assert not any(Syntax(None, DependencyTree([], [])).to_dict().values())
 
 
+def test_a_head_that_is_punctuation_stays_in_its_phrase() -> None:
+    heads = [0, 1, 1, 1]
+    relations = ["punct", "punct", "nsubj", "conj"]
+    tree = DependencyTree(heads, relations, list("abcd"), ["NN"] * 4)
+    (joined,) = Syntax(None, tree).coordinations
+    assert texts(joined.conjuncts) == ["a b c", "d"]
+
+
 RELATIONS = (
     "conj",
     "cc",

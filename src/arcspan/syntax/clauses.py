@@ -202,7 +202,7 @@ class Clauses:
             around = Clause(s, span, h, kind, VerbGroup(s, h, [*verbs, copula], copula))
             around.subject = s.phrase_of(outer)
             self.all.append(around)
-            span, kind = s.trim(copula, span[1]), "complement"
+            span, kind = s.trim(copula, span[1], h), "complement"
             begin = span[0]
         clause = Clause(s, span, h, kind, self._verb(h, begin))
         clause.parent = around
@@ -329,4 +329,4 @@ class Clauses:
     def _noun_before(self, noun: int, h: int) -> Phrase:
         """Return the phrase of a noun up to a clause that modifies it."""
         i, j = self.s.noun_phrase(noun)
-        return Phrase(self.s, self.s.trim(i, max(noun, min(j, self.s.left[h]))), noun)
+        return Phrase(self.s, self.s.trim(i, max(noun, min(j, self.s.left[h])), noun), noun)

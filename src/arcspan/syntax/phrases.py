@@ -67,7 +67,7 @@ def _base_phrases(s: TreeIndex) -> list[Phrase]:
     for h in range(1, s.n + 1):
         if h <= end or not _heads_phrase(s, h) or _is_part(s, h):
             continue
-        i, j = s.trim(_left_edge(s, h), _right_edge(s, h))
+        i, j = s.trim(_left_edge(s, h), _right_edge(s, h), h)
         # Phrases inside what belongs to this noun are no base phrases of their own.
         while phrases and phrases[-1].span[0] >= i:
             phrases.pop()

@@ -141,11 +141,14 @@ class TreeIndex(SentenceText):
             m = self.heads[m]
         return m
 
-    def trim(self, i: int, j: int) -> Range:
-        """Cut punctuation off the edges of a span, except a bracket or quote whose partner is inside."""
-        while i + 1 < j and self._is_loose(i + 1, i, j):
+    def trim(self, i: int, j: int, h: int) -> Range:
+        """Cut punctuation off the edges of a span with the head h.
+
+        The head stays, and so does a bracket or quote whose partner is inside.
+        """
+        while i + 1 < h and self._is_loose(i + 1, i, j):
             i += 1
-        while i + 1 < j and self._is_loose(j, i, j):
+        while h < j and self._is_loose(j, i, j):
             j -= 1
         return i, j
 
@@ -158,7 +161,7 @@ class TreeIndex(SentenceText):
 
     def reach(self, h: int) -> Range:
         """Return the span from the first to the last word below a word, without outer punctuation."""
-        return self.trim(self.left[h], self.right[h])
+        return self.trim(self.left[h], self.right[h], h)
 
     def after_coordinator(self, h: int) -> Range:
         """Return the reach of a conjunct without the comma and the "and" that join it."""
@@ -166,7 +169,7 @@ class TreeIndex(SentenceText):
         for m in self.with_relation(h, "cc", "punct"):
             if m < h and self.left[m] <= i:
                 i = self.right[m]
-        return self.trim(min(i, h - 1), self.right[h])
+        return self.trim(min(i, h - 1), self.right[h], h)
 
     def grow(self, h: int, parts: Collection[int]) -> Range:
         """Return the span of a word and its dependents in `parts`, up to the first other dependent.
@@ -184,7 +187,7 @@ class TreeIndex(SentenceText):
                 j = max(j, self.right[m])
             elif not self.is_punctuation(m):
                 break
-        return self.trim(i, j)
+        return self.trim(i, j, h)
 
     def noun_phrase(self, h: int) -> Range:
         """Return the largest noun phrase that a noun heads; the noun with its parts if there is none."""
@@ -195,7 +198,7 @@ class TreeIndex(SentenceText):
                 # Of a free relative, "what he said", the constituent is "what" alone.
                 if self.tags[h][:1] == "W" and any(m > j for m in self.with_relation(h, "acl")):
                     break
-                return self.trim(i, j)
+                return self.trim(i, j, h)
         # The modifiers of a predicate may be those of its clause.
         is_predicate = head == 0 or self.with_relation(h, "cop", "nsubj")
         relations = _PREDICATE_PARTS if is_predicate else _NOUN_PARTS
