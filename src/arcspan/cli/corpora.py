@@ -1,14 +1,12 @@
-"""Files of trees for commands that read any: bracket files, CoNLL-U, or both side by side; and texts, which are parsed.
+"""Input of the commands that read any trees: bracket files, CoNLL-U files, pairs of them, and texts.
 
-A bracket file and a CoNLL-U file that differ in the ending of their names alone (a.ptb, a.conllu) are read together. In
-CoNLL-U, consecutive sentences with `# rank = 1`, `# rank = 2` ... are the best parses of one sentence, weighed by the
-exponentials of their scores.
+A bracket file and a CoNLL-U file that differ in the ending of their names alone (a.ptb, a.conllu) are
+read together. In CoNLL-U, consecutive sentences with `# rank = 1`, `# rank = 2` ... are the best parses
+of one sentence, weighted by the exponentials of their scores. Texts are parsed.
 """
 
 from __future__ import annotations
 
-import contextlib
-import itertools
 import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arcspan.cli.reading import Reader
 from arcspan.errors import FileError
-from arcspan.treebanks import Pair
+from arcspan.treebanks import ConlluSentence, Pair
 from arcspan.treebanks.files import kind_of
 from arcspan.treebanks.pairs import read_places
 from arcspan.treebanks.streams import read_lines
@@ -26,7 +24,15 @@ if TYPE_CHECKING:
     from arcspan.parser import Parser
 
 Alternative = tuple[float, Pair]
-"""One pair of trees of a sentence, and its share of what is known of the sentence: 1 where it is the only one."""
+"""One pair of trees of a sentence, and its share of all that are known: 1 for the only one."""
+
+
+class RankedPair(NamedTuple):
+    """A pair of trees, with its rank among the parses of its sentence and its score."""
+
+    rank: int | None
+    score: float
+    pair: Pair
 
 
 class Corpus(NamedTuple):
@@ -37,59 +43,76 @@ class Corpus(NamedTuple):
     name: str
 
     def sentences(self) -> Iterator[list[Alternative]]:
-        """The sentences in order, each with its best parse or its k best."""
+        """Yield the sentences in order, each with its best parse or its k best."""
+        if self.brackets or self.conllu:
+            yield from _grouped(self._ranked_pairs())
 
-        def ranked() -> Iterator[tuple[int | None, float, Pair]]:
-            for place in read_places(self.brackets, self.conllu):
-                rank, score = None, 0.0
-                if self.brackets is None and place.sentence is not None:
-                    with contextlib.suppress(ValueError):  # no such comments, or another program's
-                        said = (place.sentence.comment(name) or "" for name in ("rank", "score"))
-                        numbers = int(next(said)), float(next(said))
-                        if math.isfinite(numbers[1]):
-                            rank, score = numbers
-                yield rank, score, place.checked()
+    def _ranked_pairs(self) -> Iterator[RankedPair]:
+        for entry in read_places(self.brackets, self.conllu):
+            rank, score = None, 0.0
+            # Bracket files have no ranks, so a pair of files has one parse per sentence.
+            if self.brackets is None and entry.sentence is not None:
+                rank, score = _rank_and_score(entry.sentence)
+            yield RankedPair(rank, score, entry.checked())
 
-        return _grouped(ranked()) if self.brackets or self.conllu else iter(())
+
+def _rank_and_score(sentence: ConlluSentence) -> tuple[int | None, float]:
+    """Read the comments `# rank` and `# score`; (None, 0.0) unless both are there and finite."""
+    try:
+        rank = int(sentence.comment("rank") or "")
+        score = float(sentence.comment("score") or "")
+    except ValueError:  # no such comments, or another program's
+        return None, 0.0
+    return (rank, score) if math.isfinite(score) else (None, 0.0)
 
 
 def corpora(paths: Sequence[str], *, standard_input: str = "brackets") -> list[Corpus]:
-    """The files of a command line; `standard_input`: what - holds, "brackets" or "conll"."""
-    found: dict[str, Corpus] = {}
+    """Return the corpora of a command line; "-" holds `standard_input`, "brackets" or "conll"."""
+    by_stem: dict[str, Corpus] = {}
     for path in paths:
         if path != "-" and not os.path.exists(path):
             raise FileError("no such file", path=path)
         if os.path.isfile(path) and not any(line.strip() for line in read_lines(path)):
-            found[path] = Corpus(None, None, path)
+            by_stem[path] = Corpus(None, None, path)
             continue
-        kind = standard_input if path == "-" else kind_of(path)
+        layout = standard_input if path == "-" else kind_of(path)
+        slot = "conllu" if layout == "conll" else "brackets"
         stem = str(Path(path).parent / Path(path).name.split(".")[0])
-        slot = "conllu" if kind == "conll" else "brackets"
-        known = found.get(stem, Corpus(None, None, path))
-        if getattr(known, slot) is not None:  # a name that only looks like the same
-            stem, known = path, Corpus(None, None, path)
-        found[stem] = known._replace(**{slot: path})
-    return list(found.values())
+        corpus = by_stem.get(stem, Corpus(None, None, path))
+        # Two files of the same layout whose names only look like a pair.
+        if getattr(corpus, slot) is not None:
+            stem = path
+            corpus = Corpus(None, None, path)
+        by_stem[stem] = corpus._replace(**{slot: path})
+    return list(by_stem.values())
 
 
 def parsed(path: str, parser: Parser, k: int | None) -> Iterator[list[Alternative]]:
-    """The sentences of a text with their best parses, or the k best."""
+    """Yield the sentences of a text with their best parses, or the k best."""
     _, items = Reader("text").read(parser, path)
-    found = parser.pipe((item.content for item in items), k=k)
-    return _grouped((parse.rank, parse.score, Pair(*parse.trees)) for parse in found)  # type: ignore[arg-type]
+    parses = parser.pipe((item.content for item in items), k=k)
+    return _grouped(
+        RankedPair(parse.rank, parse.score, Pair(*parse.trees))  # type: ignore[arg-type]
+        for parse in parses
+    )
 
 
-def _grouped(ranked: Iterable[tuple[int | None, float, Pair]]) -> Iterator[list[Alternative]]:
-    """The best parses of each sentence together, with weights that sum to one."""
-    begun = 0
+def _grouped(ranked: Iterable[RankedPair]) -> Iterator[list[Alternative]]:
+    """Yield the parses of each sentence together, with weights that sum to one."""
+    group: list[RankedPair] = []
+    for parse in ranked:
+        # Rank 1, or none, begins another sentence.
+        if group and parse.rank in (None, 1):
+            yield _weighted(group)
+            group = []
+        group.append(parse)
+    if group:
+        yield _weighted(group)
 
-    def number(one: tuple[int | None, float, Pair]) -> int:
-        """Which sentence it is of: rank 1, or none, begins another."""
-        nonlocal begun
-        begun += one[0] in (None, 1)
-        return begun
 
-    for _, group in itertools.groupby(ranked, number):
-        _, scores, pairs = zip(*group, strict=True)
-        weights = [math.exp(score - max(scores)) for score in scores]
-        yield [(own / sum(weights), pair) for own, pair in zip(weights, pairs, strict=True)]
+def _weighted(group: Sequence[RankedPair]) -> list[Alternative]:
+    # Subtracting the highest score keeps the exponentials in range.
+    highest = max(parse.score for parse in group)
+    weights = [math.exp(parse.score - highest) for parse in group]
+    total = sum(weights)
+    return [(weight / total, parse.pair) for weight, parse in zip(weights, group, strict=True)]

@@ -1,4 +1,4 @@
-"""`arcspan measure`: how complex sentences, texts and corpora are."""
+"""`arcspan measure`: the complexity of sentences, texts and corpora."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
 from arcspan.syntax.measures import MEASURES, Sums, measures, standard_errors, sums, total
 from arcspan.treebanks.streams import open_output
+
+SentenceSums = list[tuple[float, Sums]]
+"""The sums of each parse of a sentence, with its weight."""
 
 
 class Row(NamedTuple):
@@ -40,7 +43,8 @@ class Row(NamedTuple):
     "-f",
     "layout",
     type=click.Choice(["table", "csv", "json"]),
-    help="A table for reading, CSV with a row for each text, or JSON. [default: by the output's name, or table]",
+    help="A table for reading, CSV with a row for each text, or JSON. "
+    "[default: by the output's name, or table]",
 )
 @click.option("--only", default="", help="Only these measures (names separated by commas).")
 @MODEL
@@ -68,97 +72,116 @@ def command(
     by kind, words and characters. A bracket file and a CoNLL-U file of the same name are one text.
     """
     refuse_to_overwrite(output, *files)
-    wanted = [name.strip() for name in only.split(",") if name.strip()] or list(MEASURES)
-    if unknown := [name for name in wanted if name not in MEASURES]:
-        raise ArcspanError(f"no measure {unknown[0]!r}; there are {', '.join(MEASURES)}")
-    layout = layout or next(
-        (kind for kind in ("csv", "json") if output.endswith(f".{kind}")), "table"
-    )
-    rows = list(_rows(files, per, wanted, model, k))
+    names = [name.strip() for name in only.split(",") if name.strip()] or list(MEASURES)
+    for name in names:
+        if name not in MEASURES:
+            raise ArcspanError(f"no measure {name!r}; there are {', '.join(MEASURES)}")
+    rows = list(_rows(files, per, names, model, k))
     with open_output(output) as out:
-        {"table": _table, "csv": _csv, "json": _json}[layout](out, rows)
-    if absent := [name for name in wanted if not any(name in row.measures for row in rows)]:
+        if layout == "csv" or (layout is None and output.endswith(".csv")):
+            _write_csv(out, rows)
+        elif layout == "json" or (layout is None and output.endswith(".json")):
+            _write_json(out, rows)
+        else:
+            _write_table(out, rows)
+    measured = {name for row in rows for name in row.measures}
+    if absent := [name for name in names if name not in measured]:
         note(
-            f"hint: not measured, since there are no sentences or only one kind of trees: {', '.join(absent)}"
+            "hint: not measured, since there are no sentences or only one kind of trees: "
+            f"{', '.join(absent)}"
         )
 
 
 def _rows(
-    files: tuple[str, ...], per: str, wanted: Sequence[str], model: str | None, k: int
+    files: tuple[str, ...], per: str, names: Sequence[str], model: str | None, k: int
 ) -> Iterator[Row]:
-    everything: list[list[tuple[float, Sums]]] = []
+    corpus_sums: list[SentenceSums] = []
     texts = 0
     with progress(unit="sentence") as bar:
-        for name, sentences in _texts(files, model, k):
-            own: list[list[tuple[float, Sums]]] = []
+        for file, sentences in _texts(files, model, k):
+            text_sums: list[SentenceSums] = []
             for number, parses in enumerate(sentences, 1):
-                own.append([(weight, sums(*pair)) for weight, pair in parses])
+                text_sums.append([(weight, sums(*pair)) for weight, pair in parses])
                 bar.update()
                 if per == "sentence":
-                    yield _row(name, number, own[-1:], wanted)
+                    yield _row(file, number, text_sums[-1:], names)
             if per == "text":
-                yield _row(name, 0, own, wanted)
-            everything += own
+                yield _row(file, 0, text_sums, names)
+            corpus_sums += text_sums
             texts += 1
     if per == "corpus" or (per == "text" and texts > 1):
-        yield _row("total", 0, everything, wanted)
+        yield _row("total", 0, corpus_sums, names)
 
 
 def _texts(
     files: tuple[str, ...], model: str | None, k: int
 ) -> Iterator[tuple[str, Iterator[list[Alternative]]]]:
+    """Yield the name and the sentences of each file, or pair of files, in order."""
     import arcspan
 
     trees = [path for path in files if not path.endswith(".txt")]
-    found = {corpus.name: corpus for corpus in corpora(trees)}
+    corpus_of = {corpus.name: corpus for corpus in corpora(trees)}
     parser = arcspan.load(model) if len(trees) < len(files) else None
     for path in files:
-        if path in found:
-            yield path, found[path].sentences()
+        if path in corpus_of:
+            yield path, corpus_of[path].sentences()
         elif parser is not None and path.endswith(".txt"):
             yield path, parsed(path, parser, k if k > 1 else None)
 
 
-def _row(
-    file: str, number: int, sentences: list[list[tuple[float, Sums]]], wanted: Sequence[str]
-) -> Row:
-    known = measures({"sentences": 0, "words": 0} | total(sentences))
-    found = {name: known[name] for name in wanted if name in known}
-    uncertain = any(len(parses) > 1 for parses in sentences)
-    errors = standard_errors(sentences) if uncertain else {}
-    return Row(file, number, found, {name: errors.get(name, 0.0) for name in found if errors})
+def _row(file: str, number: int, sentences: list[SentenceSums], names: Sequence[str]) -> Row:
+    # A text of no sentences has a length, too.
+    all_values = measures({"sentences": 0, "words": 0} | total(sentences))
+    values = {name: all_values[name] for name in names if name in all_values}
+    if all(len(parses) <= 1 for parses in sentences):
+        return Row(file, number, values, {})
+    all_errors = standard_errors(sentences)
+    errors = {name: all_errors.get(name, 0.0) for name in values} if all_errors else {}
+    return Row(file, number, values, errors)
 
 
-def _cell(values: dict[str, float], name: str, mark: str = "") -> str:
-    return mark + f"{values[name]:.4f}".rstrip("0").rstrip(".") if name in values else ""
+def _cell(number: float | None, mark: str = "") -> str:
+    return "" if number is None else mark + f"{number:.4f}".rstrip("0").rstrip(".")
 
 
-def _table(out: IO[str], rows: list[Row]) -> None:
-    """A line for each measure, a column for each text."""
+def _names(rows: list[Row]) -> list[str]:
+    """Return the measures that any row has, in order."""
+    return list(dict.fromkeys(name for row in rows for name in row.measures))
+
+
+def _write_table(out: IO[str], rows: list[Row]) -> None:
+    """Write a line for each measure, a column for each text."""
     from arcspan.evaluation.tables import columns
 
-    names = list(dict.fromkeys(name for row in rows for name in row.measures))
-    heads = [f"{row.file}:{row.sentence}" if row.sentence else row.file for row in rows]
-    cells = [
-        [name, *(_cell(row.measures, name) + _cell(row.errors, name, " ±") for row in rows)]
-        for name in names
-    ]
-    out.write(columns([["", *heads], *cells]) + "\n")
+    titles = [f"{row.file}:{row.sentence}" if row.sentence else row.file for row in rows]
+    lines = [["", *titles]]
+    for name in _names(rows):
+        cells = []
+        for row in rows:
+            error = _cell(row.errors.get(name), mark=" ±")
+            cells.append(_cell(row.measures.get(name)) + error)
+        lines.append([name, *cells])
+    out.write(columns(lines) + "\n")
 
 
-def _csv(out: IO[str], rows: list[Row]) -> None:
-    names = list(dict.fromkeys(name for row in rows for name in row.measures))
-    uncertain = names if any(row.errors for row in rows) else []
+def _write_csv(out: IO[str], rows: list[Row]) -> None:
+    names = _names(rows)
+    has_errors = any(row.errors for row in rows)
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["file", "sentence", *names, *(f"{name}_error" for name in uncertain)])
+    header = ["file", "sentence", *names]
+    if has_errors:
+        header += [f"{name}_error" for name in names]
+    table.writerow(header)
     for row in rows:
-        values = [_cell(row.measures, name) for name in names]
-        errors = [_cell({name: 0.0} | row.errors, name) for name in uncertain]
-        table.writerow([row.file, row.sentence or "", *values, *errors])
+        cells = [row.file, row.sentence or "", *(_cell(row.measures.get(name)) for name in names)]
+        if has_errors:
+            cells += [_cell(row.errors.get(name, 0.0)) for name in names]
+        table.writerow(cells)
 
 
-def _json(out: IO[str], rows: list[Row]) -> None:
+def _write_json(out: IO[str], rows: list[Row]) -> None:
     for row in rows:
-        data = {"file": row.file, "sentence": row.sentence or None, "measures": row.measures}
-        data |= {"errors": row.errors} if row.errors else {}
-        out.write(json.dumps(data, ensure_ascii=False) + "\n")
+        fields = {"file": row.file, "sentence": row.sentence or None, "measures": row.measures}
+        if row.errors:
+            fields["errors"] = row.errors
+        out.write(json.dumps(fields, ensure_ascii=False) + "\n")

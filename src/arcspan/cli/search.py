@@ -19,42 +19,38 @@ from arcspan.syntax import Match, TreeQuery
 from arcspan.syntax.pattern import ATTRIBUTES
 from arcspan.treebanks.streams import open_output
 
-COLUMNS = (
-    "file",
-    "sentence",
-    "left",
-    "match",
-    "right",
-    "label",
-    "probability",
-)  # and the named nodes
+# The named nodes of the query follow, one column each.
+COLUMNS = ("file", "sentence", "left", "match", "right", "label", "probability")
 COUNTS = ("matches", "sentences", "words", "per_1000_words", "file")
+HINT_SENTENCES = 20_000  # of each file, that are read for hints
 
 
-class Found(NamedTuple):
+class SentenceMatches(NamedTuple):
     """The matches in a sentence, each with the share of the sentence's parses that have it."""
 
     sentence: int
     words: tuple[str, ...]
     matches: list[tuple[Match, float]]
-    share: float  # of parses with a match
+    share: float  # of the parses, with any match
 
 
-class Tally:
-    """What was found in a file, or in all."""
+class MatchCounts:
+    """The number of matches in a file, or in all files."""
 
     def __init__(self) -> None:
-        self.matches = self.sentences = 0.0
+        # Shares of parses are added, so counts over k best parses are expected ones.
+        self.matches = 0.0
+        self.sentences = 0.0
         self.words = 0
 
-    def add(self, found: Found) -> None:
+    def add(self, sentence: SentenceMatches) -> None:
         """Count a sentence."""
-        self.matches += sum(share for _, share in found.matches)
-        self.sentences += found.share
-        self.words += len(found.words)
+        self.matches += sum(share for _, share in sentence.matches)
+        self.sentences += sentence.share
+        self.words += len(sentence.words)
 
     def row(self, name: str) -> list[str]:
-        """The values of `COUNTS`."""
+        """Return the values of `COUNTS`."""
         rate = 1000 * self.matches / self.words if self.words else 0.0
         return [
             f"{self.matches:.6g}",
@@ -72,7 +68,8 @@ class Tally:
     "--count",
     "layout",
     flag_value="count",
-    help="Only count: matches, sentences with one, words, matches per 1,000 words, file; and the total.",
+    help="Only count: matches, sentences with one, words, matches per 1,000 words, file; "
+    "and the total.",
 )
 @click.option("--tsv", "layout", flag_value="tsv", help="A concordance as a table with tabs.")
 @click.option("--csv", "layout", flag_value="csv", help="A concordance as a table with commas.")
@@ -92,71 +89,89 @@ def command(
     file of the same name are searched together. Each match is shown in its sentence. Of files with several parses
     of each sentence (arcspan parse -k), counts are expected ones.
     """
-    asked = TreeQuery(query)
+    tree_query = TreeQuery(query)
     refuse_to_overwrite(output, *files)
-    found = corpora(
-        files, standard_input="conll" if query.lstrip("(! ").startswith("{") else "brackets"
-    )
-    total = Tally()
+    asks_for_words = query.lstrip("(! ").startswith("{")
+    inputs = corpora(files, standard_input="conll" if asks_for_words else "brackets")
+    total = MatchCounts()
     with open_output(output) as out:
         table = csv.writer(out, delimiter="," if layout == "csv" else "\t", lineterminator="\n")
-        if layout is not None:
-            table.writerow(COUNTS if layout == "count" else [*COLUMNS, *asked.names])
-        for corpus in found:
-            own = Tally()
-            for one in _search(asked, corpus):
-                own.add(one)
-                total.add(one)
-                for match, share in one.matches if layout != "count" else ():
-                    row = _row(corpus.name, one, match, share, context)
+        if layout == "count":
+            table.writerow(COUNTS)
+        elif layout is not None:
+            table.writerow([*COLUMNS, *tree_query.names])
+        for corpus in inputs:
+            counts = MatchCounts()
+            for sentence in _search(tree_query, corpus):
+                counts.add(sentence)
+                total.add(sentence)
+                if layout == "count":
+                    continue
+                for match, share in sentence.matches:
+                    row = _row(corpus.name, sentence, match, share, context)
                     if layout is None:
                         out.write(_line(row, match))
                     else:
-                        named = (match.names.get(name) for name in asked.names)
-                        cells = ("" if node is None else _text([node.text]) for node in named)
-                        table.writerow([*row, *cells])
+                        table.writerow([*row, *_named_texts(match, tree_query)])
             if layout == "count":
-                table.writerow(own.row(corpus.name))
-        if layout == "count" and len(found) > 1:
+                table.writerow(counts.row(corpus.name))
+        if layout == "count" and len(inputs) > 1:
             table.writerow(total.row("total"))
-    matches, sentences, length, rate, _ = total.row("")
-    counted = f"{matches} match{'' if matches == '1' else 'es'}, sentences with one: {sentences}"
-    note(f"{counted}; {rate} per 1,000 of {length} words")
+    matches, sentences, words, rate, _ = total.row("")
+    plural = "" if matches == "1" else "es"
+    note(
+        f"{matches} match{plural}, sentences with one: {sentences}; {rate} per 1,000 of {words} words"
+    )
     if not total.matches:
-        for hint in _hints(asked, found):
+        for hint in _hints(tree_query, inputs):
             note(hint)
 
 
-def _search(query: TreeQuery, corpus: Corpus) -> Iterator[Found]:
-    """What is found in each sentence; the same match in several parses is one."""
+def _search(query: TreeQuery, corpus: Corpus) -> Iterator[SentenceMatches]:
+    """Yield the matches of each sentence; the same match in several parses is one."""
     for number, parses in enumerate(corpus.sentences(), 1):
         merged: dict[Any, tuple[Match, float]] = {}
-        share = 0.0
+        sentence_share = 0.0
         for weight, (c, d) in parses:
             try:
                 matches = query.find(c, d)
             except ArcspanError as error:
                 raise ArcspanError(f"{corpus.name}: sentence {number}: {error}") from None
-            share += weight * bool(matches)
+            if matches:
+                sentence_share += weight
             for match in matches:
-                named = ((name, node.span, node.label) for name, node in match.names.items())
-                key = match.span, match.word, match.label, *named
-                merged[key] = match, weight + merged.get(key, (match, 0.0))[1]
-        yield Found(number, parses[0][1].words, list(merged.values()), share)
+                nodes = tuple((name, node.span, node.label) for name, node in match.names.items())
+                key = (match.span, match.word, match.label, nodes)
+                _, share = merged.get(key, (match, 0.0))
+                merged[key] = match, weight + share
+        _, first_pair = parses[0]
+        yield SentenceMatches(number, first_pair.words, list(merged.values()), sentence_share)
 
 
-def _row(name: str, found: Found, match: Match, share: float, context: int) -> tuple[Any, ...]:
-    """The values of `COLUMNS`."""
-    (i, j), words = match.span, found.words
-    sides = words[max(0, i - context) : i], words[i:j], words[j : j + context]
-    return name, found.sentence, *map(_text, sides), match.label, f"{share:.4g}"
+def _row(
+    name: str, sentence: SentenceMatches, match: Match, share: float, context: int
+) -> tuple[Any, ...]:
+    """Return the values of `COLUMNS`."""
+    i, j = match.span
+    words = sentence.words
+    left = _text(words[max(0, i - context) : i])
+    right = _text(words[j : j + context])
+    return name, sentence.sentence, left, _text(words[i:j]), right, match.label, f"{share:.4g}"
+
+
+def _named_texts(match: Match, query: TreeQuery) -> Iterator[str]:
+    """Yield the text of each named node of the query; "" for one that the match does not have."""
+    for name in query.names:
+        node = match.names.get(name)
+        yield "" if node is None else _text([node.text])
 
 
 def _line(row: tuple[Any, ...], match: Match) -> str:
-    name, number, left, middle, right, label, share = row
-    shown = " ".join(part for part in (left, f"[{middle}]", right) if part)
-    named = "".join(f"  {key}={_text([node.text])}" for key, node in match.names.items())
-    return f"{name}:{number}: {shown}  ({label}){'' if share == '1' else f'  p={float(share):.2f}'}{named}\n"
+    file, number, left, middle, right, label, share = row
+    text = " ".join(part for part in (left, f"[{middle}]", right) if part)
+    probability = "" if share == "1" else f"  p={float(share):.2f}"
+    nodes = "".join(f"  {name}={_text([node.text])}" for name, node in match.names.items())
+    return f"{file}:{number}: {text}  ({label}){probability}{nodes}\n"
 
 
 def _text(words: Sequence[str]) -> str:
@@ -165,18 +180,29 @@ def _text(words: Sequence[str]) -> str:
     return " ".join(visible(word, longest=len(word)) for word in words)
 
 
-def _hints(query: TreeQuery, found: list[Corpus]) -> Iterator[str]:
-    """Why nothing may have been found: values that the files do not have, and similar ones that they have."""
-    known: dict[str, set[str]] = defaultdict(set)
-    for corpus in found:
-        for (_, (c, d)), *_ in islice(corpus.sentences(), 20_000):
-            if c is not None:
-                known["label"].update((label for _, _, label in c.spans), c.tags, c.words)
-            for name, column in ATTRIBUTES.items() if d is not None else ():
-                known[name].update(getattr(d, column))
+def _hints(query: TreeQuery, inputs: list[Corpus]) -> Iterator[str]:
+    """Yield why nothing may match: values that the files do not have, and similar ones that they have."""
+    values_in_files = _attribute_values(inputs)
     for name, values in query.literals.items():
-        for value in sorted(values - known[name]) if known[name] else ():
-            near = get_close_matches(value, known[name], n=3, cutoff=0.5)
-            similar = f"; similar: {', '.join(near)}" if near else ""
-            kind = "constituent, tag or word" if name == "label" else name
-            yield f"hint: no {kind} {value!r} in these files{similar}"
+        in_files = values_in_files[name]
+        if not in_files:
+            continue
+        subject = "constituent, tag or word" if name == "label" else name
+        for value in sorted(values - in_files):
+            similar = get_close_matches(value, in_files, n=3, cutoff=0.5)
+            suggestion = f"; similar: {', '.join(similar)}" if similar else ""
+            yield f"hint: no {subject} {value!r} in these files{suggestion}"
+
+
+def _attribute_values(inputs: list[Corpus]) -> defaultdict[str, set[str]]:
+    """Return the values of each attribute of queries; labels, tags and words under "label"."""
+    values: defaultdict[str, set[str]] = defaultdict(set)
+    for corpus in inputs:
+        for parses in islice(corpus.sentences(), HINT_SENTENCES):
+            _, (c, d) = parses[0]
+            if c is not None:
+                values["label"].update((label for _, _, label in c.spans), c.tags, c.words)
+            if d is not None:
+                for name, column in ATTRIBUTES.items():
+                    values[name].update(getattr(d, column))
+    return values
