@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from arcspan.cli import run
 from arcspan.errors import ArcspanError
 from arcspan.formats import FORMATS, Entry, Format, OutputOptions, write
 from arcspan.parser import Parser
+from arcspan.serving import create_app
+from tests.serving.conftest import Running
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -58,6 +61,24 @@ def test_a_new_format_is_written_of_a_text_and_of_a_folder(call: Call, tmp_path:
     assert "(json, arcs)" in " ".join(call("--help")[1].split())
     assert call("Ada plays.", "-f", "arcs", "--syntax")[0] == 0
     assert "--offsets needs --format conllu, not arcs" in call("Ada", "-f", "arcs", "--offsets")[2]
+
+
+@pytest.mark.usefixtures("arcs")
+def test_a_new_format_is_served_over_http(toy_bundle: Path) -> None:
+    parser = Parser(toy_bundle, threads=1)
+    text = "Ada plays. Kurt plays."
+    server = Running(create_app(parser))
+    with contextlib.ExitStack() as stack:
+        stack.callback(server.stop)
+        headers = {"Accept": "text/x-arcs"}
+        answer = server.client.post("/parse", json={"text": text}, headers=headers)
+        assert answer.headers["Content-Type"].startswith("text/x-arcs")
+        assert answer.text == "".join(str(write(parse, "arcs")) for parse in parser(text))
+        assert "text/x-arcs" in server.client.get("/health").json()["formats"]
+        assert "text/x-arcs" in server.client.get("/openapi.json").text
+        request = {"text": text, "confidence": True}
+        refusal = server.client.post("/parse", json=request, headers=headers)
+        assert refusal.status_code == 400 and "confidence" in refusal.text
 
 
 @pytest.mark.parametrize(

@@ -251,9 +251,7 @@ def test_the_answer_may_be_conllu_or_brackets(server: Running, parser: Parser) -
     conllu = ask("text/x-conllu", text=TEXT)
     assert conllu.headers["Content-Type"] == "text/x-conllu; charset=utf-8"
     assert conllu.text == "".join(parse.conllu() for parse in parser(TEXT))
-    brackets = ask(
-        "application/json;q=0.1, text/x-brackets", text=TEXT, svg=["wide"], confidence=True
-    )
+    brackets = ask("application/json;q=0.1, text/x-brackets", text=TEXT)
     assert brackets.headers["Content-Type"] == "text/x-brackets; charset=utf-8"
     assert brackets.text == "".join(parse.brackets() + "\n" for parse in parser(TEXT))
     assert (
@@ -270,6 +268,29 @@ def test_the_answer_may_be_conllu_or_brackets(server: Running, parser: Parser) -
     ):
         assert ask(accept, text="Ada plays.").headers["Content-Type"] == "application/json"
     assert_refused(ask("text/x-conllu", text=3), 400, "bad_request")
+
+
+@pytest.mark.parametrize(
+    ("accept", "field", "value"),
+    [
+        ("text/x-brackets", "confidence", True),
+        ("text/x-conllu", "syntax", True),
+        ("text/x-conllu", "svg", ["wide"]),
+        ("image/svg+xml", "find", "NP"),
+        ("image/svg+xml", "syntax", True),
+        ("application/x-tex", "heads", False),
+        ("application/x-tex", "width", 300),
+        ("text/x-brackets", "rank", 2),
+        ("application/json", "rank", 2),
+    ],
+)
+def test_an_option_that_the_accepted_format_does_not_take_is_refused(
+    server: Running, accept: str, field: str, value: Any
+) -> None:
+    request = {"text": "Ada plays.", "k": 2, field: value}
+    answer = server.client.post("/parse", json=request, headers={"Accept": accept})
+    assert_refused(answer, 400, "bad_request")
+    assert field in answer.json()["error"]["message"]
 
 
 def test_the_answer_may_be_a_picture_of_one_tree(server: Running, parser: Parser) -> None:

@@ -19,7 +19,7 @@ from tests.serving.conftest import HeldParser
 DOG = ("The", "dog", "sees", "Ada", ".")
 
 
-def write(parses: list[Parse]) -> bytes:
+def write(index: int, parses: list[Parse]) -> bytes:
     return " ".join(parses[0].words).encode()
 
 
@@ -128,7 +128,7 @@ def test_sentences_of_a_text_keep_their_places(
     held.let_all_go()
     text, found = "Logic sees. Ada plays.", []
 
-    def keep(parses: list[Parse]) -> bytes:
+    def keep(index: int, parses: list[Parse]) -> bytes:
         found.extend(parses)
         return b""
 
@@ -167,7 +167,7 @@ def test_an_answer_that_grows_too_large_ends_its_request(toy_bundle: Path) -> No
     scheduler = Scheduler(parser, Settings(max_answer=1_000, batch_sentences=1))
     written: list[int] = []
 
-    def large(parses: list[Parse]) -> bytes:
+    def large(index: int, parses: list[Parse]) -> bytes:
         written.append(len(parses))
         return b" " * 400
 

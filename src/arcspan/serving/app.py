@@ -15,6 +15,8 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from arcspan._version import __version__
+from arcspan.errors import ArcspanError
+from arcspan.formats import Format, formats_by_media_type
 from arcspan.parser import Parser, Query, Sentence
 from arcspan.serving.messages import ParseRequest
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
@@ -22,7 +24,7 @@ from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
 from arcspan.serving.scheduler import ScheduledSentence, Scheduler
 from arcspan.serving.server_settings import Settings
-from arcspan.serving.writers import CONVERTED, FILES, FORMATS, JSON, PICTURES, AnswerWriter
+from arcspan.serving.writers import JSON, AnswerWriter, check_options
 
 # Pictures carry their own <style>; scripts come from this server or not at all.
 POLICY = (
@@ -85,9 +87,10 @@ def _describe_server(scheduler: Scheduler) -> dict[str, Any]:
     """Return what `/health` says of a server that is well."""
     parser = scheduler.parser
     settings = scheduler.settings
-    formats = list(FORMATS)
-    if not find_spec("vl_convert"):
-        formats = [media_type for media_type in formats if media_type not in CONVERTED]
+    media_types = []
+    for media_type, format in formats_by_media_type().items():
+        if format.requires is None or find_spec(format.requires):
+            media_types.append(media_type)
     return {
         "status": "ok",
         "version": __version__,
@@ -97,7 +100,7 @@ def _describe_server(scheduler: Scheduler) -> dict[str, Any]:
         "styles": parser.styles,
         "limits": {name: getattr(settings, name) for name in LIMITS},
         "token": settings.token is not None,
-        "formats": formats,
+        "formats": media_types,
     }
 
 
@@ -121,8 +124,8 @@ class ParseRoute:
 
     async def __call__(self, incoming: Request) -> Response:
         """Answer in the accepted format; give up when the client leaves or its time is over."""
-        media_type = _accepted(incoming.headers.get("accept", ""))
-        answer = asyncio.ensure_future(self._answer(_read(incoming), media_type))
+        format = _accepted(incoming.headers.get("accept", ""))
+        answer = asyncio.ensure_future(self._answer(_read(incoming), format))
         departure = asyncio.ensure_future(client_left(incoming.receive))
         try:
             events: set[asyncio.Future[Any]] = {answer, departure}
@@ -135,8 +138,12 @@ class ParseRoute:
             answer.cancel()
             departure.cancel()
 
-    async def _answer(self, request: ParseRequest, media_type: str) -> Response:
+    async def _answer(self, request: ParseRequest, format: Format | None) -> Response:
         self._check_request(request)
+        try:
+            check_options(request, format)
+        except ArcspanError as error:
+            raise Refusal("bad_request", reason=error) from None
         # An unknown style is refused before the work of splitting.
         plain = self.parser.query(style=request.style)
         # The sentences of each text; those in words are one list.
@@ -146,26 +153,28 @@ class ParseRoute:
             texts = await asyncio.wrap_future(split)
         sentences = [sentence for text in texts for sentence in text]
         is_constrained = bool(request.require or request.forbid or request.prefer)
-        self._check_sentences(sentences, is_constrained, media_type in PICTURES)
-        query = self._query(request, media_type)
-        pictures = _count_pictures(request, media_type)
+        is_picture = format is not None and format.is_picture
+        self._check_sentences(sentences, is_constrained, is_picture)
+        query = self._query(request)
+        pictures = _count_pictures(request, is_picture)
         scheduled = []
         for sentence in sentences:
             is_short = len(sentence.words) <= self.settings.max_words_beyond
             scheduled.append(ScheduledSentence(sentence, query if is_short else plain, pictures))
-        writer = AnswerWriter(request, media_type, self.settings.max_words_beyond)
+        writer = AnswerWriter(request, texts, format, self.settings.max_words_beyond)
         request_pieces = await asyncio.wrap_future(self.scheduler.submit(scheduled, writer))
         pieces = iter(request_pieces)
         self.metrics.sentences.inc(len(sentences))
         self.metrics.words.inc(sum(len(sentence.words) for sentence in sentences))
         content = writer.join([list(islice(pieces, len(text))) for text in texts])
-        return Response(content, media_type=media_type or JSON)
+        media_type = JSON if format is None else format.media_type
+        return Response(content, media_type=media_type)
 
-    def _query(self, request: ParseRequest, media_type: str) -> Query:
+    def _query(self, request: ParseRequest) -> Query:
         return self.parser.query(
             style=request.style,
             k=request.k if request.k > 1 else None,
-            confidence=request.confidence and media_type not in FILES,
+            confidence=request.confidence,
             require=list(map(tuple, request.require)),
             forbid=list(map(tuple, request.forbid)),
             prefer=list(map(tuple, request.prefer)),
@@ -209,11 +218,9 @@ class ParseRoute:
                 )
 
 
-def _count_pictures(request: ParseRequest, media_type: str) -> int:
+def _count_pictures(request: ParseRequest, is_picture: bool) -> int:
     """Return how many pictures are drawn of each parse; a query may take as long as a picture."""
-    if media_type in FILES:
-        return 0
-    if media_type in PICTURES:
+    if is_picture:
         return 1
     return len(request.svg) + (0 if request.find is None else 1)
 
@@ -243,21 +250,22 @@ def _read(request: Request) -> ParseRequest:
         raise Refusal("bad_request", reason=describe(error)) from None
 
 
-def _accepted(header: str) -> str:
-    """Return which of `FORMATS` an Accept header prefers; "" for JSON.
+def _accepted(header: str) -> Format | None:
+    """Return the format that an Accept header prefers; None for JSON.
 
-    >>> _accepted("text/html, text/x-conllu;q=0.5, */*;q=0.1")
-    'text/x-conllu'
+    >>> _accepted("text/html, text/x-conllu;q=0.5, */*;q=0.1").name
+    'conllu'
     """
+    formats = formats_by_media_type()
     best_weight = 0.0
-    accepted = ""
+    accepted = None
     for part in header.split(",")[:16]:
         media_type, _, options = part.strip().lower().partition(";")
         match = re.search(r"\bq\s*=\s*(?P<weight>[01](?:\.\d{0,3})?)", options)
         weight = float(match["weight"]) if match else 1.0
-        is_known = media_type in FORMATS or media_type in (JSON, "*/*")
+        is_known = media_type in formats or media_type in (JSON, "*/*")
         # Of equal weights the first counts; a weight of 0 forbids the type.
         if is_known and weight > best_weight:
             best_weight = weight
-            accepted = media_type if media_type in FORMATS else ""
+            accepted = formats.get(media_type)
     return accepted

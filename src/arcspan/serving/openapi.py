@@ -11,8 +11,8 @@ from importlib import resources
 from typing import Any
 
 from arcspan._version import __version__
+from arcspan.formats import formats_by_media_type
 from arcspan.serving.messages import ParseRequest
-from arcspan.serving.writers import FORMATS
 
 _REFERENCE = "#/components/schemas/{model}"
 
@@ -33,6 +33,6 @@ def openapi() -> dict[str, Any]:
     for status, response in responses.items():
         if status != "200":
             response["content"] = {"application/json": error}
-    for media_type in FORMATS:
+    for media_type in formats_by_media_type():
         responses["200"]["content"][media_type] = {"schema": {"type": "string"}}
     return api

@@ -36,8 +36,8 @@ SHARE = 0.5  # of a batch, divided among the open requests; each has at least a 
 SLOW = 250.0  # sentences that cost this or more are parsed one by one, by threads of their own
 LENGTHS = (15, 31, 63)  # words: the parser makes a batch of sentences that are between two of them
 
-Write = Callable[[list[Parse]], bytes]
-"""What writes the parses of one sentence as a piece of an answer."""
+Write = Callable[[int, list[Parse]], bytes]
+"""What writes the parses of one sentence, by its index in the request, as a piece of an answer."""
 
 
 @dataclass(frozen=True)
@@ -304,7 +304,7 @@ class Scheduler:
                 (parses,) = self._answer([sentence])
             if sentence.query.constrained and parses[0].error is not None:
                 raise ArcspanError(parses[0].error)  # the client's constraints cannot be met
-            piece = request.write(parses)
+            piece = request.write(index, parses)
         except ArcspanError as error:
             refusal = Refusal("bad_request", reason=error)
         except BaseException:

@@ -1,27 +1,24 @@
-"""The formats of answers: each writes the parses of one sentence as bytes, which `join` puts together."""
+"""Write answers: the parses of each sentence as bytes, which `join` puts together.
+
+JSON is written here; all other formats are those of `arcspan.formats` with a media type.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from arcspan.errors import ArcspanError
-from arcspan.parser import Confidence, Parse
-from arcspan.rendering import Layout, to_pdf, to_png
+from arcspan.formats import FORMATS, Entry, Format, OutputOptions, formats_with
+from arcspan.parser import Parse, Sentence
 from arcspan.serving.messages import ParseRequest
 from arcspan.syntax import TreeQuery
 
 MOST_STEPS = 20_000  # of a query in one tree, about 50 milliseconds
 JSON = "application/json"
-CONLLU = "text/x-conllu"
-FILES: dict[str, Callable[[Parse], str]] = {
-    CONLLU: Parse.conllu,
-    "text/x-brackets": lambda parse: parse.brackets() + "\n",
-}
-PICTURES = ("image/svg+xml", "image/png", "application/pdf", "application/x-tex")
-CONVERTED = ("image/png", "application/pdf")  # need the extra `pictures`
 # Fields of a sentence that its alternative trees do not repeat.
 OF_SENTENCES = (
     "text",
@@ -33,43 +30,109 @@ OF_SENTENCES = (
     "approximate",
     "error",
 )
-FORMATS = (*FILES, *PICTURES)  # besides JSON
+
+
+def output_options(request: ParseRequest) -> OutputOptions:
+    """Return the options of output that a request sets."""
+    return OutputOptions(
+        syntax=request.syntax,
+        confidence=request.confidence,
+        # JSON may have several layouts; a picture has the first.
+        layout=request.svg[0] if request.svg else "auto",
+        layers=request.layers,
+        heads=request.heads,
+        colours=request.colours,
+        width=request.width,
+    )
+
+
+def check_options(request: ParseRequest, format: Format | None) -> None:
+    """Raise ArcspanError for an option that the format does not take; JSON (None) takes all but rank."""
+    if request.rank > 1 and (format is None or not format.is_picture):
+        raise ArcspanError("rank: only a picture shows one of the k best trees")
+    if format is None:
+        return
+    if request.find is not None:
+        raise ArcspanError(f"find: only {JSON} has matches, not {format.media_type}")
+    option = format.unused_option(output_options(request))
+    if option is not None:
+        # The field `svg` names layouts.
+        field = "svg" if option == "layout" else option
+        media_types = [other.media_type for other in formats_with(option) if other.media_type]
+        names = ", ".join([JSON, *media_types])
+        raise ArcspanError(f"{field}: {format.media_type} has no such option, only {names}")
 
 
 class AnswerWriter:
-    """The writer of one request's answer, in one of `FORMATS`, or in JSON if the media type is ""."""
+    """The writer of one request's answer.
 
-    def __init__(self, request: ParseRequest, media_type: str, max_words_beyond: int) -> None:
+    texts   the sentences of each text
+    format  None for JSON
+    """
+
+    def __init__(
+        self,
+        request: ParseRequest,
+        texts: Sequence[Sequence[Sentence]],
+        format: Format | None,
+        max_words_beyond: int,
+    ) -> None:
         self.request = request
-        self.media_type = media_type
+        self.format = format
         self.max_words_beyond = max_words_beyond
+        self._options = output_options(request)
         self._query = None if request.find is None else TreeQuery(request.find, steps=MOST_STEPS)
+        # The document of each sentence, and its number there from 1.
+        self._positions: list[tuple[str | None, int]] = []
+        names: Sequence[str | None] = request.documents or [None] * len(texts)
+        for name, sentences in zip(names, texts, strict=True):
+            self._positions += [(name, number) for number in range(1, len(sentences) + 1)]
 
-    def __call__(self, parses: list[Parse]) -> bytes:
-        """Write the k best parses of a sentence."""
-        if self.media_type in FILES:
-            return "".join(map(FILES[self.media_type], parses)).encode("utf-8")
-        if self.media_type in PICTURES:
-            return self._picture(parses)
-        content = self._sentence(parses)
-        compact = (",", ":")
-        return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=compact).encode(
-            "utf-8"
-        )
+    def __call__(self, index: int, parses: list[Parse]) -> bytes:
+        """Write the k best parses of the sentence of that index in the request."""
+        if self.format is None:
+            content = self._sentence(parses)
+            compact = (",", ":")
+            text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=compact)
+            return text.encode("utf-8")
+        if self.format.is_picture:
+            rank = self.request.rank
+            if rank > len(parses):
+                raise ArcspanError(
+                    f"rank: there are {len(parses)} trees, not {rank}; k is their number"
+                )
+            parses = [parses[rank - 1]]
+        document, number = self._positions[index]
+        # A single text without a name is no document.
+        is_document = document is not None or isinstance(self.request.text, list)
+        pieces = []
+        for parse in parses:
+            entry = Entry(
+                parse,
+                document,
+                number=None if document is None else number,
+                starts_document=is_document and number == 1,
+            )
+            pieces.append(self._write(self.format, entry, self._options))
+        return b"".join(pieces)
+
+    def _write(self, format: Format, entry: Entry, options: OutputOptions) -> bytes:
+        assert format.write is not None
+        if options.confidence and not self._has_confidence(entry.parse):
+            options = replace(options, confidence=False)
+        content = format.write(entry, options)
+        return content.encode("utf-8") if isinstance(content, str) else content
 
     def join(self, texts: Sequence[Sequence[bytes]]) -> bytes:
         """Put the sentences of each text together."""
-        has_list = isinstance(self.request.text, list)
+        if self.format is not None:
+            return b"".join(b"".join(pieces) for pieces in texts)
         names = self.request.documents
-        if self.media_type == CONLLU and names:
-            return b"".join(map(name_sentences, names, texts))
-        if self.media_type:
-            begin = b"# newdoc\n" if self.media_type == CONLLU and has_list else b""
-            return b"".join(begin + b"".join(pieces) for pieces in texts if pieces)
         answers = []
         for number, pieces in enumerate(texts):
             name = f'"document":{json.dumps(names[number])},' if names else ""
             answers.append(b'{%s"sentences":[%s]}' % (name.encode(), b",".join(pieces)))
+        has_list = isinstance(self.request.text, list)
         return b'{"texts":[%s]}' % b",".join(answers) if has_list else answers[0]
 
     def _sentence(self, parses: list[Parse]) -> dict[str, Any]:
@@ -96,7 +159,7 @@ class AnswerWriter:
     def _trees(self, parse: Parse) -> dict[str, Any]:
         request = self.request
         # Before `to_dict`, which gives probabilities of phrases where they are known.
-        confidence = self._confidence(parse)
+        confidence = parse.confidence if self._has_confidence(parse) else None
         trees = parse.to_dict(syntax=request.syntax)
         trees["conllu"] = parse.conllu() if "dependency" in parse.layers else None
         if not math.isfinite(parse.score):
@@ -110,54 +173,14 @@ class AnswerWriter:
                 match.to_dict(probabilities=with_probabilities) for match in matches
             ]
         if request.svg:
-            trees["svg"] = {layout: self._svg(parse, layout, confidence) for layout in request.svg}
+            trees["svg"] = {}
+            for layout in request.svg:
+                options = replace(self._options, layout=layout)
+                svg = self._write(FORMATS["svg"], Entry(parse), options)
+                trees["svg"][layout] = svg.decode("utf-8")
         return trees
 
-    def _picture(self, parses: list[Parse]) -> bytes:
-        """Draw the tree of the request's rank."""
-        request = self.request
-        if request.rank > len(parses):
-            raise ArcspanError(
-                f"rank: there are {len(parses)} trees, not {request.rank}; k is their number"
-            )
-        parse = parses[request.rank - 1]
-        if self.media_type == "application/x-tex":
-            return parse.to_tikz(layers=request.layers).encode("utf-8")
-        layout = request.svg[0] if request.svg else "auto"
-        svg = self._svg(parse, layout, self._confidence(parse))
-        if self.media_type == "image/png":
-            return to_png(svg)
-        return to_pdf(svg) if self.media_type == "application/pdf" else svg.encode("utf-8")
-
-    def _confidence(self, parse: Parse) -> Confidence | None:
+    def _has_confidence(self, parse: Parse) -> bool:
+        """Return whether probabilities of a parse are asked for, and this server gives them."""
         is_short = len(parse.words) <= self.max_words_beyond
-        return (
-            parse.confidence if self.request.confidence and is_short and not parse.error else None
-        )
-
-    def _svg(self, parse: Parse, layout: Layout, confidence: Confidence | None) -> str:
-        request = self.request
-        return parse.to_svg(
-            layout=layout,
-            confidence=confidence,
-            width=request.width,
-            layers=request.layers,
-            heads=request.heads,
-            colours=request.colours,
-        )
-
-
-def name_sentences(document: str, sentences: Sequence[bytes]) -> bytes:
-    r"""Add ids to a document in CoNLL-U; each of its sentences may have several parses.
-
-    >>> name_sentences("a", [b"1\tGo\n\n1\tGo\n\n"])
-    b'# newdoc id = a\n# sent_id = a-1\n1\tGo\n\n# sent_id = a-1-2\n1\tGo\n\n'
-    """
-    blocks = [f"# newdoc id = {document}\n".encode()] if sentences else []
-    for number, parses in enumerate(sentences, 1):
-        for rank, parse in enumerate(parses.split(b"\n\n")[:-1], 1):
-            name = f"{document}-{number}"
-            if rank > 1:
-                name += f"-{rank}"
-            blocks.append(f"# sent_id = {name}\n".encode() + parse + b"\n\n")
-    return b"".join(blocks)
+        return self.request.confidence and is_short and parse.error is None

@@ -440,10 +440,13 @@ class Card {
   // The shown tree in another format, drawn for paper: what is saved stays light.
   async picture(kind) {
     const colours = byId("colours").value === "auto" ? "light" : byId("colours").value;
-    const request = {...requestOptions(), require: this.constraints("require"), forbid: this.constraints("forbid"), words: this.first.words,
-      svg: [this.shown], colours, confidence: colours !== "black", rank: this.rank + 1};
-    const drawing = await post(request, {accept: FORMATS[kind === "png" ? "svg" : kind]});
-    return kind === "png" ? toPng(await drawing.text()) : drawing;
+    // A request with an option that its format does not take is refused.
+    const {k, style, width, layers, heads} = requestOptions();
+    const drawing = kind === "tikz" ? {} : {svg: [this.shown], width, heads, colours, confidence: colours !== "black"};
+    const request = {k, style, layers, ...drawing, require: this.constraints("require"), forbid: this.constraints("forbid"),
+      words: this.first.words, rank: this.rank + 1};
+    const picture = await post(request, {accept: FORMATS[kind === "png" ? "svg" : kind]});
+    return kind === "png" ? toPng(await picture.text()) : picture;
   }
 }
 
