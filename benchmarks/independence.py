@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from arcspan.parser import Parser
-from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.results import Prediction
 from arcspan.treebanks import read_conll
 
 
@@ -44,7 +44,7 @@ def main() -> None:
     predictor = Parser(given.model, threads=1).predictor
     together = predictor.predict(sentences)
     many = sum(
-        int(counts.max(initial=0)) > 4 for _, counts, _ in predictor.inputs.prepare(sentences)
+        int(counts.max(initial=0)) > 4 for _, counts, _ in predictor.model.inputs.prepare(sentences)
     )
     print(f"{len(sentences)} sentences, {many} of them with a word of more than four pieces")
     wide = Parser(given.model, threads=1).predictor

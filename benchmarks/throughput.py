@@ -30,8 +30,8 @@ import numpy as np
 import onnxruntime
 
 from arcspan.parser import Parser
-from arcspan.prediction.predictor import Budget
 from arcspan.prediction.query import Query
+from arcspan.prediction.runner import Budget
 from arcspan.treebanks import read_conll
 
 Sentences = list[tuple[str, ...]]
@@ -71,19 +71,19 @@ class Encoder:
     def arrays(self, sentences: Sentences) -> list[dict[str, np.ndarray]]:
         """The arrays of the parser's own batches."""
         predictor = self.predictor
-        items = predictor._prepare([(words, Query()) for words in sentences], {})
+        items = predictor.encode([(words, Query()) for words in sentences], {})
         nothing = np.zeros(0, dtype=np.int64)
         batches = []
-        for places in predictor._batches(items):
-            arrays = predictor.arrays(predictor.scorers[0], [items[place] for place in places])
-            if "headed" in predictor.outputs:
+        for places in predictor.make_batches(items):
+            arrays = predictor.model.arrays([items[place].sentence for place in places])
+            if "headed" in predictor.model.outputs:
                 arrays["pair_i"] = arrays["pair_j"] = nothing
             batches.append(arrays)
         return batches
 
     def run(self, batches: list[dict[str, np.ndarray]]) -> None:
         """The words' vectors."""
-        graph: Any = self.predictor.scorers[0].load()[0]
+        graph: Any = self.predictor.model.scorers[0].load()[0]
         list(self.pool.map(lambda arrays: graph.run(["hidden"], arrays, self.options), batches))
 
 
@@ -140,7 +140,7 @@ def contenders(given: argparse.Namespace) -> list[Contender]:
     for threads in sorted({1, given.threads}):
         parser = parser_of(given.model, threads, given.cells)
         encoder = Encoder(parser)
-        said = ", ".join(sorted(parser.predictor.outputs - {"hidden", "headed"}))
+        said = ", ".join(sorted(parser.predictor.model.outputs - {"hidden", "headed"}))
         found.append(Contender("encoder", threads, "vectors", encoder.run, encoder.arrays))
         found.append(
             Contender("parser", threads, said, lambda chunk, own=parser: parse(own, chunk))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arcspan.prediction import predictor
+from arcspan.prediction import runner
 
 PARSE_UNTIL_THE_END = """
 import sys, threading
@@ -73,6 +73,6 @@ def test_a_fork_waits_for_imports_of_other_threads(
     thread.start()
     assert begun.wait(300)
     go.set()
-    predictor._finish_imports()  # what is done before every fork
+    runner._finish_imports()  # what is done before every fork
     assert vars(sys.modules["slowly_imported"])["done"]
     thread.join(300)

@@ -181,7 +181,7 @@ def test_the_k_best_come_in_falling_probability_in_every_sentence(parser: Parser
 @pytest.mark.treebanks
 def test_they_do_on_a_treebank_under_guidelines(treebanks: Path) -> None:
     english = arcspan.load(threads=1)
-    assert english.predictor.guidelines is not None
+    assert english.predictor.model.guidelines is not None
     trees = read_conll(treebanks / "gum" / "dev.conllu.xz")
     check_the_order_of_k_best(
         english, [tree.words for tree in islice(trees, 0, None, 40)], style="gum"
@@ -262,7 +262,9 @@ def test_tags_are_refused_by_a_model_that_reads_none(parser: Parser) -> None:
 def test_probabilities_keep_to_the_memory_limit(toy_bundle: Path) -> None:
     long = ["Ada", "sees", "the", "dog"] * 12
     roomy = arcspan.load(toy_bundle, threads=1)
-    plain, whole = (roomy.predictor.chart_bytes(len(long), sums=sums) for sums in (False, True))
+    plain, whole = (
+        roomy.predictor.model.chart_bytes(len(long), sums=sums) for sums in (False, True)
+    )
     small = arcspan.load(toy_bundle, threads=1, memory_limit=(plain + whole) // 2)
     found = small.parse(long)
     assert not found.approximate and found.confidence is None

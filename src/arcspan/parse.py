@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
 from arcspan.prediction.confidence import Confidence
-from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.prediction import WRAPPER, Content, Prediction, content
+from arcspan.prediction.results import WRAPPER, Prediction
 from arcspan.segmenting.sentence import Offsets, Sentence
 from arcspan.treebanks.conll import ConlluSentence
 from arcspan.treebanks.pairs import parse_pair
@@ -31,9 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 
-# What is said of a parse as a whole, and what holds where nothing is said.
-_RESULT = {"score": 0.0, "approximate": False, "error": None}
-_SIMPLE = ("paragraph", "space_after", *_RESULT, "rank")  # what `to_dict` gives as it is
+# Attributes of a parse that are those of its prediction.
+_OF_PREDICTION = ("score", "approximate", "error")
+# Attributes of a parse, and of its sentence, that `to_dict` gives as they are.
+_SIMPLE = ("paragraph", "space_after", *_OF_PREDICTION, "rank")
 
 
 class Parse:
@@ -49,6 +49,7 @@ class Parse:
     """
 
     sentence: Sentence
+    prediction: Prediction
     score: float
     approximate: bool
     error: str | None
@@ -57,16 +58,22 @@ class Parse:
     def __init__(
         self,
         sentence: Sentence,
-        said: Content | tuple[Prediction, Inventories],
+        prediction: Prediction,
         *,
         rank: int | None = None,
         confidence: Confidence | Callable[[], Confidence | None] | None = None,
-        **options: Any,
     ) -> None:
-        """`options` are score, approximate and error where `said` does not have them."""
-        known = said[0].__dict__ if isinstance(said[0], Prediction) else options
-        self.__dict__.update({name: known.get(name, default) for name, default in _RESULT.items()})
-        self.__dict__.update(sentence=sentence, rank=rank, _given=said, _confidence=confidence)
+        """`confidence`: the probabilities, or what computes them when they are first read."""
+        # A Parse does not change: `__setattr__` raises.
+        self.__dict__.update(
+            sentence=sentence,
+            prediction=prediction,
+            rank=rank,
+            score=prediction.score,
+            approximate=prediction.approximate,
+            error=prediction.error,
+            _confidence=confidence,
+        )
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -115,16 +122,10 @@ class Parse:
             constituency and dependencies and constituency.words != dependencies.words
         ):
             raise ArcspanError("a parse is made of a tree, or of two trees over the same words")
-        nodes = None
-        if constituency is not None:
-            chains = constituency.without_wrapper().chains()
-            nodes = tuple((i, j, 0, chain) for (i, j), chain in chains.items())
-        said = Content(nodes, tags=tree.tags)
-        if dependencies is not None:
-            names = ("heads", "relations", "tags", "upos", "lemmas", "features")
-            said = said._replace(**{name: getattr(dependencies, name) for name in names})
-        own = {name: options.pop(name) for name in (*_RESULT, "rank") if name in options}
-        return cls(Sentence(tree.words, **options), said, **own)
+        of_prediction = {name: options.pop(name) for name in _OF_PREDICTION if name in options}
+        rank = options.pop("rank", None)
+        prediction = replace(Prediction.from_trees(constituency, dependencies), **of_prediction)
+        return cls(Sentence(tree.words, **options), prediction, rank=rank)
 
     @classmethod
     def from_brackets(cls, text: str) -> Parse:
@@ -195,32 +196,27 @@ class Parse:
                 f"this is not what Parse.to_dict gives: {type(error).__name__}: {error}"
             ) from None
 
-    # ---- what was said
+    # ---- what was predicted
 
     @lazy
-    def _said(self) -> Content:
-        given: Content | tuple[Prediction, Inventories] = self.__dict__["_given"]
-        return given if isinstance(given, Content) else content(self.words, *given)
-
-    @property
     def tags(self) -> tuple[str, ...]:
-        """One part-of-speech tag per word, of the treebank's own set; "" where the model predicts none."""
-        return self._said.tags or ("",) * len(self.words)
+        """Return one part-of-speech tag per word, of the treebank's own set; "" where there is none."""
+        return self.prediction.column("tag", self.words)
 
-    @property
+    @lazy
     def upos(self) -> tuple[str, ...]:
-        """One universal part-of-speech tag per word; "" where the model predicts none."""
-        return self._said.upos or ("",) * len(self.words)
+        """Return one universal part-of-speech tag per word; "" where there is none."""
+        return self.prediction.column("upos", self.words)
 
-    @property
+    @lazy
     def lemmas(self) -> tuple[str, ...]:
-        """One lemma per word; "" where the model predicts none."""
-        return self._said.lemmas or ("",) * len(self.words)
+        """Return one lemma per word; "" where there is none."""
+        return self.prediction.column("lemma", self.words)
 
-    @property
+    @lazy
     def features(self) -> tuple[str, ...]:
-        """One bundle of features per word, as CoNLL-U writes them; "" for a word without, and from a model without."""
-        return self._said.features or ("",) * len(self.words)
+        """Return one bundle of features per word, as CoNLL-U writes them; "" for a word without."""
+        return self.prediction.column("feature", self.words)
 
     @property
     def heads(self) -> tuple[int, ...]:
@@ -235,21 +231,25 @@ class Parse:
     @lazy
     def constituency(self) -> ConstituencyTree:
         """The constituency tree, with the wrapper TOP around it. ArcspanError where there is none."""
-        said = self._said
-        if said.nodes is None:
+        prediction = self.prediction
+        if prediction.nodes is None:
             self._refuse("constituents")
-            said = said._replace(nodes=((0, len(self.words), 0, (WRAPPER,)),))
-        return said.constituency(self.words)  # type: ignore[return-value]
+            nodes = ((0, len(self.words), 0, (WRAPPER,)),)
+            prediction = replace(prediction.named(self.words), nodes=nodes)
+        return prediction.constituency(self.words)  # type: ignore[return-value]
 
     @lazy
     def dependencies(self) -> DependencyTree:
         """The dependency tree. ArcspanError where there is none."""
-        said, n = self._said, len(self.words)
-        if said.heads is None:
+        prediction = self.prediction
+        if prediction.heads is None:
             self._refuse("dependencies")
-            heads, relations = ((0,) + (1,) * (n - 1))[:n], (("root",) + ("dep",) * (n - 1))[:n]
-            said = said._replace(heads=heads, relations=relations)
-        return said.dependencies(self.words)  # type: ignore[return-value]
+            n = len(self.words)
+            # A flat tree under the first word.
+            heads = ((0,) + (1,) * (n - 1))[:n]
+            relations = (("root",) + ("dep",) * (n - 1))[:n]
+            prediction = replace(prediction.named(self.words), heads=heads, relations=relations)
+        return prediction.dependencies(self.words)  # type: ignore[return-value]
 
     def _refuse(self, what: str) -> None:
         if self.error is None:
@@ -261,8 +261,8 @@ class Parse:
     def layers(self) -> tuple[str, ...]:
         """Which trees there are: "constituency", "dependency", or both."""
         has = {
-            "constituency": self._said.nodes is not None,
-            "dependency": self._said.heads is not None,
+            "constituency": self.prediction.nodes is not None,
+            "dependency": self.prediction.heads is not None,
         }
         return tuple(layer for layer, there in has.items() if there or self.error is not None)
 
@@ -621,7 +621,7 @@ class Parse:
         return self is other or (self.words == other.words and self._value() == other._value())
 
     def __hash__(self) -> int:
-        return hash((self.words, self._said.heads))
+        return hash((self.words, *self.trees))
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("a Parse does not change")
@@ -630,13 +630,15 @@ class Parse:
         self.__setattr__(name, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {name: getattr(self, name) for name in (*_RESULT, "rank")}
-        options["confidence"] = self.__dict__["_confidence"]
-        return _restore_parse, (self.sentence, tuple(self._said), options)
+        # In names: an inventory of all names would be many times as large.
+        prediction = self.prediction.named(self.words)
+        return _restore_parse, (self.sentence, prediction, self.rank, self.__dict__["_confidence"])
 
 
-def _restore_parse(sentence: Sentence, said: tuple[Any, ...], options: dict[str, Any]) -> Parse:
-    return Parse(sentence, Content(*said), **options)
+def _restore_parse(
+    sentence: Sentence, prediction: Prediction, rank: int | None, confidence: Any
+) -> Parse:
+    return Parse(sentence, prediction, rank=rank, confidence=confidence)
 
 
 # Comments of an earlier parse, which do not hold for another.

@@ -19,9 +19,10 @@ import numpy as np
 
 from arcspan import parser
 from arcspan.files import atomic_write
+from arcspan.prediction import search
 from arcspan.prediction.confidence import Calibration
-from arcspan.prediction.predictor import Budget, Predictor
 from arcspan.prediction.query import Query
+from arcspan.prediction.runner import Budget, Predictor
 from arcspan.runtime.loading import load_predictor
 from arcspan.training.calibration import fit, log_loss, observe, rounded, sample
 from arcspan.treebanks import Pair, read_pairs
@@ -31,15 +32,19 @@ Outcomes = dict[str, list[tuple[float, bool]]]
 
 
 def outcomes(
-    predictor: Predictor, pairs: list[Pair], calibrations: list[Calibration]
+    predictor: Predictor,
+    pairs: list[Pair],
+    calibrations: list[Calibration],
+    style: str | None,
 ) -> list[Outcomes]:
     """For each calibration and kind of part: probability, and whether it came true."""
     found: list[Outcomes] = [{kind: [] for kind in KINDS} for _ in calibrations]
-    known = predictor.inventories
+    known = predictor.model.inventories
     for pair in pairs:
         gold = pair.constituency.without_wrapper().chains()
-        scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
-        best = scores.best()
+        query = Query(style=style, tags=pair.constituency.tags)
+        scores = predictor.distribution(pair.dependencies.words, query)
+        (best,) = search.best(scores.charts)
         assert best.nodes is not None and best.heads is not None and best.relations is not None
         chains = {(i, j): known.labels[label] for i, j, _, label in best.nodes.tolist() if label}
         heads = best.heads == np.asarray(pair.dependencies.heads)
@@ -156,12 +161,12 @@ def main() -> None:
         options.error("name the folder of treebanks: --treebanks, or ARCSPAN_TREEBANKS")
 
     predictor, config = load_predictor(given.bundle, Budget(threads=1))
-    if given.style is not None:
-        predictor.style = predictor.style_of(given.style)
     folder = Path(given.treebanks) / given.treebank
     dev = list(read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"))
     pairs = [pair for pair in sample(dev, given.limit) if len(pair.dependencies) <= 150]
-    observed = [one for one in (observe(predictor, pair) for pair in pairs) if one is not None]
+    observed = [
+        one for one in (observe(predictor, pair, given.style) for pair in pairs) if one is not None
+    ]
     assert len(observed) == len(pairs)
     before: Outcomes = {kind: [] for kind in KINDS}
     after: Outcomes = {kind: [] for kind in KINDS}
@@ -169,7 +174,9 @@ def main() -> None:
     for half in (0, 1):
         calibration = rounded(fit(observed[1 - half :: 2]))
         fitted.append(calibration.to_json())
-        plain, better = outcomes(predictor, pairs[half::2], [Calibration(), calibration])
+        plain, better = outcomes(
+            predictor, pairs[half::2], [Calibration(), calibration], given.style
+        )
         for kind in KINDS:
             before[kind] += plain[kind]
             after[kind] += better[kind]

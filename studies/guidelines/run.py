@@ -15,6 +15,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,7 @@ from udtools import Validator
 from arcspan import parser
 from arcspan.evaluation import compare, evaluate
 from arcspan.files import atomic_write
-from arcspan.prediction.prediction import to_pair
-from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.runner import Budget, Predictor
 from arcspan.runtime.loading import load_predictor
 from arcspan.treebanks import Pair, read_pairs
 from arcspan.trees import DependencyTree
@@ -60,18 +60,15 @@ def study(predictor: Predictor, gold: Sequence[Pair]) -> dict[str, Any]:
     words = [pair.dependencies.words for pair in gold]
     count = sum(map(len, words))
     predictor.predict(words[:8])  # kernels are compiled before the clock runs
-    guidelines, reports = predictor.guidelines, {}
+    guidelines, reports = predictor.model.guidelines, {}
     found: dict[str, Any] = {"sentences": len(gold), "words": count}
     found["gold"] = dict(violations([pair.dependencies for pair in gold]))
     for name, rules in (("without", None), ("with", guidelines)):
-        predictor.guidelines = rules
+        predictor.model = replace(predictor.model, guidelines=rules)
         begin = time.process_time()
         predictions = predictor.predict(words)
         seconds = time.process_time() - begin
-        pairs = [
-            Pair(None, to_pair(own, one, predictor.inventories)[1])
-            for own, one in zip(words, predictions, strict=True)
-        ]
+        pairs = [Pair(None, one.trees(own)[1]) for own, one in zip(words, predictions, strict=True)]
         reports[name] = evaluate(
             [Pair(None, pair.dependencies) for pair in gold], pairs, punctuation="ptb"
         )

@@ -21,9 +21,10 @@ from typing import Any
 
 import arcspan
 from arcspan.evaluation import compare, evaluate
-from arcspan.prediction import batch_scores
-from arcspan.prediction.prediction import to_pair
-from arcspan.prediction.predictor import Predictor
+from arcspan.prediction import search
+from arcspan.prediction.charts import Chart
+from arcspan.prediction.model import ParserModel
+from arcspan.prediction.runner import Predictor
 from arcspan.treebanks import Pair, read_brackets, read_conll, read_pairs
 
 TREEBANKS = {"gum": "gum", "ewt": "ewt", "masc": "default"}
@@ -47,12 +48,12 @@ def measure(predictor: Predictor, gold: list[Pair], style: Any) -> dict[str, Any
     for begin in range(0, len(gold), TURN):
         turn = gold[begin : begin + TURN]
         for name, pairs in found.items():
-            predictor.labelled = name == "labelled"
+            predictor.model = replace(predictor.model, two_stage=name == "two-stage")
             start = time.process_time()
             predictions = predictor.predict([pair.words for pair in turn], [style] * len(turn))
             seconds[name] += time.process_time() - start
             for pair, one in zip(turn, predictions, strict=True):
-                c, d = to_pair(pair.words, one, predictor.inventories)
+                c, d = one.trees(pair.words)
                 pairs.append(
                     Pair(c if pair.constituency else None, d if pair.dependencies else None)
                 )  # type: ignore[arg-type]
@@ -75,18 +76,18 @@ def measure(predictor: Predictor, gold: list[Pair], style: Any) -> dict[str, Any
 
 
 def count_rounds() -> Counter[int]:
-    """How many sentences take how many searches, from now on."""
-    rounds: Counter[int] = Counter()
-    best = batch_scores.BatchScores.best
+    """Count how many sentences take how many searches, from now on."""
+    counts: Counter[int] = Counter()
+    labelled_search = search.search
 
-    def counted(self: batch_scores.BatchScores) -> Any:
-        found = best(self)
-        if self.predictor.labelled:
-            rounds.update(self.rounds.tolist())
-        return found
+    def counted(model: ParserModel, part: Chart) -> Any:
+        decoded, rounds = labelled_search(model, part)
+        if model.labelled:
+            counts.update(rounds.tolist())
+        return decoded, rounds
 
-    batch_scores.BatchScores.best = counted  # type: ignore[method-assign]
-    return rounds
+    search.search = counted
+    return counts
 
 
 def main() -> None:
@@ -101,9 +102,8 @@ def main() -> None:
     parser = arcspan.load(threads=1)
     predictor, rounds = parser.predictor, count_rounds()
     if given.temperature:
-        predictor.calibration = replace(
-            predictor.calibration, structure_temperature=given.temperature
-        )
+        calibration = replace(predictor.model.calibration, structure_temperature=given.temperature)
+        predictor.model = replace(predictor.model, calibration=calibration)
     predictor.predict([["Logic", "plays", "a", "role", "."]])
     rows = {
         name: measure(

@@ -19,10 +19,12 @@ from accelerate import PartialState
 
 from arcspan import decoding
 from arcspan.neural.model import Model
-from arcspan.prediction.batch_scores import ModelInput
-from arcspan.prediction.predictor import Predictor
-from arcspan.prediction.scores import Scores, on_host
-from arcspan.prediction.scores import search as search_scores
+from arcspan.prediction import search as prediction_search
+from arcspan.prediction.guidelines import Guidelines
+from arcspan.prediction.model import ParserModel
+from arcspan.prediction.outputs import Scores, on_host
+from arcspan.prediction.runner import Predictor, Request
+from arcspan.prediction.search import best_structures
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.scoring import BUDGET
 from benchmarks.decoding import Contestant, Race, kernels, make_batches, mixture, rivals
@@ -92,10 +94,16 @@ def _parse(
     search: Search | None,
     batch: int | None,
 ) -> None:
-    predictor = _Batches([model], inputs, model.inventories, BUDGET)
+    inventories = model.inventories
+    guidelines = Guidelines.of(inventories)
+    predictor = _Batches(ParserModel([model], inputs, inventories, guidelines=guidelines), BUDGET)
     predictor.batch = batch
+    # Labelled trees are searched with either: a decoder would find trees and label those.
+    prediction_search.best_structures = best_structures
     if search is not None:
-        predictor.search = search  # type: ignore
+        prediction_search.best_structures = lambda scores, lengths, *, apart: search(
+            scores, lengths
+        )
     predictor.predict(words)
 
 
@@ -104,9 +112,9 @@ class _Batches(Predictor):
 
     batch: int | None = None
 
-    def _batches(self, items: dict[int, ModelInput]) -> Iterator[list[int]]:
+    def make_batches(self, items: dict[int, Request]) -> Iterator[list[int]]:
         if self.batch is None:
-            yield from super()._batches(items)
+            yield from super().make_batches(items)
             return
         order = sorted(items, key=lambda place: items[place].length)
         yield from (order[begin : begin + self.batch] for begin in range(0, len(order), self.batch))
@@ -117,7 +125,7 @@ def _naive(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
 
 
 def _apart(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
-    return search_scores(scores, lengths, apart=True)
+    return best_structures(scores, lengths, apart=True)
 
 
 def _batched(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,9 @@ def parser(bundle: Path) -> Parser:
 def whole_rows(parser: Parser) -> Parse:
     """A parse as of a model that predicts lemmas and features, too."""
     words = ("Ada", "sees", "trees")
-    said = parser.parse(words)._said
-    return Parse(
-        Sentence(words),
-        said._replace(
-            lemmas=("Ada", "see", "tree"), features=("Number=Sing", "", "Case=Acc|Number=Plur")
-        ),
-    )
+    prediction = parser.parse(words).prediction.named(words)
+    more = {
+        "lemma": ("Ada", "see", "tree"),
+        "feature": ("Number=Sing", "", "Case=Acc|Number=Plur"),
+    }
+    return Parse(Sentence(words), replace(prediction, words={**prediction.words, **more}))

@@ -312,7 +312,7 @@ def test_the_style_is_the_parsers(bundle: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ArcspanError, match="no style 'gum'"):
         component(nlp.make_doc("Ada sees Kurt."))
     parser = component.parser
-    monkeypatch.setitem(parser.predictor.styles, "gum", parser.predictor.style)
+    monkeypatch.setitem(parser.predictor.model.styles, "gum", parser.predictor.model.style_of(None))
     assert len(list(component(nlp.make_doc("Ada sees Kurt.")).sents)) == 1
 
 

@@ -14,7 +14,8 @@ from arcspan.distributions import LexicalizedTrees
 from arcspan.errors import TreeError
 from arcspan.neural.losses import IGNORE, Gold, LabelNodes, StructureLoss, with_intermediate
 from arcspan.neural.scorers import HeadedScorer, PairScorer, fenceposts
-from arcspan.prediction.scores import Scores, search
+from arcspan.prediction.outputs import Scores
+from arcspan.prediction.search import best_structures
 from arcspan.training.config import DataSettings
 from arcspan.training.instances import Indexer, make_sentence, take_inventories
 from tests.toy import toy_pairs
@@ -239,7 +240,9 @@ def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(
             headed(words, posts, *torch.triu_indices(n + 1, n + 1, 1)),
         )
         assert {part.dtype for part in (scores.span, scores.arc, scores.headed)} == {torch.float32}
-        best = search(Scores(None, *(part.detach() for part in scores[1:4])), np.array([n]))
+        best = best_structures(
+            Scores(None, *(part.detach() for part in scores[1:4])), np.array([n])
+        )
         nodes = tuple(map(tuple, best.spans[0].tolist()))
         gold = gold_of((nodes, tuple(best.heads[0, 1:].tolist())))
         found, _ = StructureLoss("joint2o", loss)(scores, gold)

@@ -32,7 +32,8 @@ def bonuses(
     require: list[Any], forbid: list[Any], prefer: list[Any] | None = None, chains: Any = CHAINS
 ) -> dict[str, Any]:
     known = Inventories(chains, ("root", "nsubj"), ("NN", "SYM"), ("NOUN", "SYM"))
-    return name_bonuses(4, Query(None, tuple(require), tuple(forbid), tuple(prefer or ())), known)
+    query = Query(None, tuple(require), tuple(forbid), tuple(prefer or ()))
+    return name_bonuses(4, query.demands, known)
 
 
 @pytest.mark.parametrize(
@@ -231,14 +232,14 @@ def test_contradictions_of_structure_are_named(
     require: list[Any], forbid: list[Any], message: str
 ) -> None:
     with pytest.raises(ArcspanError, match=message):
-        structure_masks(4, Query(None, tuple(require), tuple(forbid)), None)
+        structure_masks(4, Query(None, tuple(require), tuple(forbid)).demands, None)
 
 
 def test_a_head_is_forbidden_only_where_the_span_would_be_seen() -> None:
     visible = np.zeros((4, 4), np.bool_)
     query = Query(forbid=(Head(0, 2, 1),))
-    assert structure_masks(3, query, visible).headed is None
+    assert structure_masks(3, query.demands, visible).headed is None
     visible[0, 2] = True
-    headed = structure_masks(3, query, visible).headed
+    headed = structure_masks(3, query.demands, visible).headed
     assert headed is not None
     assert np.isneginf(headed).sum() == 1

@@ -44,7 +44,7 @@ def test_a_model_with_itself_is_the_model(toy_bundle: Path) -> None:
 def test_scores_are_averaged_at_each_models_temperature(joint2o: Made, tmp_path: Path) -> None:
     warm = changed(joint2o.folder, tmp_path / "warm", calibration={"structure_temperature": 2.0})
     one, both = load(joint2o.folder), arcspan.load([joint2o.folder, warm], threads=1).predictor
-    alone, mean = one.scores(WORDS, PLAIN), both.scores(WORDS, PLAIN)
+    alone, mean = one.distribution(WORDS, PLAIN), both.distribution(WORDS, PLAIN)
     assert np.allclose(mean.parts[0].arc, 0.75 * alone.parts[0].arc, atol=1e-4)
     assert np.allclose(mean.parts[0].headed, 0.75 * alone.parts[0].headed, atol=1e-4)
     heads = np.array([3, 3, 0, 6, 6, 3, 3])
@@ -58,9 +58,9 @@ def test_names_are_matched_whatever_their_numbers(joint2o: Made, tmp_path: Path)
     other = changed(joint2o.folder, tmp_path / "turned", inventories=turned)
     one, both = load(joint2o.folder), arcspan.load([joint2o.folder, other], threads=1).predictor
     heads = np.array([3, 3, 0, 6, 6, 3, 3])
-    rows = one.scores(WORDS, PLAIN).relations(heads)
+    rows = one.distribution(WORDS, PLAIN).relations(heads)
     wanted = (rows + np.roll(rows, 1, axis=1)) / 2
-    assert np.allclose(both.scores(WORDS, PLAIN).relations(heads), wanted, atol=1e-4)
+    assert np.allclose(both.distribution(WORDS, PLAIN).relations(heads), wanted, atol=1e-4)
 
 
 @pytest.mark.parametrize(

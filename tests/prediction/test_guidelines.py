@@ -11,7 +11,7 @@ import arcspan
 from arcspan.parser import Parser
 from arcspan.prediction.guidelines import Guidelines, are_universal
 from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.prediction import Prediction
+from arcspan.prediction.results import Prediction
 from tests.decoding.all_trees import lexicalized_trees
 from tests.runtime.random_bundles import Made, load, sentences
 
@@ -184,7 +184,7 @@ def test_parses_of_every_kind_obey(made: Made) -> None:
 
 def test_a_sentence_in_pieces_obeys(made: Made) -> None:
     words = [word for sentence in sentences(20, seed=3) for word in sentence][:150]
-    parse = Parser(made.folder, memory_limit=load(made.folder).chart_bytes(30)).parse(words)
+    parse = Parser(made.folder, memory_limit=load(made.folder).model.chart_bytes(30)).parse(words)
     assert parse.approximate
     assert_obeys(parse)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from arcspan.prediction.lemmas import edit_of, lemma_of
 from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.prediction import Prediction, content
+from arcspan.prediction.results import Prediction
 
 # Letters whose lower or upper case is longer, the marks of the edits themselves, a combining accent, a joined emoji.
 ODD = ["İ", "ß", "ŉ", "ﬁ", "Σ", "ς", "ǆ", "|", "+", "=", "\u0301", "\u200d", "👩", "k", "l", "0"]
@@ -64,5 +64,5 @@ def test_a_word_seen_with_its_tag_has_the_lemma_it_was_seen_with() -> None:
         ((),), (), ("NN", "VBZ"), (), ("l|0+|0+", "l|0+|1+"), seen_lemmas={"VBZ": {"is": "=be"}}
     )
     words = {"tag": np.asarray([1, 0, 1]), "lemma": np.asarray([0, 0, 1])}
-    said = content(["is", "is", "runs"], Prediction(words=words), known)
-    assert said.lemmas == ("be", "is", "run")
+    prediction = Prediction(words=words, inventories=known)
+    assert prediction.column("lemma", ["is", "is", "runs"]) == ("be", "is", "run")

@@ -9,7 +9,6 @@ import pytest
 
 from arcspan.parser import Parser
 from arcspan.prediction import long_sentences as long
-from arcspan.prediction.batch_scores import ModelInput
 from arcspan.prediction.long_sentences import choose_heads, cut
 from arcspan.trees import ConstituencyTree, DependencyTree, compatible
 from tests.runtime.random_bundles import Made, load, sentences
@@ -89,8 +88,8 @@ def assert_whole(parser: Parser, words: list[str], fits: bool) -> None:
     assert d.is_projective
     if fits:
         assert compatible(c, d)
-        assert parse._said.nodes is not None
-        assert len(parse._said.nodes) == 2 * len(words) - 1
+        assert parse.prediction.nodes is not None
+        assert len(parse.prediction.nodes) == 2 * len(words) - 1
 
 
 @pytest.mark.parametrize("blocks", [False, True])
@@ -99,7 +98,7 @@ def test_a_sentence_whose_chart_does_not_fit_has_both_trees(
 ) -> None:
     if blocks:
         monkeypatch.setattr(long, "BLOCK", 70)
-    limit = load(made.folder).chart_bytes(30)
+    limit = load(made.folder).model.chart_bytes(30)
     words = [word for sentence in sentences(20, seed=3) for word in sentence][:150]
     assert len(words) == 150
     assert_whole(Parser(made.folder, memory_limit=limit), words, fits=len(made.models) == 1)
@@ -117,7 +116,7 @@ def test_three_thousand_words_are_parsed(joint2o: Made) -> None:
 
 def test_long_sentences_do_not_change_their_neighbours(joint1o: Made) -> None:
     short = sentences(10, longest=20, seed=6)
-    limit = load(joint1o.folder).chart_bytes(25)
+    limit = load(joint1o.folder).model.chart_bytes(25)
     predictor = load(joint1o.folder, memory_limit=limit, threads=2)
     found = predictor.predict([*short[:5], ["dog"] * 80, *short[5:]])
     wanted = predictor.predict(short)
@@ -127,21 +126,21 @@ def test_long_sentences_do_not_change_their_neighbours(joint1o: Made) -> None:
 
 def test_the_whole_is_a_constituent_though_the_model_prefers_none(joint1o: Made) -> None:
     """Of sentences in pieces as of any other: "no constituent" is not a label of the whole."""
-    limit = load(joint1o.folder).chart_bytes(12)
+    limit = load(joint1o.folder).model.chart_bytes(12)
     predictor = load(joint1o.folder, memory_limit=limit, threads=1)
-    scorer = next(one for one in predictor.scorers if "label" in one.outputs)
+    scorer = next(one for one in predictor.model.scorers if "label" in one.outputs)
     nothing_preferred = 0
     for seed in range(12):
         words = [word for sentence in sentences(6, seed=seed) for word in sentence][:30]
-        (ready,) = predictor.inputs.prepare([words])
-        item = ModelInput(words, ready, len(words), predictor.inputs.cost(ready))
-        hidden = scorer.score(predictor.arrays(scorer, [item]), headed=False).hidden
+        sentence = predictor.model.encode(words)
+        arrays = predictor.model.arrays([sentence], tags=scorer.reads_tags)
+        hidden = scorer.score(arrays, headed=False).hidden
         place = [np.asarray([0]), np.asarray([0]), np.asarray([len(words)])]
         labels, _ = scorer.label(hidden, place, [np.asarray([0]), np.asarray([1]), np.asarray([0])])
         assert labels is not None
         if labels.argmax() == 0:
             nothing_preferred += 1
-            prediction = long.predict_long(predictor, item)
+            prediction = predictor.predict([words])[0]
             assert prediction.nodes is not None
             assert prediction.nodes[0, 3] != 0
     assert nothing_preferred

@@ -9,11 +9,12 @@ import pytest
 
 from arcspan.decoding import Decoded
 from arcspan.errors import ScoreError
-from arcspan.prediction.confidence import Calibration
-from arcspan.prediction.labeller import Labeller
-from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories, Style
-from arcspan.prediction.prediction import Content
-from arcspan.prediction.scores import Scores
+from arcspan.parse import Parse
+from arcspan.prediction.charts import Charts
+from arcspan.prediction.model import EncodedSentence, ParserModel
+from arcspan.prediction.outputs import NAMED_OUTPUTS, OUTPUTS, Inventories, Scores, Style
+from arcspan.prediction.query import PLAIN
+from arcspan.prediction.search import best
 
 FULL = Inventories(
     labels=((), ("S",), ("NP", "VP")),
@@ -53,7 +54,7 @@ def test_fields_of_a_newer_version_are_passed_over() -> None:
 def test_every_named_output_has_its_inventory_and_its_place_in_a_parse() -> None:
     for output in NAMED_OUTPUTS:
         assert isinstance(getattr(FULL, output.names), tuple)
-        assert output.names in Content._fields or output.name == "label"
+        assert output.name == "label" or hasattr(Parse, output.names)
     assert len({output.name for output in OUTPUTS}) == len(OUTPUTS)
 
 
@@ -97,9 +98,10 @@ def test_names_that_a_style_does_not_use_are_never_predicted() -> None:
     decoded = Decoded(np.asarray([[0, 2, 0]] * 4), [spans] * 4, np.zeros(4))
     up = np.tile(np.arange(2.0), (4, 4, 1))
     scores = Scores(hidden=None, words={"tag": up, "lemma": up.copy()})
-    labeller = Labeller(Loud(), scores, np.asarray([2] * 4), styles, FULL, Calibration(), {})  # type: ignore[arg-type]
-    found = labeller.predictions(decoded, np.arange(4), None)
-    for style, one in zip(styles, found, strict=True):
+    model = ParserModel([Loud()], None, FULL, decoder=lambda scores, lengths: decoded)  # type: ignore
+    encoded = [EncodedSentence(("a", "b"), None, 2, (), style) for style in styles]
+    charts = Charts(model, encoded, [PLAIN] * 4, [scores])
+    for style, one in zip(styles, best(charts), strict=True):
         assert one.relations is not None and one.nodes is not None
         assert set(one.nodes[:, 3].tolist()) == {2 - style.constituency}
         assert set(one.relations.tolist()) == {1 + style.dependency}

@@ -23,7 +23,7 @@ from arcspan.neural.model import Model
 from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import PieceInputs, WordInputs
 from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.runner import Budget, Predictor
 from arcspan.runtime.bundle import FORMAT, write_bundle
 from arcspan.runtime.loading import load_predictor
 

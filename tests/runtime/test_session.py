@@ -112,9 +112,9 @@ def test_a_device_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch
 
 def test_second_order_scores_do_not_depend_on_the_number_of_runs(joint2o: Made) -> None:
     predictor = load(joint2o.folder)
-    (session,) = predictor.scorers
+    (session,) = predictor.model.scorers
     words = [sentence for sentence in sentences(40) if 10 <= len(sentence) <= 15]
-    arrays = predictor.inputs.batch(predictor.inputs.prepare(words))
+    arrays = predictor.model.inputs.batch(predictor.model.inputs.prepare(words))
     once, often = session.score(arrays), session.score(arrays, room=1)
     assert once.headed is not None and often.headed is not None
     np.testing.assert_array_equal(once.headed, often.headed)
@@ -123,8 +123,8 @@ def test_second_order_scores_do_not_depend_on_the_number_of_runs(joint2o: Made) 
 
 def test_first_order_scores_come_without_second_order_ones(joint2o: Made) -> None:
     predictor = load(joint2o.folder)
-    (session,) = predictor.scorers
-    arrays = predictor.inputs.batch(predictor.inputs.prepare([["the", "dog"]]))
+    (session,) = predictor.model.scorers
+    arrays = predictor.model.inputs.batch(predictor.model.inputs.prepare([["the", "dog"]]))
     found = session.score(arrays, headed=False)
     assert found.headed is None
     np.testing.assert_array_equal(found.span, session.score(arrays).span)
@@ -132,9 +132,9 @@ def test_first_order_scores_come_without_second_order_ones(joint2o: Made) -> Non
 
 def test_a_label_alone_is_scored_as_among_others(joint2o: Made) -> None:
     predictor = load(joint2o.folder)
-    (session,) = predictor.scorers
+    (session,) = predictor.model.scorers
     scores = session.score(
-        predictor.inputs.batch(predictor.inputs.prepare([["the", "dog", "sees"]]))
+        predictor.model.inputs.batch(predictor.model.inputs.prepare([["the", "dog", "sees"]]))
     )
     b, i, j = np.zeros(3, dtype=np.int64), np.array([0, 0, 1]), np.array([1, 2, 3])
     together = session.label(scores.hidden, [b, i, j], [b, j, i])
@@ -166,6 +166,6 @@ def test_the_model_inside_the_package_is_verified_only_when_asked(
         raise AssertionError(f"{path} was read")
 
     monkeypatch.setattr(bundle_module, "checksum", refuse)
-    assert load(bundle_module.MODELS / "en").styles
+    assert load(bundle_module.MODELS / "en").model.styles
     with pytest.raises(AssertionError, match="was read"):
         load(bundle_module.MODELS / "en", verify=True)

@@ -255,7 +255,7 @@ def test_a_sentence_that_takes_long_leaves_the_threads_of_the_parser_to_others(
         at_work.append(threading.current_thread().name)
         return predict(items)
 
-    parser.predictor._predict_batch = watched  # type: ignore[method-assign]
+    parser.predictor._predict_batch = watched  # type: ignore[method-assign,assignment]
     assert len(scheduler.submit([task(*["Logic"] * 150)] * 2, write).result(300)) == 2
     assert len(at_work) == 2 and not any(name.startswith("arcspan") for name in at_work)
     scheduler.close()

@@ -122,13 +122,13 @@ def test_a_damaged_calibration_is_refused(bundle: Path, bad: dict[str, object]) 
 
 
 def test_a_bundle_without_calibration_has_temperatures_of_one(bundle: Path) -> None:
-    assert load(bundle).calibration == Calibration()
+    assert load(bundle).model.calibration == Calibration()
 
 
 def test_weights_of_labels_become_a_lower_temperature_of_the_structure(bundle: Path) -> None:
     given = {"structure_temperature": 1.6, "label_weight": 0.5, "relation_weight": 0.75}
     update_bundle(bundle, {"calibration": given})
-    assert load(bundle).calibration == Calibration(1.0)
+    assert load(bundle).model.calibration == Calibration(1.0)
 
 
 def test_a_sample_is_spread_evenly() -> None:

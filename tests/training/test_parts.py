@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,10 +65,8 @@ def test_a_parser_is_trained_and_exported_with_parts_of_ones_own(
     assert any("not an entry point" in line for line in lines)
     gold = toy_pairs(4)
     parser = arcspan.load(bundle)
-    parser.predictor.search, parser.predictor.labelled = (
-        find_part("decoders", "risk:minimum_risk"),
-        False,
-    )
+    decoder = find_part("decoders", "risk:minimum_risk")
+    parser.predictor.model = replace(parser.predictor.model, decoder=decoder)
     found = [parser.parse(list(pair.words)).dependencies.heads for pair in gold]
     assert found == [pair.dependencies.heads for pair in predict_pairs(tmp_path / "run", gold)]
     monkeypatch.setattr(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,15 @@ from onnx import TensorProto, helper, numpy_helper
 
 from arcspan.errors import ConfigError
 from arcspan.prediction.inputs import Arrays
-from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.model import ParserModel
+from arcspan.prediction.runner import Budget, Predictor
 from arcspan.runtime.bundle import read_bundle, write_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.training import quantize as int8
 from arcspan.training import read_config, train
 from arcspan.training.export import export
 from arcspan.training.starting import load_start
-from tests.prediction.test_predictor import same
+from tests.prediction.test_runner import same
 from tests.runtime.random_bundles import BUNDLES, sentences
 from tests.toy import toy_pairs
 from tests.training.test_pretrained import small_bert
@@ -194,13 +196,21 @@ def test_neighbours_order_padding_and_threads_change_nothing(tmp_path: Path) -> 
     proto = onnx.load(str(path))
     pair = {"pair_i": np.asarray([0, 0]), "pair_j": np.asarray([1, 2])}
     short = [words for words in sentences(60, longest=8, seed=3) if len(words) > 1]
-    ready = predictor.inputs.prepare([words for words in short if "unbelievable" not in words])
+    ready = predictor.model.inputs.prepare(
+        [words for words in short if "unbelievable" not in words]
+    )
     int8.quantize(
-        proto, int8.observe(proto, ({**predictor.inputs.batch([one]), **pair} for one in ready))
+        proto,
+        int8.observe(proto, ({**predictor.model.inputs.batch([one]), **pair} for one in ready)),
     )
     assert sum(node.op_type == "MatMulIntegerToFloat" for node in proto.graph.node) > 12
     onnx.save(proto, str(path))
-    write_bundle(work, tmp_path / "int8", config, {"tokenizer.json": predictor.inputs.text})
+    write_bundle(
+        work,
+        tmp_path / "int8",
+        config,
+        {"tokenizer.json": (source / "tokenizer.json").read_text("utf-8")},
+    )
 
     words = sentences(300, longest=40, seed=5)  # one word in eighteen has eight pieces
     narrow = load_predictor(tmp_path / "int8", Budget(threads=1))[0]
@@ -239,10 +249,10 @@ def test_a_run_is_exported_and_its_weights_can_be_read_again(tmp_path: Path) -> 
             assert float((found[name] - weight).norm() / weight.norm()) < 0.2, name
     words = [pair.words for pair in toy_pairs(12)]
     in_eight_bits = load_predictor(bundle, Budget(threads=1))[0]
-    in_torch = Predictor(list(run.models.values()), run.inputs, run.inventories, Budget(threads=1))
-    in_eight_bits.labelled = in_torch.labelled = (
-        False  # labels that were hardly learnt would add their own noise
-    )
+    # Labels that were hardly learnt would add their own noise.
+    in_eight_bits.model = replace(in_eight_bits.model, two_stage=True)
+    model = ParserModel(list(run.models.values()), run.inputs, run.inventories, two_stage=True)
+    in_torch = Predictor(model, Budget(threads=1))
     found_scores = [one.score for one in in_eight_bits.predict(words)]
     wanted = [one.score for one in in_torch.predict(words)]
     assert found_scores == pytest.approx(wanted, rel=0.2, abs=1)  # sums of few, small numbers

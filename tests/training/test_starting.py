@@ -262,7 +262,7 @@ def test_fine_tuning_keeps_the_model_and_says_what_it_does(
     lines: list[str] = []
     parser = arcspan.load(export(tmp_path / "run", tmp_path / "bundle", say=lines.append))
     table = {"mixed": Style(1, 0), "b": Style(1, 1)}
-    assert parser.predictor.styles == ({"mine": Style(2, 2)} if style else {}) | table
+    assert parser.predictor.model.styles == ({"mine": Style(2, 2)} if style else {}) | table
     config = read_bundle(tmp_path / "bundle")
     assert config["licence"] == "CC BY-SA 4.0" and config["calibration"] == {
         "label_temperature": 2.0

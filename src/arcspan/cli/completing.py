@@ -54,7 +54,7 @@ def complete_files(
     watch: Watch,
 ) -> Counter[str]:
     """Write pairs of a file's sentences, the gold layer as it stands; how many, and how many left out, by reason."""
-    if not parser.predictor.joint:
+    if not parser.predictor.model.joint:
         raise ArcspanError(
             "to complete a treebank takes a model that finds both trees at once (mtl, joint1o or joint2o)"
         )
@@ -70,7 +70,7 @@ def complete_files(
             if pair.dependencies is not None and not pair.dependencies.is_projective:
                 counts["not projective"] += 1
             elif (
-                parser.predictor.chart_bytes(len(pair.words), sums=True)
+                parser.predictor.model.chart_bytes(len(pair.words), sums=True)
                 > parser.predictor.budget.memory
             ):
                 counts["too long"] += 1

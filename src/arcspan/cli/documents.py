@@ -215,7 +215,7 @@ class ParseCommand:
     def _load(self) -> Parser:
         """Return the parser, checked against the query."""
         parser = load(self.model, threads=self.threads, memory_limit=self.memory)
-        if self.query.k is not None and not parser.predictor.joint:
+        if self.query.k is not None and not parser.predictor.model.joint:
             raise ArcspanError(
                 "-k needs a model that finds both trees at once: this one finds each by itself"
             )

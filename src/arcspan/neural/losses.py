@@ -31,7 +31,7 @@ from torch import Tensor
 from arcspan.distributions import TreeDistribution, Trees
 from arcspan.errors import ScoreError, TreeError
 from arcspan.neural.model import Model, as_indices
-from arcspan.prediction.scores import Scores
+from arcspan.prediction.outputs import Scores
 
 IGNORE = -100  # the class that cross_entropy ignores
 # The scores that a search reads.

@@ -24,8 +24,16 @@ from arcspan.neural.model_settings import ModelSettings
 from arcspan.neural.scorers import LABELLERS, MLP, HeadedScorer, PairScorer, fenceposts
 from arcspan.parts import find_part
 from arcspan.prediction.inputs import Arrays
-from arcspan.prediction.outputs import LAYERS, OUTPUTS, WORD_OUTPUTS, Inventories, Output
-from arcspan.prediction.scores import Places, Scores, on_host
+from arcspan.prediction.outputs import (
+    LAYERS,
+    OUTPUTS,
+    WORD_OUTPUTS,
+    Indices,
+    Inventories,
+    Output,
+    Scores,
+    on_host,
+)
 
 
 class StyledVectors(NamedTuple):
@@ -213,7 +221,7 @@ class Model(nn.Module):
 
     @torch.no_grad()
     def label(
-        self, hidden: StyledVectors, nodes: Places, words: Places
+        self, hidden: StyledVectors, nodes: Indices, words: Indices
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Score labels at nodes, and relations at words, as `prediction.Scorer` demands."""
         node_indices = as_indices(nodes, self.device)
@@ -226,7 +234,7 @@ class Model(nn.Module):
         """Do nothing: a model has no threads that a forked process would lack."""
 
 
-def as_indices(arrays: Places, device: torch.device) -> list[Tensor]:
+def as_indices(arrays: Indices, device: torch.device) -> list[Tensor]:
     """Return arrays of positions as tensors that index tensors of a device."""
     # Columns of a larger array are not contiguous, which torch would copy slowly.
     return [

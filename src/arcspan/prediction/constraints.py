@@ -1,36 +1,89 @@
-"""What a user knows about a sentence: constituents, arcs, heads and tags that its trees must, must not, or should have.
+"""Constraints: parts that a sentence's trees must have, must not have, or should have.
 
-These are constraints on the trees that the user sees. `decoding.constraints` speaks of binary trees, whose spans
-include those that binarization made; here a span is a constituent with a label. So a forbidden constituent forbids
-labels: its words may still stand together inside a larger one. What is about names (of labels, relations, tags) becomes
-a bonus for each name, -inf where it is ruled out (`name_bonuses`); what is about structure becomes masks over the
-scores (`structure_masks`).
+These are constraints on the trees that users see. `decoding.constraints` has those on binary trees, whose
+spans include the ones that binarization made; here a span is a constituent with a label. So a forbidden
+constituent forbids labels: its words may still stand together inside a larger one. The effect of a
+constraint on names (labels, relations, tags) becomes a bonus for each name, -inf where it is ruled out
+(`name_bonuses`); its effect on structure becomes masks over the scores (`structure_masks`).
+
+Each type of constraint is described once: its class has its effects, its entry in `FORMS` the way it is
+written. Python, the command line and HTTP read constraints by that table, and their help texts come
+from it. To add a type, write a class and add its entry.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from arcspan.decoding import constraints as binary
-from arcspan.decoding.constraints import Head as Head
 from arcspan.decoding.constraints import Masks, check_range, constrain
 from arcspan.errors import ArcspanError
 from arcspan.prediction.outputs import Inventories
 from arcspan.trees import WRAPPERS
 
-if TYPE_CHECKING:
-    from arcspan.prediction.query import Query
+# The largest weight of a preference: sums of many such weights are still finite.
+MOST_WEIGHT = 1_000_000_000
+# Digits of a number on the command line: it fits 64 bits.
+MOST_DIGITS = 18
 
-MOST_WEIGHT = 1_000_000_000  # of a preference: the sums of many still are numbers
+Part: TypeAlias = binary.Span | binary.Arc | binary.Head
+"""A part of a binary lexicalized tree."""
+
+Slot: TypeAlias = tuple[str, tuple[int, ...]]
+"""An output and where it is predicted: (i, j) of a label, (modifier, head) of a relation, (word,) of a tag."""
+
+Bonuses: TypeAlias = dict[str, dict[tuple[int, ...], np.ndarray]]
+"""By output and indices: the log-weight of each name, -inf for a name that is ruled out."""
+
+
+class Constraint:
+    """A property that trees have or do not have; the base of all types.
+
+    needs  outputs that the model must have
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def is_structural(self) -> bool:
+        """Return whether forbidding or preferring it acts on structure, and not on names."""
+        return False
+
+    def check(self, demand: Demand, n: int, inventories: Inventories) -> None:
+        """Raise ArcspanError, with the demand's text, where no sentence of n words can have it."""
+        if isinstance(self, Part):
+            check_range(n, self, demand)
+
+    def slots(self, inventories: Inventories) -> Sequence[Slot]:
+        """Return where names are predicted that it is about."""
+        return []
+
+    def accepts(self, name: Any) -> bool:
+        """Return whether a name (a chain of labels, a relation, a tag) in a slot meets it."""
+        raise NotImplementedError
+
+    def structure(self, n: int, required: bool) -> tuple[Sequence[Part], Sequence[Part]]:
+        """Return the parts that trees must have, and those that they must not have.
+
+        `required` is False where the constraint is forbidden.
+        """
+        parts: list[Part] = [self] if isinstance(self, Part) else []
+        if required:
+            return parts, []
+        return [], parts if self.is_structural else []
+
+    def preferred_parts(self, n: int) -> Sequence[Part]:
+        """Return the parts whose scores change by the weight of a preference."""
+        return [self] if self.is_structural and isinstance(self, Part) else []
 
 
 @dataclass(frozen=True)
-class Span(binary.Span):
+class Span(binary.Span, Constraint):
     """The words i+1..j are a constituent; with a label, one that has it (alone or in a unary chain).
 
     >>> str(Span(2, 5, "NP"))
@@ -38,13 +91,34 @@ class Span(binary.Span):
     """
 
     label: str | None = None
+    needs: ClassVar[tuple[str, ...]] = ("span",)
 
     def __str__(self) -> str:
         return super().__str__() + (f" {self.label}" if self.label is not None else "")
 
+    def check(self, demand: Demand, n: int, inventories: Inventories) -> None:
+        """Refuse unknown labels, and a required wrapper that is not around the whole sentence."""
+        super().check(demand, n, inventories)
+        if self.label is None:
+            return
+        labels = {label for chain in inventories.labels for label in chain}
+        if self.label not in labels:
+            names = ", ".join(sorted(labels))
+            raise ArcspanError(f"{demand}: this model has no label {self.label!r}; it has {names}")
+        if demand.required and self.label in WRAPPERS and self.j - self.i < n:
+            raise ArcspanError(f"{demand}: {self.label} stands only around the whole sentence")
+
+    def slots(self, inventories: Inventories) -> Sequence[Slot]:
+        """Return the span, as one that is labelled."""
+        return [("label", (self.i, self.j))]
+
+    def accepts(self, name: Any) -> bool:
+        """Return whether a chain has the label; without one, whether it is a constituent."""
+        return name != () if self.label is None else self.label in name
+
 
 @dataclass(frozen=True)
-class Arc(binary.Arc):
+class Arc(binary.Arc, Constraint):
     """The head of the word `modifier` is the word `head`, 0 for the root; with a relation, by that relation.
 
     >>> str(Arc(2, 1, "nsubj"))
@@ -52,13 +126,56 @@ class Arc(binary.Arc):
     """
 
     relation: str | None = None
+    needs: ClassVar[tuple[str, ...]] = ("arc",)
 
     def __str__(self) -> str:
         return super().__str__() + (f" {self.relation}" if self.relation is not None else "")
 
+    @property
+    def is_structural(self) -> bool:
+        """Return whether it has no relation: to forbid a relation leaves the arc allowed."""
+        return self.relation is None
+
+    def check(self, demand: Demand, n: int, inventories: Inventories) -> None:
+        """Refuse unknown relations."""
+        super().check(demand, n, inventories)
+        if self.relation is not None and self.relation not in inventories.relations:
+            names = ", ".join(inventories.relations)
+            raise ArcspanError(
+                f"{demand}: this model has no relation {self.relation!r}; it has {names}"
+            )
+
+    def slots(self, inventories: Inventories) -> Sequence[Slot]:
+        """Return the arc where it has a relation."""
+        return [] if self.relation is None else [("relation", (self.modifier, self.head))]
+
+    def accepts(self, name: Any) -> bool:
+        """Return whether a relation is the one."""
+        return bool(name == self.relation)
+
 
 @dataclass(frozen=True)
-class Tag:
+class Head(binary.Head, Constraint):
+    """The words i+1..j are a constituent whose head is the word `head`."""
+
+    needs: ClassVar[tuple[str, ...]] = ("arc", "span")
+
+    @property
+    def is_structural(self) -> bool:
+        """Return True: a constituent with another head is allowed."""
+        return True
+
+    def slots(self, inventories: Inventories) -> Sequence[Slot]:
+        """Return the span: a required head requires a constituent."""
+        return [("label", (self.i, self.j))]
+
+    def accepts(self, name: Any) -> bool:
+        """Return whether a chain makes the span a constituent."""
+        return bool(name != ())
+
+
+@dataclass(frozen=True)
+class Tag(Constraint):
     """The word has the tag: one of the treebank's own set, or a universal one."""
 
     word: int
@@ -67,9 +184,25 @@ class Tag:
     def __str__(self) -> str:
         return f"tag {self.tag} of word {self.word}"
 
+    def check(self, demand: Demand, n: int, inventories: Inventories) -> None:
+        """Refuse words that the sentence does not have, and unknown tags."""
+        if not 1 <= self.word <= n:
+            raise ArcspanError(f"{demand}: a sentence of {n} words has the words 1 to {n}")
+        if not self.slots(inventories):
+            raise ArcspanError(f"{demand}: this model has no tag {self.tag!r}")
+
+    def slots(self, inventories: Inventories) -> Sequence[Slot]:
+        """Return the word in each of the two tag sets that have the tag."""
+        outputs = [output for output in ("tag", "upos") if self.tag in inventories.names(output)]
+        return [(output, (self.word,)) for output in outputs]
+
+    def accepts(self, name: Any) -> bool:
+        """Return whether a tag is the one."""
+        return bool(name == self.tag)
+
 
 def Root(word: int) -> Arc:
-    """The word is the root of the dependency tree.
+    """Return the constraint that the word is the root of the dependency tree.
 
     >>> str(Root(2))
     'root 2'
@@ -77,244 +210,315 @@ def Root(word: int) -> Arc:
     return Arc(0, word)
 
 
-Constraint: TypeAlias = Span | Arc | Head | Tag
 Preference: TypeAlias = tuple[Constraint, float]
-Chain: TypeAlias = tuple[str, ...]
-Bonuses: TypeAlias = dict[str, dict[tuple[int, ...], np.ndarray]]
-
-_HELP = (
-    "write Span(i, j), Span(i, j, label), Arc(head, modifier), Arc(head, modifier, relation), Head(i, j, head), "
-    "Root(word) or Tag(word, tag), or the tuples ('span', i, j), ('span', i, j, label), ('arc', head, modifier), "
-    "('arc', head, modifier, relation), ('head', i, j, head), ('root', word), ('tag', word, tag)"
-)
 
 
-def _whole(value: Any) -> int:
-    """A whole number, numpy's too; True is not one."""
-    if isinstance(value, (bool, np.bool_)):
-        raise TypeError
-    return operator.index(value)
+class Form(NamedTuple):
+    """The written form of a type of constraint: its keyword in `FORMS`, then its fields in order.
+
+    make      makes the constraint of the values of the fields
+    fields    their names and types, int or str
+    optional  how many of the last ones may be left out
+    examples  one for each field, for the command line's help
+    """
+
+    make: Callable[..., Constraint]
+    fields: Mapping[str, type]
+    examples: str
+    optional: int = 0
+
+    def read(self, values: Sequence[Any]) -> Constraint:
+        """Return the constraint with these values; raise TypeError where they do not fit the fields."""
+        required = len(self.fields) - self.optional
+        if not required <= len(values) <= len(self.fields):
+            raise TypeError
+        checked: list[Any] = []
+        for index, (value, kind) in enumerate(zip(values, self.fields.values(), strict=False)):
+            if value is None and index >= required:
+                checked.append(None)
+            elif kind is int and not isinstance(value, (bool, np.bool_)):
+                # Takes the integers of numpy as well, and raises TypeError for anything else.
+                checked.append(operator.index(value))
+            elif kind is str and isinstance(value, str):
+                checked.append(value)
+            else:
+                raise TypeError
+        return self.make(*checked)
+
+    def variants(self, fields: Iterable[str]) -> list[list[str]]:
+        """Return `fields` without the optional ones, with the first of them, and so on."""
+        names = list(fields)
+        return [names[:end] for end in range(len(names) - self.optional, len(names) + 1)]
 
 
-def _name(value: Any) -> str | None:
-    if not (value is None or isinstance(value, str)):
-        raise TypeError
-    return value
-
-
-_NAMED: dict[str, Callable[..., Constraint]] = {
-    "span": lambda i, j, label=None: Span(_whole(i), _whole(j), _name(label)),
-    "arc": lambda head, modifier, relation=None: Arc(
-        _whole(head), _whole(modifier), _name(relation)
+FORMS: dict[str, Form] = {
+    "span": Form(Span, {"i": int, "j": int, "label": str}, "2,6,NP", optional=1),
+    "arc": Form(
+        Arc, {"head": int, "modifier": int, "relation": str}, "HEAD,WORD,nsubj", optional=1
     ),
-    "head": lambda i, j, head: Head(_whole(i), _whole(j), _whole(head)),
-    "root": lambda word: Root(_whole(word)),
-    "tag": lambda word, tag: Tag(_whole(word), str(_name(tag))),
+    "head": Form(Head, {"i": int, "j": int, "head": int}, "2,6,WORD"),
+    "root": Form(Root, {"word": int}, "WORD"),
+    "tag": Form(Tag, {"word": int, "tag": str}, "WORD,NN"),
 }
+"""Every type of constraint, by the keyword with which tuples, JSON and the command line begin."""
 
 
-def read_constraints(given: Iterable[Any]) -> list[Constraint]:
-    """Constraints as objects; tuples and lists are read as follows.
+def list_forms(style: str) -> str:
+    """Return all ways to write a constraint, as "python", "json" or the command line ("text") has them.
 
-    A tuple that begins with a name is what it says. Without one, (i, j, label) is a span, and so is (i, j) with i < j;
-    (h, m) with h > m can only be an arc, and is one. An arc whose head comes first needs its name: Arc(h, m).
+    >>> list_forms("json")[:44]
+    '["span", i, j], ["span", i, j, label], ["arc'
+    """
+    ways = []
+    for keyword, form in FORMS.items():
+        if style == "text":
+            examples = form.variants(form.examples.split(","))
+            ways += [f"'{','.join([keyword, *values])}'" for values in examples]
+            continue
+        for names in form.variants(form.fields):
+            arguments = ", ".join(names)
+            if style == "json":
+                ways.append(f'["{keyword}", {arguments}]')
+            else:
+                ways.append(f"{form.make.__name__}({arguments})")
+    return f"{', '.join(ways[:-1])} or {ways[-1]}"
 
-    >>> [str(one) for one in read_constraints([(0, 2), (0, 2, "NP"), (3, 1), ("arc", 1, 3), ("root", 3)])]
+
+def _ways_to_write() -> str:
+    tuples = list_forms("json").replace("[", "(").replace("]", ")").replace('"', "'")
+    return f"write {list_forms('python')}, or a tuple: {tuples}"
+
+
+def read_text(text: str) -> list[int | str]:
+    """Return the list that means the same as a constraint of the command line.
+
+    >>> read_text("span, 2, 6, NP"), read_text("2,6")
+    (['span', 2, 6, 'NP'], [2, 6])
+    """
+    # Blanks are allowed after the commas, and no name has any.
+    compact = "".join(text.split())
+    pieces = compact.split(",")
+    keyword = pieces[:1] if pieces[0] in FORMS else []
+    form = FORMS[keyword[0] if keyword else "span"]
+    values: list[int | str] = []
+    try:
+        # A piece too many is refused by `read`.
+        for piece, kind in zip(pieces[len(keyword) :], [*form.fields.values(), str], strict=False):
+            is_number = piece.isdecimal() and len(piece) <= MOST_DIGITS
+            if not piece or (kind is int and not is_number):
+                raise TypeError
+            values.append(int(piece) if kind is int else piece)
+        form.read(values)
+    except TypeError:
+        raise ArcspanError(f"{compact!r} is not {list_forms('text')}") from None
+    return [*keyword, *values]
+
+
+def read_constraints(items: Iterable[Any]) -> list[Constraint]:
+    """Return constraints as objects; tuples and lists are read as follows.
+
+    One that begins with a keyword has that form. Without a keyword, (i, j, label) is a span, and so is
+    (i, j) with i < j; (h, m) with h > m can only be an arc. An arc whose head comes first needs its
+    keyword, or an object: Arc(h, m).
+
+    >>> read = read_constraints([(0, 2), (0, 2, "NP"), (3, 1), ("arc", 1, 3), ("root", 3)])
+    >>> [str(constraint) for constraint in read]
     ['span (0, 2)', 'span (0, 2) NP', 'arc (3, 1)', 'arc (1, 3)', 'root 3']
     """
-    if isinstance(given, (str, bytes, Mapping, *_OBJECTS)) or not isinstance(given, Iterable):
-        raise ArcspanError(f"constraints come in a list, not as {given!r}: {_HELP}")
-    return [_read(one) for one in given]
+    is_single = _keyword_of(items) is not None
+    if is_single or isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise ArcspanError(f"constraints come in a list, not as {items!r}: {_ways_to_write()}")
+    return [_read(item) for item in items]
 
 
-def read_preferences(given: Iterable[Any]) -> list[Preference]:
-    """Constraints with weights, pairs (constraint, log-weight); the constraints are read as above.
+def read_preferences(items: Iterable[Any]) -> list[Preference]:
+    """Return pairs (constraint, log-weight); the constraints are read as in `read_constraints`.
 
     >>> read_preferences([(Span(0, 2), 2), (("arc", 1, 3), -1.5)])[1]
     (Arc(head=1, modifier=3, relation=None), -1.5)
     """
-    found = []
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise ArcspanError(
-            f"preferences come in a list, not as {given!r}: write [(constraint, weight), ...]"
+            f"preferences come in a list, not as {items!r}: write [(constraint, weight), ...]"
         )
-    for one in given:
+    preferences = []
+    for item in items:
         try:
-            what, given_weight = one
-            weight = float("nan" if isinstance(given_weight, (str, bytes, bool)) else given_weight)
+            constraint, number = item
+            # float() would read these, too, and nobody means a weight by them.
+            weight = float("nan" if isinstance(number, (str, bytes, bool)) else number)
             if not -MOST_WEIGHT <= weight <= MOST_WEIGHT:
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             raise ArcspanError(
-                f"{one!r} is not a preference: write (constraint, weight), the weight a number of at most "
-                f"{MOST_WEIGHT:,}: {_HELP}"
+                f"{item!r} is not a preference: write (constraint, weight), the weight a number of "
+                f"at most {MOST_WEIGHT:,}: {_ways_to_write()}"
             ) from None
-        found.append((_read(what), weight))
-    return found
+        preferences.append((_read(constraint), weight))
+    return preferences
 
 
-_OBJECTS = {binary.Span: "span", binary.Arc: "arc", Head: "head", Tag: "tag"}
+def _keyword_of(item: Any) -> str | None:
+    """Return the keyword of an object that is a constraint, also of one of `decoding.constraints`."""
+    if isinstance(item, (Constraint, Part)):
+        for keyword, form in FORMS.items():
+            if isinstance(form.make, type) and (
+                isinstance(item, form.make) or issubclass(form.make, type(item))
+            ):
+                return keyword
+    return None
 
 
-def _read(one: Any) -> Constraint:
-    # An object may have been made of anything: it is read as the tuple that says the same.
-    named = (name for kind, name in _OBJECTS.items() if isinstance(one, kind))
-    parts = next(((name, *vars(one).values()) for name in named), one)
-    if isinstance(parts, (tuple, list)):
+def _read(item: Any) -> Constraint:
+    # An object may have been made of anything: it is read as the tuple that means the same.
+    keyword = _keyword_of(item)
+    values = item if keyword is None else (keyword, *vars(item).values())
+    if isinstance(values, (tuple, list)):
         try:
-            if parts and isinstance(parts[0], str):
-                return _NAMED[parts[0]](*parts[1:])
-            if len(parts) == 2 and parts[0] >= parts[1]:
-                return _NAMED["arc"](*parts)
-            return _NAMED["span"](*parts)
+            if values and isinstance(values[0], str):
+                return FORMS[values[0]].read(values[1:])
+            is_arc = len(values) == 2 and values[0] >= values[1]
+            return FORMS["arc" if is_arc else "span"].read(values)
         except (KeyError, TypeError):
             pass
-    raise ArcspanError(f"{one!r} is not a constraint: {_HELP}")
+    raise ArcspanError(f"{item!r} is not a constraint: {_ways_to_write()}")
 
 
-_KINDS = {True: "required", False: "forbidden", None: "preferred"}
+_VERBS = {True: "required", False: "forbidden", None: "preferred"}
 
 
-class _Demand(NamedTuple):
-    """A constraint that is required (True), forbidden (False), or preferred by a weight."""
+class Demand(NamedTuple):
+    """A constraint that is required (True), forbidden (False), or preferred by a weight (None)."""
 
-    what: Constraint
+    constraint: Constraint
     required: bool | None
     weight: float = 0.0
 
     def __str__(self) -> str:
-        return f"{_KINDS[self.required]} {self.what}"
-
-    def meets(self, name: Any) -> bool:
-        """Whether a name (a chain of labels, () for no constituent; a relation; a tag) is the one in question."""
-        if isinstance(self.what, Tag):
-            return bool(name == self.what.tag)
-        if isinstance(self.what, Arc):
-            return bool(name == self.what.relation)
-        label = self.what.label if isinstance(self.what, Span) else None
-        return name != () if label is None else label in name
+        return f"{_VERBS[self.required]} {self.constraint}"
 
     def bonuses(self, names: Sequence[Any]) -> np.ndarray:
-        """What each name is worth by this demand: 0, the weight, or -inf."""
-        meets = np.asarray([self.meets(name) for name in names])
-        if self.required is None:
-            return np.where(meets & (not isinstance(self.what, Head)), self.weight, 0.0)
-        if not self.required and isinstance(self.what, Head):  # to forbid a head forbids no label
+        """Return the bonus of each name of a slot: 0, the weight, or -inf."""
+        if not self.required and self.constraint.is_structural:
             return np.zeros(len(names))
-        return np.where(meets == self.required, 0.0, -np.inf)
+        is_accepted = np.asarray([self.constraint.accepts(name) for name in names])
+        if self.required is None:
+            return np.where(is_accepted, self.weight, 0.0)
+        return np.where(is_accepted == self.required, 0.0, -np.inf)
 
 
-def name_bonuses(n: int, query: Query, known: Inventories) -> Bonuses:
-    """For each output and place that a constraint names: what each name is worth there, -inf for what is ruled out.
+def check_outputs(demands: Sequence[Demand], outputs: frozenset[str], joint: bool) -> None:
+    """Raise ArcspanError for the first demand that a model of these outputs cannot meet.
 
-    Places are (i, j) of labels, (modifier, head) of relations, (word,) of tags. The first label is (), no constituent;
-    a sentence of several words is always one.
+    joint  whether one search finds both trees
+    """
+    for demand in demands:
+        for output, trees in (("arc", "dependencies"), ("span", "constituents")):
+            if output in demand.constraint.needs and output not in outputs:
+                raise ArcspanError(f"{demand.constraint}: this model predicts no {trees}")
+    if not joint and any(changes_heads(demand) for demand in demands):
+        raise ArcspanError(
+            "a head of a span can be forbidden or preferred only where one model finds both trees"
+        )
 
-    >>> from arcspan.prediction.query import Query
-    >>> known = Inventories(((), ("NP",), ("S", "NP"), ("VP",)), ("root",), ("NN",), ())
-    >>> name_bonuses(3, Query(require=(Span(0, 2, "NP"),)), known)["label"][0, 2].tolist()
+
+def changes_heads(demand: Demand) -> bool:
+    """Return whether it forbids or prefers a head, which takes a search of second order."""
+    return not demand.required and isinstance(demand.constraint, Head)
+
+
+def name_bonuses(n: int, demands: Sequence[Demand], inventories: Inventories) -> Bonuses:
+    """Return, for each slot that a demand is about, the bonus of each name there.
+
+    `demands` are required ones first, then forbidden, then preferred ones. The first label is (), no
+    constituent; a sentence of several words is always one.
+
+    >>> inventories = Inventories(((), ("NP",), ("S", "NP"), ("VP",)), ("root",), ("NN",), ())
+    >>> demands = [Demand(Span(0, 2, "NP"), True)]
+    >>> name_bonuses(3, demands, inventories)["label"][0, 2].tolist()
     [-inf, 0.0, 0.0, -inf]
     """
-    demands: dict[tuple[str, tuple[int, ...]], list[_Demand]] = {}
-    every = dict.fromkeys(_Demand(one, True) for one in query.require)
-    every |= dict.fromkeys(_Demand(one, False) for one in query.forbid)
-    for demand in [*every, *(_Demand(one, None, weight) for one, weight in query.prefer)]:
-        for output, place in _places(demand, n, known):
-            demands.setdefault((output, place), []).append(demand)
-    found: Bonuses = {}
-    for (output, place), own in demands.items():
-        names = _names(known, output)
-        whole = output == "label" and place == (0, n) and n > 1
-        bonuses = np.asarray([demand.bonuses(names) for demand in own])
-        if whole:
-            bonuses[:, 0] = -np.inf
-        total = bonuses.sum(0)
+    demands_of: dict[Slot, list[Demand]] = {}
+    for demand in demands:
+        demand.constraint.check(demand, n, inventories)
+        for slot in demand.constraint.slots(inventories):
+            demands_of.setdefault(slot, []).append(demand)
+    bonuses: Bonuses = {}
+    for (output, indices), slot_demands in demands_of.items():
+        names = inventories.names(output)
+        is_whole = output == "label" and indices == (0, n) and n > 1
+        rows = np.asarray([demand.bonuses(names) for demand in slot_demands])
+        if is_whole:
+            rows[:, 0] = -np.inf
+        total = rows.sum(0)
         if np.isneginf(total).all():
-            hard = [demand for demand in own if demand.required is not None]
-            allowed = np.asarray([~np.isneginf(row) for row in bonuses[: len(hard)]])
-            raise ArcspanError(_explain(hard, whole, allowed))
-        found.setdefault(output, {})[place] = total
-    return found
+            # Preferences come last, and rule nothing out.
+            hard = [demand for demand in slot_demands if demand.required is not None]
+            raise ArcspanError(_explain_conflict(hard, is_whole, ~np.isneginf(rows[: len(hard)])))
+        bonuses.setdefault(output, {})[indices] = total
+    return bonuses
 
 
-def _names(known: Inventories, output: str) -> Sequence[Any]:
-    return {
-        "label": known.labels,
-        "relation": known.relations,
-        "tag": known.tags,
-        "upos": known.upos,
-    }[output]
+def _explain_conflict(demands: list[Demand], is_whole: bool, is_allowed: np.ndarray) -> str:
+    """Return a message that names a smallest set of demands on one slot that contradict each other.
 
-
-def _places(demand: _Demand, n: int, known: Inventories) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Where a demand is about names: outputs and places; ArcspanError where there is none such."""
-    what = demand.what
-    if isinstance(what, Tag):
-        outputs = [output for output in ("tag", "upos") if what.tag in _names(known, output)]
-        if not 1 <= what.word <= n:
-            raise ArcspanError(f"{demand}: a sentence of {n} words has the words 1 to {n}")
-        if not outputs:
-            raise ArcspanError(f"{demand}: this model has no tag {what.tag!r}")
-        yield from ((output, (what.word,)) for output in outputs)
-        return
-    check_range(n, what, demand)
-    if isinstance(what, Arc):
-        if what.relation is not None:
-            if what.relation not in known.relations:
-                names = ", ".join(known.relations)
-                raise ArcspanError(
-                    f"{demand}: this model has no relation {what.relation!r}; it has {names}"
-                )
-            yield "relation", (what.modifier, what.head)
-    else:
-        label = what.label if isinstance(what, Span) else None
-        if label is not None and not any(label in chain for chain in known.labels):
-            names = ", ".join(sorted({name for chain in known.labels for name in chain}))
-            raise ArcspanError(f"{demand}: this model has no label {label!r}; it has {names}")
-        if demand.required and label in WRAPPERS and what.j - what.i < n:
-            raise ArcspanError(f"{demand}: {label} stands only around the whole sentence")
-        yield "label", (what.i, what.j)
-
-
-def _explain(demands: list[_Demand], whole: bool, allowed: np.ndarray) -> str:
-    """Names constraints on one place that contradict each other, and no more of them than it takes.
-
-    allowed  bool [demands, names]: which names each of them allows
+    is_whole    whether the slot is the label of the whole sentence
+    is_allowed  bool [demands, names]: the names that each demand allows
     """
-    kept = np.ones(len(demands), np.bool_)
-    for place in range(len(demands)):
-        kept[place] = False
-        kept[place] = bool(allowed[kept].all(0).any())
-    needed = [demand for demand, one in zip(demands, kept.tolist(), strict=True) if one]
-    names = [str(demand) for demand in needed]
+    in_conflict = np.ones(len(demands), np.bool_)
+    for index in range(len(demands)):
+        # If some name is allowed without this demand, it is part of the conflict.
+        in_conflict[index] = False
+        in_conflict[index] = bool(is_allowed[in_conflict].all(0).any())
+    conflict = [demands[index] for index in np.flatnonzero(in_conflict)]
+    names = [str(demand) for demand in conflict]
     if len(names) == 1:
-        if whole and not needed[0].required:
+        if is_whole and not conflict[0].required:
             return f"{names[0]}: the whole sentence is always a constituent; forbid a label of it"
         return f"{names[0]} cannot hold: nothing that this model knows meets it"
-    if len({demand.what for demand in needed}) == 1:
-        text = str(needed[0].what)
+    if len({demand.constraint for demand in conflict}) == 1:
+        text = str(conflict[0].constraint)
         return f"{text[0].upper()}{text[1:]} is both required and forbidden"
     both = "both" if len(names) == 2 else "all"
-    return f"{', '.join(names[:-1])} and {names[-1]} cannot {both} hold: no label of this model meets them"
+    return (
+        f"{', '.join(names[:-1])} and {names[-1]} cannot {both} hold: "
+        "no label of this model meets them"
+    )
 
 
-def structure_masks(n: int, query: Query, visible: np.ndarray | None) -> Masks:
-    """What is left to the search once names are settled, -inf or a weight; contradictions are named in the error.
+def structure_masks(n: int, demands: Sequence[Demand], visible: np.ndarray | None) -> Masks:
+    """Return what demands add to scores of structure, -inf or a weight; contradictions are errors.
 
-    visible  bool [n+1, n+1]: the spans that are constituents if they are in the tree. Others have no head to forbid.
+    visible  bool [n+1, n+1]: the spans that are constituents if they are in the tree; a span that is
+             none has no head to forbid. None where no demand is about heads
     """
-    banned = [
-        one
-        for one in query.forbid
-        if (isinstance(one, Arc) and one.relation is None)
-        or (isinstance(one, Head) and (visible is None or visible[one.i, one.j]))
-    ]
-    masks = constrain(n, [one for one in query.require if not isinstance(one, Tag)], banned)
-    headed = masks.headed
-    for one, weight in query.prefer:
-        if isinstance(one, Arc) and one.relation is None:
-            masks.arc[one.modifier, one.head] += weight
-        elif isinstance(one, Head) and visible is not None and visible[one.i, one.j]:
-            headed = np.zeros((n + 1,) * 3, np.float32) if headed is None else headed
-            headed[one.i, one.j, one.head] += weight
-    return masks._replace(headed=headed)
+
+    def is_visible(part: Part) -> bool:
+        return not isinstance(part, Head) or visible is None or bool(visible[part.i, part.j])
+
+    require: list[Any] = []
+    forbid: list[Any] = []
+    for demand in demands:
+        if demand.required is not None:
+            present, absent = demand.constraint.structure(n, demand.required)
+            require += present
+            forbid += filter(is_visible, absent)
+    masks = constrain(n, require, forbid)
+    for demand in demands:
+        if demand.required is None:
+            for part in filter(is_visible, demand.constraint.preferred_parts(n)):
+                masks = _add_weight(masks, part, demand.weight)
+    return masks
+
+
+def _add_weight(masks: Masks, part: Part, weight: float) -> Masks:
+    if isinstance(part, binary.Arc):
+        masks.arc[part.modifier, part.head] += weight
+    elif isinstance(part, binary.Span):
+        masks.span[part.i, part.j] += weight
+    else:
+        size = len(masks.span)
+        headed = np.zeros((size,) * 3, np.float32) if masks.headed is None else masks.headed
+        headed[part.i, part.j, part.head] += weight
+        return masks._replace(headed=headed)
+    return masks

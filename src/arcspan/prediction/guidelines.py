@@ -61,6 +61,11 @@ def are_universal(relations: Sequence[str]) -> bool:
 class Guidelines:
     """The guidelines for a model's relations, as tables over their numbers."""
 
+    @classmethod
+    def of(cls, inventories: Inventories) -> Guidelines | None:
+        """Return those for the relations of a model; None unless they are universal."""
+        return cls(inventories) if are_universal(inventories.relations) else None
+
     def __init__(self, inventories: Inventories) -> None:
         universal = [name.split(":")[0] for name in inventories.relations]
         size = len(universal)

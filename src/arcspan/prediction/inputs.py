@@ -17,7 +17,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,24 @@ from arcspan.errors import BundleError, MissingExtraError
 from arcspan.prediction.word_pieces import WordPieces
 
 Arrays = dict[str, np.ndarray]
+
+
+class InputEncoder(Protocol):
+    """The way from words to the arrays that a network reads."""
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
+        """Look every word up; return one opaque encoding per sentence."""
+
+    def cost(self, encoded: Any) -> int:
+        """Return how many positions the encoder has to read."""
+
+    def shape_class(self, encoded: Any) -> tuple[Any, ...]:
+        """Return what sentences of one batch must share, so that no sum depends on a neighbour."""
+
+    def batch(self, encoded: Sequence[Any]) -> Arrays:
+        """Pad the encodings of a batch into arrays."""
+
+
 MOST_GROWTH = 1_000  # times that a normalizer may lengthen a text
 CHARACTERS_PER_PIECE = 64  # at most
 _surrogate = re.compile("[\ud800-\udfff]")  # what UTF-8 cannot encode
@@ -61,7 +79,7 @@ def shape(word: str) -> int:
     return 4 if any(letter.isupper() for letter in word) else 7
 
 
-def columns(count: int) -> int:
+def column_class(count: int) -> int:
     """The class of a product's number of columns.
 
     onnxruntime cuts a sum into parts by the number of columns: up to 16, 32, 64, or more. The products that score spans
@@ -157,7 +175,7 @@ class PieceInputs:
         """
         ids, counts, _ = prepared
         longest = int(counts.max(initial=1))
-        return columns(len(ids) + 2), max(
+        return column_class(len(ids) + 2), max(
             4, 1 << (longest - 1).bit_length()
         ) if self.pooling == "mean" else 1
 
@@ -280,7 +298,7 @@ class WordInputs:
 
     def shape_class(self, prepared: Any) -> tuple[int, ...]:
         """The columns of products over words."""
-        return (columns(len(prepared[0]) + 2),)
+        return (column_class(len(prepared[0]) + 2),)
 
     def batch(self, prepared: Sequence[Any]) -> Arrays:
         """`words` [B, n+2], `characters` [B, n+2, C], and `reverse` [B, n+2], which turns a sentence round.

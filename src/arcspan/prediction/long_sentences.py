@@ -5,8 +5,8 @@ scores, which takes memory in n^2 only. The sentence is then cut in two where bo
 after a full stop, colon or semicolon if there is one, else after a comma, else anywhere; and the parts again,
 until none is longer than `PIECE` words. Each piece is parsed exactly, like a sentence of its own. The cuts are
 a binary tree above the pieces; which piece heads each of its nodes is found exactly from the arc scores
-between the pieces' root words (Eisner-Satta over a given tree: every pair of pieces meets at one node). So both
-trees are complete, and compatible wherever those of the pieces are.
+between the pieces' root words (Eisner-Satta over a fixed tree: every pair of pieces meets at one node). So
+both trees are complete, and compatible wherever those of the pieces are.
 
 A "sentence" for which even that would be too much (`BLOCK`, some pages of text) is cut by its length first;
 the roots of the later blocks attach to the root of the first.
@@ -14,114 +14,139 @@ the roots of the later blocks attach to the root of the first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from arcspan.prediction.batch_scores import BatchScores, ModelInput
-from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.query import Query
+from arcspan.prediction.charts import Charts
+from arcspan.prediction.model import EncodedSentence, ParserModel
+from arcspan.prediction.query import PLAIN, Query
+from arcspan.prediction.results import Prediction
 
-if TYPE_CHECKING:
-    from arcspan.prediction.predictor import Predictor
-
-PIECE = 96  # words; treebank sentences are rarely longer
-LEAST = 16  # words; no cut makes a shorter piece
-BLOCK = 4000  # words, and half as many pieces again as an ordinary word has
+# Words of a piece; treebank sentences are rarely longer.
+PIECE = 96
+# No cut makes a shorter piece, in words.
+LEAST = 16
+# Words of a block, and what it costs to encode it: twice as many pieces.
+BLOCK = 4000
 BLOCK_COST = 8000
 
 _CLOSING = frozenset(".!?;:…。！？；：")
 _COMMAS = frozenset(",，、،)]–—")
 
-
-def predict_long(predictor: Predictor, item: ModelInput) -> Prediction:
-    """The approximate prediction for a sentence that is too long for the exact one."""
-    block = min(BLOCK, max(1, BLOCK_COST * item.length // item.cost))
-    if item.length > block:
-        cuts = list(range(0, item.length, -(-item.length // -(-item.length // block))))
-        return _join_flat(predictor, item, [*cuts, item.length])
-    return _join(predictor, item)
+ParseFunction = Callable[[Sequence[tuple[Sequence[str], Query]]], list[Prediction]]
+"""The best prediction of each sentence, with its query."""
 
 
-def _parse_parts(predictor: Predictor, item: ModelInput, cuts: Sequence[int]) -> list[Prediction]:
-    """The words between neighbouring cuts, each as a sentence of its own."""
-    requests = []
+def predict_long(
+    model: ParserModel, sentence: EncodedSentence, longest: int, parse: ParseFunction
+) -> Prediction:
+    """Return the approximate prediction for a sentence that is too long for the exact search.
+
+    longest  words of the longest piece that `parse` can parse exactly
+    """
+    n = len(sentence.words)
+    block = min(BLOCK, max(1, BLOCK_COST * n // sentence.cost))
+    if n > block:
+        # Blocks of equal length, as few as possible.
+        count = -(-n // block)
+        cuts = [*range(0, n, -(-n // count)), n]
+        return _join_flat(model, sentence, _Pieces(_parse_pieces(parse, sentence, cuts), cuts))
+    return _parse_and_join(model, sentence, longest, parse)
+
+
+def _parse_pieces(
+    parse: ParseFunction, sentence: EncodedSentence, cuts: Sequence[int]
+) -> list[Prediction]:
+    """Parse the words between neighbouring cuts, each as a sentence of its own."""
+    questions = []
     for i, j in pairwise(cuts):
-        tags = item.query.tags
-        requests.append(
-            (item.words[i:j], Query(style=item.style, tags=None if tags is None else tags[i:j]))
-        )
-    found = [own[0] for own in predictor.submit(requests, here=True).result()]
-    for prediction in found:
+        tags = None if sentence.tags is None else tuple(sentence.tags[i:j])
+        questions.append((sentence.words[i:j], Query(style=sentence.style, tags=tags)))
+    predictions = parse(questions)
+    for prediction in predictions:
         if prediction.error is not None:
             raise ValueError(prediction.error)
-    return found
+    return predictions
 
 
-def _join(predictor: Predictor, item: ModelInput) -> Prediction:
-    batch = BatchScores(predictor, [item], headed=False)
-    scored = [labeller.given for labeller in batch.labellers]
-    span = next((scores.span[0] for scores in scored if scores.span is not None), None)
-    arc = next((scores.arc[0] for scores in scored if scores.arc is not None), None)
-    tree = cut(item.words, span, min(PIECE, predictor.longest))
-    cuts = sorted({i for i, _ in tree} | {item.length})
-    parts = _Parts(_parse_parts(predictor, item, cuts), cuts)
-    number = {i: piece for piece, i in enumerate(cuts)}
-    over_pieces = [(number[i], number[j]) for i, j in tree]
+def _parse_and_join(
+    model: ParserModel, sentence: EncodedSentence, longest: int, parse: ParseFunction
+) -> Prediction:
+    charts = Charts.of(model, [sentence], [PLAIN], headed=False)
+    span = arc = None
+    for part in charts.parts:
+        if span is None and part.scores.span is not None:
+            span = part.scores.span[0]
+        if arc is None and part.scores.arc is not None:
+            arc = part.scores.arc[0]
+    tree = cut(sentence.words, span, min(PIECE, longest))
+    cuts = sorted({i for i, _ in tree} | {len(sentence.words)})
+    pieces = _Pieces(_parse_pieces(parse, sentence, cuts), cuts)
+    piece_at = {i: piece for piece, i in enumerate(cuts)}
+    over_pieces = [(piece_at[i], piece_at[j]) for i, j in tree]
     roots = np.zeros(0, dtype=np.int64)
-    tops = [0] * len(tree)
-    score = parts.score
-    if parts.heads is not None and arc is not None:
-        roots = parts.roots()
-        heads, pieces, value = choose_heads(over_pieces, arc[np.ix_(roots, np.append(0, roots))])
-        score += value
-        parts.heads[roots - 1] = np.append(0, roots)[heads]
-        tops = [int(roots[piece]) for piece in pieces]
-    inner = [place for place, (a, b) in enumerate(over_pieces) if b - a > 1]
-    labels = _label(batch, [tree[place] for place in inner], roots, parts)
+    node_heads = [0] * len(tree)
+    score = pieces.score
+    if pieces.heads is not None and arc is not None:
+        roots = pieces.roots()
+        candidates = np.append(0, roots)
+        heads, head_pieces, arc_score = choose_heads(over_pieces, arc[np.ix_(roots, candidates)])
+        score += arc_score
+        pieces.heads[roots - 1] = candidates[heads]
+        node_heads = [int(roots[piece]) for piece in head_pieces]
+    # Nodes above the pieces; the other nodes of the tree are the pieces themselves.
+    inner = [index for index, (a, b) in enumerate(over_pieces) if b - a > 1]
+    labels = _label(charts, [tree[index] for index in inner], roots, pieces)
     nodes = None
     if span is not None:
-        score += float(sum(span[tree[place]] for place in inner))
+        score += float(sum(span[tree[index]] for index in inner))
         label_of = dict(zip(inner, labels, strict=True))
-        nodes = np.concatenate(
-            [
-                [[*tree[place], tops[place], label_of[place]]]
-                if place in label_of
-                else parts.nodes(a)
-                for place, (a, _) in enumerate(over_pieces)
-            ]
-        )
-    return parts.prediction(nodes, score)
+        rows: list[Any] = []
+        for index, (a, _) in enumerate(over_pieces):
+            if index in label_of:
+                rows.append([[*tree[index], node_heads[index], label_of[index]]])
+            else:
+                rows.append(pieces.nodes(a))
+        nodes = np.concatenate(rows)
+    return pieces.prediction(nodes, score)
 
 
-class _Parts:
-    """Predictions for neighbouring parts of a sentence, counted in words of the whole."""
+class _Pieces:
+    """Predictions for neighbouring parts of a sentence, with positions in the whole sentence."""
 
     def __init__(self, predictions: Sequence[Prediction], cuts: Sequence[int]) -> None:
-        self._predictions, self._cuts = predictions, cuts
-        self.score = sum(part.score for part in predictions)
+        self._predictions = predictions
+        self.cuts = cuts
+        self.score = sum(prediction.score for prediction in predictions)
         self.words = {
-            name: np.concatenate([part.words[name] for part in predictions])
-            for name in predictions[0].words
+            output: np.concatenate([prediction.words[output] for prediction in predictions])
+            for output in predictions[0].words
         }
-        self.relations = _all([part.relations for part in predictions])
-        self.heads = _all([part.heads for part in predictions])
+        self.relations = _concatenate([prediction.relations for prediction in predictions])
+        self.heads = _concatenate([prediction.heads for prediction in predictions])
         if self.heads is not None:
-            begins = np.repeat(cuts[:-1], np.diff(cuts))
-            self.heads = np.where(self.heads > 0, self.heads + begins, 0)
+            starts = np.repeat(cuts[:-1], np.diff(cuts))
+            self.heads = np.where(self.heads > 0, self.heads + starts, 0)
 
     def roots(self) -> np.ndarray:
         return np.flatnonzero(self.heads == 0) + 1
 
-    def nodes(self, part: int) -> np.ndarray:
-        begin = self._cuts[part]
-        own = np.array(self._predictions[part].nodes)
-        own[:, :2] += begin
-        own[own[:, 2] > 0, 2] += begin
-        return own
+    def nodes(self, piece: int) -> np.ndarray:
+        start = self.cuts[piece]
+        nodes = np.array(self._predictions[piece].nodes)
+        nodes[:, :2] += start
+        # A head of 0 stands for none.
+        nodes[nodes[:, 2] > 0, 2] += start
+        return nodes
+
+    def all_nodes(self) -> list[np.ndarray] | None:
+        if self._predictions[0].nodes is None:
+            return None
+        return [self.nodes(piece) for piece in range(len(self._predictions))]
 
     def prediction(self, nodes: np.ndarray | None, score: float) -> Prediction:
         return replace(
@@ -135,132 +160,149 @@ class _Parts:
         )
 
 
-def _all(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    known = [part for part in parts if part is not None]
-    return np.concatenate(known) if known else None
+def _concatenate(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    arrays = [part for part in parts if part is not None]
+    return np.concatenate(arrays) if arrays else None
 
 
 def cut(words: Sequence[str], span: np.ndarray | None, longest: int) -> list[tuple[int, int]]:
-    """The spans of a binary tree in pre-order, whose leaves are pieces of at most `longest` words.
+    """Return the spans of a binary tree in pre-order, whose leaves have at most `longest` words.
 
     >>> cut("a b c . d e f g".split(), None, 4)
     [(0, 8), (0, 4), (4, 8)]
     """
     n = len(words)
     least = max(1, min(LEAST, longest // 4))
-    rank = np.zeros(n + 1, dtype=np.int64)  # how good it is to cut after a word
+    # How good it is to cut after each word.
+    rank = np.zeros(n + 1, dtype=np.int64)
     for k, word in enumerate(words, 1):
-        rank[k] = 2 if word[-1:] in _CLOSING else 1 if word in _COMMAS else 0
-    tree, waiting = [], [(0, n)]
-    while waiting:
-        i, j = waiting.pop()
+        if word[-1:] in _CLOSING:
+            rank[k] = 2
+        elif word in _COMMAS:
+            rank[k] = 1
+    tree = []
+    stack = [(0, n)]
+    while stack:
+        i, j = stack.pop()
         tree.append((i, j))
         if j - i <= longest:
             continue
-        places = np.arange(i + least, j - least + 1)
-        places = places[rank[places] == rank[places].max()]
+        splits = np.arange(i + least, j - least + 1)
+        splits = splits[rank[splits] == rank[splits].max()]
         if span is None:
-            k = int(places[np.abs(places - (i + j) / 2).argmin()])
+            # Without scores, as near to the middle as possible.
+            k = int(splits[np.abs(splits - (i + j) / 2).argmin()])
         else:
-            k = int(places[(span[i, places] + span[places, j]).argmax()])
-        waiting += [(k, j), (i, k)]
+            k = int(splits[(span[i, splits] + span[splits, j]).argmax()])
+        # The left part is popped first: pre-order.
+        stack += [(k, j), (i, k)]
     return tree
 
 
 def choose_heads(
     tree: Sequence[tuple[int, int]], arc: np.ndarray
 ) -> tuple[np.ndarray, list[int], float]:
-    """The best heads of K pieces that fit a binary tree over them, by dynamic programming.
+    """Return the best heads of K pieces that fit a binary tree over them, by dynamic programming.
 
     tree  spans (a, b) over the pieces, pre-order
     arc   [K, K+1]: arc[m, h] scores piece h (1..K, 0 the root) as the head of piece m (0..K-1)
 
-    Returns the heads of the pieces, 1..K or 0, the head piece, 0..K-1, of every node of the tree, and the arcs' score.
+    Returns the heads of the pieces, 1..K or 0, the head piece, 0..K-1, of every node, and the arcs' score.
 
     >>> choose_heads([(0, 2), (0, 1), (1, 2)], np.array([[0.0, 0.0, 5.0], [1.0, 2.0, 0.0]]))[0].tolist()
     [2, 0]
     """
-    place_of = {span: place for place, span in enumerate(tree)}
-    best: list[np.ndarray] = [np.zeros(0)] * len(
-        tree
-    )  # of a node: for each piece inside as its head
+    index_of = {span: index for index, span in enumerate(tree)}
+    # For each node: the best score of its inside for each of its pieces as its head.
+    best: list[np.ndarray] = [np.zeros(0)] * len(tree)
     split: dict[int, tuple[int, int]] = {}
-    for place in range(len(tree) - 1, -1, -1):  # parts stand after the whole
-        a, b = tree[place]
+    # In pre-order parts stand after the whole.
+    for index in range(len(tree) - 1, -1, -1):
+        a, b = tree[index]
         if b - a == 1:
-            best[place] = np.zeros(1)
+            best[index] = np.zeros(1)
             continue
-        left = place + 1
+        left = index + 1
         k = tree[left][1]
-        right = place_of[k, b]
-        split[place] = left, right
+        right = index_of[k, b]
+        split[index] = left, right
         on_left = (best[right][:, None] + arc[k:b, a + 1 : k + 1]).max(0)
         on_right = (best[left][:, None] + arc[a:k, k + 1 : b + 1]).max(0)
-        best[place] = np.concatenate([best[left] + on_left, best[right] + on_right])
+        best[index] = np.concatenate([best[left] + on_left, best[right] + on_right])
     heads = np.zeros(len(arc), dtype=np.int64)
-    tops = [0] * len(tree)
+    node_heads = [0] * len(tree)
     whole = best[0] + arc[:, 0]
-    tops[0] = int(whole.argmax())
-    for place in range(len(tree)):
-        if place not in split:
+    node_heads[0] = int(whole.argmax())
+    # Trace back from the whole to its parts.
+    for index in range(len(tree)):
+        if index not in split:
             continue
-        (a, b), (left, right) = tree[place], split[place]
-        k, h = tree[left][1], tops[place]
+        left, right = split[index]
+        k = tree[left][1]
+        h = node_heads[index]
         inside, outside = (left, right) if h < k else (right, left)
-        begin, end = tree[outside]
-        m = begin + int((best[outside] + arc[begin:end, h + 1]).argmax())
-        tops[inside], tops[outside] = h, m
+        start, stop = tree[outside]
+        m = start + int((best[outside] + arc[start:stop, h + 1]).argmax())
+        node_heads[inside] = h
+        node_heads[outside] = m
         heads[m] = h + 1
-    return heads, tops, float(whole.max())
+    return heads, node_heads, float(whole.max())
 
 
 def _label(
-    batch: BatchScores, spans: Sequence[tuple[int, int]], roots: np.ndarray, parts: _Parts
+    charts: Charts, spans: Sequence[tuple[int, int]], roots: np.ndarray, pieces: _Pieces
 ) -> list[int]:
-    """Labels of the spans above the pieces; the relations of the pieces' roots are put in their place."""
+    """Return the labels of spans above the pieces; set the relations of the pieces' roots."""
     labels: list[int] = []
     i, j = np.asarray(spans, dtype=np.int64).reshape(-1, 2).T
-    guidelines = batch.predictor.guidelines
-    for labeller in batch.labellers:
-        if "label" in labeller.scorer.outputs and len(i):
-            labels = labeller.scores("label", np.zeros_like(i), i, j).argmax(1).tolist()
-        if (
-            "relation" in labeller.scorer.outputs
-            and parts.heads is not None
-            and parts.relations is not None
-        ):
-            relation = labeller.scores(
-                "relation", np.zeros_like(roots), roots, parts.heads[roots - 1]
-            )
-            parts.relations[roots - 1] = relation.argmax(1)
-            if guidelines is not None:
-                fixed = np.arange(relation.shape[1]) == parts.relations[:, None]
-                values = np.where(fixed, 0.0, -np.inf)
-                values[roots - 1] = relation
-                parts.relations = guidelines.choose(values, parts.heads, batch.lengths, parts.words)
+    guidelines = charts.model.guidelines
+    for part in charts.parts:
+        if "label" in part.scorer.outputs and len(i):
+            labels = part.label_scores("label", np.zeros_like(i), i, j).argmax(1).tolist()
+        if "relation" not in part.scorer.outputs:
+            continue
+        if pieces.heads is None or pieces.relations is None:
+            continue
+        heads = pieces.heads[roots - 1]
+        relation = part.label_scores("relation", np.zeros_like(roots), roots, heads)
+        pieces.relations[roots - 1] = relation.argmax(1)
+        if guidelines is not None:
+            # The relations inside the pieces are fixed.
+            is_fixed = np.arange(relation.shape[1]) == pieces.relations[:, None]
+            values = np.where(is_fixed, 0.0, -np.inf)
+            values[roots - 1] = relation
+            pieces.relations = guidelines.choose(values, pieces.heads, charts.lengths, pieces.words)
     return labels
 
 
-def _join_flat(predictor: Predictor, item: ModelInput, cuts: Sequence[int]) -> Prediction:
-    """Blocks side by side under one root, headed by the first block's."""
-    blocks = _parse_parts(predictor, item, cuts)
-    parts = _Parts(blocks, cuts)
-    nodes = None
+def _join_flat(model: ParserModel, sentence: EncodedSentence, blocks: _Pieces) -> Prediction:
+    """Put blocks side by side under one root, headed by the first block's."""
     root = 0
-    if parts.heads is not None and parts.relations is not None:
-        root, *others = parts.roots().tolist()
-        known = predictor.inventories
-        style = np.asarray([item.style.dependency])
-        used = known.forbid_unused("relation", np.zeros((1, len(known.relations))), style)[0] == 0
-        names = [name if use else "" for name, use in zip(known.relations, used, strict=True)]
-        wanted = ("parataxis", "list", "conj", "dep", *filter(None, names))
-        beside = next(name for name in wanted if name in names)
-        places = np.asarray(others, dtype=np.int64) - 1
-        parts.heads[places], parts.relations[places] = root, names.index(beside)
-    if blocks[0].nodes is not None:
-        # ((first second) third): every node above the blocks is headed by the first, and the top has a label.
-        above = [[0, j, root, 0] for j in reversed(cuts[2:])]
-        firsts = [parts.nodes(number) for number in range(len(blocks))]
-        above[0][3] = next((int(own[0, 3]) for own in firsts if own[0, 3]), 1)
-        nodes = np.concatenate([above, *firsts])
-    return parts.prediction(nodes, parts.score)
+    if blocks.heads is not None and blocks.relations is not None:
+        root, *others = blocks.roots().tolist()
+        positions = np.asarray(others, dtype=np.int64) - 1
+        blocks.heads[positions] = root
+        blocks.relations[positions] = _loose_relation(model, sentence)
+    nodes = None
+    of_blocks = blocks.all_nodes()
+    if of_blocks is not None:
+        # ((first second) third): every node above the blocks is headed by the first.
+        above = [[0, j, root, 0] for j in reversed(blocks.cuts[2:])]
+        # The top is a constituent: it takes the label of a block.
+        labels = [int(rows[0, 3]) for rows in of_blocks if rows[0, 3]]
+        above[0][3] = labels[0] if labels else 1
+        nodes = np.concatenate([above, *of_blocks])
+    return blocks.prediction(nodes, blocks.score)
+
+
+def _loose_relation(model: ParserModel, sentence: EncodedSentence) -> int:
+    """Return the number of a relation between sentences that the sentence's style uses."""
+    relations = model.inventories.relations
+    style = np.asarray([sentence.style.dependency])
+    penalties = np.zeros((1, len(relations)))
+    is_used = model.inventories.forbid_unused("relation", penalties, style)[0] == 0
+    used = [name for name, use in zip(relations, is_used, strict=True) if use and name]
+    for name in ("parataxis", "list", "conj", "dep"):
+        if name in used:
+            return relations.index(name)
+    return relations.index(used[0])

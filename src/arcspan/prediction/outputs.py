@@ -1,28 +1,35 @@
-"""What a model can say, as a list: everything that predicts, learns, keeps or merges outputs reads it.
+"""The outputs of a model: which there are, the names they predict, and the scores that carry them.
 
-To add an output, add it to `OUTPUTS` (with a field of `Inventories` for its names), give the network a scorer for it
+Everything that predicts, learns, stores or merges outputs reads the list `OUTPUTS`. To add an output,
+add it there (with a field of `Inventories` for its names), give the network a scorer for it
 (`neural.model`) and a gold answer to learn it from (`training.instances`).
+
+This module computes nothing: a `Scorer` (torch in `neural.Model`, ONNX in `runtime.Session`) makes
+`Scores`, and `prediction.search` reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from arcspan.errors import ScoreError
+from arcspan.prediction.inputs import Arrays
 
 
 class Output(NamedTuple):
-    """One of the things that a model can say.
+    """One output of a model.
 
     name     as scores, modules and graphs call it
-    of       what is scored: "structure" (all spans, arcs or headed spans), "nodes" and "arcs" that the search
-             chose, or "words"
+    of       what is scored: "structure" (all spans, arcs or headed spans), "nodes" and "arcs" that the
+             search chose, or "words"
     names    the field of `Inventories` whose entries are scored; "" for structure
-    layer    the tree it belongs to: of a SEP parser's two models, the one that is asked; its style is that tree's
+    layer    the tree it belongs to. Of the two models of SEP, that tree's model predicts it, and it
+             follows the style of that tree
     group    outputs that settings switch on and weigh together: "structure", "labels", "tags" or "rows"
     """
 
@@ -47,35 +54,93 @@ OUTPUTS = (
 WORD_OUTPUTS = tuple(output for output in OUTPUTS if output.of == "words")
 NAMED_OUTPUTS = tuple(output for output in OUTPUTS if output.names)
 LAYERS = ("constituency", "dependency")
+_INVENTORY_FIELDS = {output.name: output.names for output in NAMED_OUTPUTS}
+
+
+class Scores(NamedTuple):
+    """The scores of a batch before the search; None for outputs that the model does not have.
+
+    hidden  [B, n+2, D]: words' vectors, which only the scorer's own `label` reads
+    span    float32 [B, n+1, n+1]: span[b, i, j] for the words i+1..j
+    arc     float32 [B, n+1, n+1]: arc[b, m, h] for h as the head of m, 0 the root
+    headed  float32 [B, pairs, n+1]: a row for each i < j, in the order of `np.triu_indices`, with a
+            score for each h (the searches read the cube [B, n+1, n+1, n+1] as well)
+    words   by output of words: float32 [B, n+2, names], position 0 is the beginning
+
+    A training loss puts tensors in place of the arrays.
+    """
+
+    hidden: Any
+    span: Any = None
+    arc: Any = None
+    headed: Any = None
+    words: Mapping[str, Any] = MappingProxyType({})
+
+
+Indices = Sequence[np.ndarray]
+"""One array for each axis: (b, i, j) of spans or (b, m, h) of arcs."""
+
+
+class Scorer(Protocol):
+    """A network: scores from the arrays of a batch, and labels for the parts that a search chose."""
+
+    @property
+    def outputs(self) -> frozenset[str]:
+        """Return the names of its outputs (`OUTPUTS`)."""
+
+    @property
+    def reads_tags(self) -> bool:
+        """Return whether `score` takes `gold_tags`, part-of-speech tags as input."""
+
+    def score(self, arrays: Arrays, *, headed: bool = True) -> Scores:
+        """Score a batch; without `headed`, second-order scores are left out."""
+
+    def label(
+        self, hidden: Any, nodes: Indices, words: Indices
+    ) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Return scores of labels [K, labels] at nodes and of relations [W, relations] at words.
+
+        nodes are (b, i, j), words (b, m, h). None for an output that the network does not have.
+        """
+
+    def reset_after_fork(self) -> None:
+        """Drop what a forked process cannot use."""
+
+
+def on_host(scores: Any) -> np.ndarray:
+    """Return scores as a numpy array; half precision becomes single."""
+    if isinstance(scores, np.ndarray):
+        return scores
+    return scores.detach().float().cpu().numpy()
 
 
 class Style(NamedTuple):
-    """Whose conventions to follow, as numbers of `Inventories.styles`: for constituents and for dependencies."""
+    """The conventions to follow in each tree, as numbers of `Inventories.styles`."""
 
     constituency: int = 0
     dependency: int = 0
 
 
 def words_to_edits(table: Mapping[str, Mapping[str, list[str]]]) -> dict[str, dict[str, str]]:
-    """`Inventories.seen_lemmas` from the table of a file: by tag and edit, the words.
+    """Return `Inventories.seen_lemmas` from the table of a file, which has the words by tag and edit.
 
     >>> words_to_edits({"NNS": {"l|0+|3+y": ["flies", "tries"]}})
     {'NNS': {'flies': 'l|0+|3+y', 'tries': 'l|0+|3+y'}}
     """
-    return {
-        tag: {word: edit for edit, words in edits.items() for word in words}
-        for tag, edits in table.items()
-    }
+    edit_of_words: dict[str, dict[str, str]] = {}
+    for tag, edits in table.items():
+        edit_of_words[tag] = {word: edit for edit, words in edits.items() for word in words}
+    return edit_of_words
 
 
 @dataclass(frozen=True)
 class Inventories:
-    """What can be predicted, by number.
+    """The names that can be predicted; predictions are numbers of them.
 
     labels    unary chains, outermost first; 0 is no constituent
     lemmas    edits that make a lemma of a word (`prediction.lemmas`)
     features  whole bundles, as CoNLL-U writes them
-    styles    the treebanks' conventions that the model knows; () where it knows one only
+    styles    the conventions of treebanks that the model has learnt; () for a single one
     unused    by output: for each style, the numbers of the names that it does not use
     seen_lemmas  by tag: words that training saw with it and with one lemma, and the edits that make it
     """
@@ -91,57 +156,75 @@ class Inventories:
     seen_lemmas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """How many there are of each kind: all of them would be a megabyte.
+        """Return the number of entries of each field: all of them would be a megabyte.
 
         >>> Inventories(((), ("NP",)), ("root",), ("NN",), ("NOUN",))
         Inventories(2 labels, 1 relations, 1 tags, 1 upos)
         """
-        counts = ((len(getattr(self, one.name)), one.name) for one in fields(self))
-        return f"Inventories({', '.join(f'{count} {name}' for count, name in counts if count)})"
+        counts = []
+        for attribute in fields(self):
+            if count := len(getattr(self, attribute.name)):
+                counts.append(f"{count} {attribute.name}")
+        return f"Inventories({', '.join(counts)})"
+
+    def names(self, output: str) -> Sequence[Any]:
+        """Return the names of an output, such as all relations of "relation"."""
+        names: Sequence[Any] = getattr(self, _INVENTORY_FIELDS[output])
+        return names
 
     def to_json(self) -> dict[str, Any]:
-        """Lists and tables only, as JSON has them."""
-        out = {one.name: list(getattr(self, one.name)) for one in fields(self)}
-        unused = {name: [list(own) for own in styles] for name, styles in self.unused.items()}
-        labels = [list(chain) for chain in self.labels]
-        seen: dict[str, dict[str, list[str]]] = {}  # by tag and edit
+        """Return lists and tables only, as JSON has them."""
+        data: dict[str, Any] = {
+            field.name: list(getattr(self, field.name)) for field in fields(self)
+        }
+        data["labels"] = [list(chain) for chain in self.labels]
+        data["unused"] = {name: list(map(list, styles)) for name, styles in self.unused.items()}
+        # By tag and edit: most words of a tag share a few edits.
+        seen: dict[str, dict[str, list[str]]] = {}
         for tag, words in sorted(self.seen_lemmas.items()):
             edits = seen[tag] = {}
             for word, edit in sorted(words.items()):
                 edits.setdefault(edit, []).append(word)
-        return {**out, "labels": labels, "unused": unused, "seen_lemmas": seen}
+        data["seen_lemmas"] = seen
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Inventories:
-        """The inverse of `to_json`; fields that an older version did not write are empty."""
-        known: dict[str, Any] = {
-            one.name: tuple(data[one.name]) for one in fields(cls) if one.name in data
+        """Return the inverse of `to_json`; fields that an older version did not write are empty."""
+        values: dict[str, Any] = {
+            field.name: tuple(data[field.name]) for field in fields(cls) if field.name in data
         }
-        unused = {
-            name: tuple(tuple(own) for own in styles)
-            for name, styles in data.get("unused", {}).items()
-        }
-        seen = words_to_edits(data.get("seen_lemmas", {}))
-        labels = tuple(tuple(chain) for chain in data["labels"])
-        return cls(**{**known, "labels": labels, "unused": unused, "seen_lemmas": seen})
+        values["labels"] = tuple(map(tuple, data["labels"]))
+        unused = data.get("unused", {})
+        values["unused"] = {name: tuple(map(tuple, styles)) for name, styles in unused.items()}
+        values["seen_lemmas"] = words_to_edits(data.get("seen_lemmas", {}))
+        return cls(**values)
 
-    def forbid_unused(self, name: str, scores: np.ndarray, styles: np.ndarray) -> np.ndarray:
-        """Scores [K, names] of an output, -inf where a row's style (of `styles`, [K]) does not use the name.
+    def forbid_unused(self, output: str, scores: np.ndarray, styles: np.ndarray) -> np.ndarray:
+        """Add -inf, in place, to the names of an output that a row's style does not use.
 
-        All names are chosen from these. A model whose weights are damaged says NaN: no answer is better than one made
-        of that.
+        scores  [K, names]; styles  [K], the style of each row
+
+        All names are chosen from these scores. Scores of NaN come from damaged weights: an error is
+        better than a parse made of them.
         """
-        if np.isnan(scores.sum()):  # all are finite, or one of them is not a number
-            raise ScoreError(f"the model's scores of {name!r} are NaN: its weights are damaged")
-        if name in self.unused and len(styles):
-            known: dict[str, np.ndarray] = self.__dict__.setdefault("_known", {})
-            if (
-                name not in known
-            ):  # -inf for what a style does not use, 0 for the others: [styles, names]
-                table = np.zeros((len(self.unused[name]), scores.shape[1]), np.float32)
-                for number, unused in enumerate(self.unused[name]):
-                    table[number, list(unused)] = -np.inf
-                known[name] = table
-            alike = (styles == styles[0]).all()
-            scores += known[name][styles[0]] if alike else known[name][styles]
+        # The sum is NaN if any score is; it is cheaper than a test of each.
+        if np.isnan(scores.sum()):
+            raise ScoreError(f"the model's scores of {output!r} are NaN: its weights are damaged")
+        if output in self.unused and len(styles):
+            penalties = self._style_penalties(output, scores.shape[1])
+            # Most batches have one style: adding one row is faster than gathering K of them.
+            is_uniform = (styles == styles[0]).all()
+            scores += penalties[styles[0]] if is_uniform else penalties[styles]
         return scores
+
+    def _style_penalties(self, output: str, size: int) -> np.ndarray:
+        """Return [styles, names]: -inf for a name that the style does not use, else 0."""
+        # The instance is frozen, so the cache is an entry of its __dict__.
+        cache: dict[str, np.ndarray] = self.__dict__.setdefault("_penalties", {})
+        if output not in cache:
+            table = np.zeros((len(self.unused[output]), size), np.float32)
+            for style, numbers in enumerate(self.unused[output]):
+                table[style, list(numbers)] = -np.inf
+            cache[output] = table
+        return cache[output]

@@ -1,7 +1,7 @@
-"""What is asked about a sentence: one frozen `Query`, whoever asks and along whichever way.
+"""The query about a sentence: what to compute, under which constraints.
 
-`parser.parse`, `parser(text)`, `pipe`, the command line, HTTP and the completion of treebanks all make one, and
-`Predictor.submit` takes sentences with one each.
+`parser.parse`, `parser(text)`, `pipe`, the command line, HTTP and the completion of treebanks all make a
+`Query`, so that every option exists in all of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, TypedDict
 from arcspan.errors import ArcspanError, check_count
 from arcspan.prediction.constraints import (
     Constraint,
+    Demand,
     Preference,
     read_constraints,
     read_preferences,
@@ -21,7 +22,7 @@ from arcspan.prediction.outputs import Style
 
 
 class Options(TypedDict, total=False):
-    """The options of every question beside `k`, as users write them."""
+    """The options of every query beside `k`, as users write them."""
 
     require: Iterable[Any]
     forbid: Iterable[Any]
@@ -33,16 +34,17 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked about one sentence; a plain `Query()` asks for its best parse.
+    """The options for one sentence; a plain `Query()` stands for its best parse.
 
     k           the k best parses, best first; None for the best one alone
     require     constituents, arcs, heads, the root and tags that the trees must have: `Span(i, j)`,
-                `Span(i, j, label)`, `Arc(head, modifier)`, `Arc(head, modifier, relation)`, `Head(i, j, head)`,
-                `Root(word)`, `Tag(word, tag)`. A tuple (i, j, label) is a span, and so is (i, j) with i < j; (h, m)
-                with h > m is an arc; ("arc", h, m) says it
+                `Span(i, j, label)`, `Arc(head, modifier)`, `Arc(head, modifier, relation)`,
+                `Head(i, j, head)`, `Root(word)`, `Tag(word, tag)`. A tuple (i, j, label) is a span, and
+                so is (i, j) with i < j; (h, m) with h > m is an arc; ("arc", h, m) says it
     forbid      the same that they must not have
-    prefer      the same that they should have, each with a weight: pairs (constraint, weight). A pair of trees that
-                meets the constraint is e^weight times as likely as it was; negative weights make it less likely
+    prefer      the same that they should have, each with a weight: pairs (constraint, weight). A pair of
+                trees that meets the constraint is e^weight times as likely as it was; negative weights
+                make it less likely
     confidence  compute the probabilities of the parse, and of its parts, at once
     style       whose conventions to follow, by name; None for the model's default
     tags        one part-of-speech tag per word, for a model that was trained to read them
@@ -58,38 +60,48 @@ class Query:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Query:
-        """The query of options as users write them, checked.
+        """Return the query of options as users write them, checked.
 
-        >>> Query.of({"k": 3, "require": [(0, 2)]})
-        Query(k=3, require=(Span(i=0, j=2, label=None),), forbid=(), prefer=(), confidence=False, style=None, tags=None)
+        >>> Query.of({"k": 3, "require": [(0, 2)]}).require
+        (Span(i=0, j=2, label=None),)
         """
-        known = {field.name for field in fields(cls)}
-        if unknown := [name for name in options if name not in known]:
-            raise ArcspanError(
-                f"unknown option {unknown[0]!r}: choose among {', '.join(sorted(known))}"
-            )
+        names = {field.name for field in fields(cls)}
+        for name in options:
+            if name not in names:
+                raise ArcspanError(
+                    f"unknown option {name!r}: choose among {', '.join(sorted(names))}"
+                )
+        k = options.get("k")
         tags = options.get("tags")
         if isinstance(tags, (str, bytes)) or not isinstance(tags, (Iterable, type(None))):
             raise ArcspanError(f"tags come in a list, one per word, not as {tags!r}")
         return cls(
-            None if options.get("k") is None else check_count("k", options["k"]),
-            tuple(read_constraints(options.get("require", ()))),
-            tuple(read_constraints(options.get("forbid", ()))),
-            tuple(read_preferences(options.get("prefer", ()))),
-            bool(options.get("confidence", False)),
-            options.get("style"),
-            None if tags is None else tuple(tags),
+            k=None if k is None else check_count("k", k),
+            require=tuple(read_constraints(options.get("require", ()))),
+            forbid=tuple(read_constraints(options.get("forbid", ()))),
+            prefer=tuple(read_preferences(options.get("prefer", ()))),
+            confidence=bool(options.get("confidence", False)),
+            style=options.get("style"),
+            tags=None if tags is None else tuple(tags),
         )
 
     @property
     def constrained(self) -> bool:
-        """Whether anything is required, forbidden or preferred."""
+        """Return whether anything is required, forbidden or preferred."""
         return bool(self.require or self.forbid or self.prefer)
 
     @property
     def plain(self) -> bool:
-        """Whether the best parse alone is asked for, without constraints."""
+        """Return whether it is for the best parse alone, without constraints."""
         return self.k is None and not self.confidence and not self.constrained
+
+    @property
+    def demands(self) -> list[Demand]:
+        """Return its constraints, each once: required ones, forbidden ones, preferences."""
+        demands = [Demand(constraint, True) for constraint in dict.fromkeys(self.require)]
+        demands += [Demand(constraint, False) for constraint in dict.fromkeys(self.forbid)]
+        demands += [Demand(constraint, None, weight) for constraint, weight in self.prefer]
+        return demands
 
 
 PLAIN = Query()

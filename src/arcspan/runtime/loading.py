@@ -1,4 +1,4 @@
-"""A model bundle at work: its graphs, inputs and inventories put into a predictor."""
+"""Load a model bundle, or several as an ensemble, into a `Predictor`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import Any
 from arcspan.errors import BundleError, ConfigError
 from arcspan.parts import find_part
 from arcspan.prediction.confidence import Calibration
-from arcspan.prediction.ensemble import Member, combine
+from arcspan.prediction.ensemble import combine
+from arcspan.prediction.guidelines import Guidelines
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
+from arcspan.prediction.model import ParserModel
 from arcspan.prediction.outputs import Inventories, Style, words_to_edits
-from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.runner import Budget, Predictor
 from arcspan.runtime.bundle import MODELS, read_bundle
 from arcspan.runtime.schema import Lemmas
 from arcspan.runtime.session import Session, providers
@@ -30,96 +32,95 @@ def load_predictor(
     guidelines: bool | None = None,
     device: str = "cpu",
 ) -> tuple[Predictor, dict[str, Any]]:
-    """The predictor of a bundle, or of several as an ensemble, and the configuration of the (first) bundle.
+    """Return the predictor of a bundle, or of several, and the configuration of the (first) bundle.
 
-    verify      whether to compare its files with their checksums; None: unless it is inside the package
-    guidelines  whether universal relations obey their guidelines; None: as the bundle says, else yes
+    verify      whether to compare files with their checksums; None: unless they are inside the package
+    guidelines  whether universal relations follow their guidelines; None: as the bundle says, else yes
     """
     folders = [folder] if isinstance(folder, (str, os.PathLike)) else folder
-    members, configs = zip(
-        *(_load_member(Path(one), verify, device) for one in folders), strict=True
+    loaded = [_load_model(Path(path), verify, device) for path in folders]
+    models = [model for model, _ in loaded]
+    config = loaded[0][1]
+    if guidelines is None:
+        guidelines = bool(config.get("guidelines", True))
+    decoder = None
+    if config.get("decoder"):
+        decoder = find_part("decoders", config["decoder"], installed=True)
+    styles = {name: Style(*numbers) for name, numbers in config.get("styles", {}).items()}
+    model = replace(
+        models[0] if len(models) == 1 else combine(models),
+        styles=styles,
+        guidelines=Guidelines.of(models[0].inventories) if guidelines else None,
+        two_stage=config.get("search") == "two-stage",
+        decoder=decoder,
     )
-    config = configs[0]
-    model = members[0] if len(members) == 1 else combine(members)
-    predictor = Predictor(
-        model.scorers,
-        model.inputs,
-        model.inventories,
-        budget,
-        calibration=model.calibration,
-        guidelines=bool(config.get("guidelines", True)) if guidelines is None else guidelines,
-        decoder=find_part("decoders", config["decoder"], installed=True)
-        if config.get("decoder")
-        else None,
-        search=str(config.get("search", "labelled")),
-        styles={name: Style(*numbers) for name, numbers in config.get("styles", {}).items()},
-    )
-    return predictor, config
+    return Predictor(model, budget), config
 
 
-def _load_member(folder: Path, verify: bool | None, device: str) -> tuple[Member, dict[str, Any]]:
-    """The model of a bundle, and the bundle's configuration."""
-    chosen = providers(device)
+def _load_model(
+    folder: Path, verify: bool | None, device: str
+) -> tuple[ParserModel, dict[str, Any]]:
+    """Return the model of a bundle, and the bundle's configuration."""
+    device_providers = providers(device)
     if verify is None:
+        # The installer has checked the files inside the package.
         verify = folder.parent != MODELS
     config = read_bundle(folder, verify=verify)
     try:
         inventories = Inventories.from_json(config["inventories"])
         if "seen_lemmas" in config:
-            inventories = replace(
-                inventories, seen_lemmas=LemmaFile(folder / config["seen_lemmas"])
-            )
+            lemmas = LemmaFile(folder / config["seen_lemmas"])
+            inventories = replace(inventories, seen_lemmas=lemmas)
         inputs = _read_inputs(folder, config["inputs"])
         sessions = [
-            Session(folder, component, inventories, chosen, verify=verify)
+            Session(folder, component, inventories, device_providers, verify=verify)
             for component in config["components"]
         ]
     except BundleError:
         raise
     except (KeyError, TypeError, ValueError) as error:
-        raise BundleError(
-            f"{folder / 'config.json'}: damaged: {type(error).__name__}: {error}"
-        ) from None
+        reason = f"{type(error).__name__}: {error}"
+        raise BundleError(f"{folder / 'config.json'}: damaged: {reason}") from None
     for session in sessions:
         session.load()
-    return Member(
-        str(folder), list(sessions), inputs, inventories, Calibration.from_config(config)
-    ), config
+    calibration = Calibration.from_config(config)
+    return ParserModel(sessions, inputs, inventories, calibration, name=str(folder)), config
 
 
 class LemmaFile(Mapping[str, Mapping[str, str]]):
-    """`Inventories.seen_lemmas` of a bundle, read from its file when it is first looked into."""
+    """`Inventories.seen_lemmas` of a bundle, read from its file when it is first used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._read: dict[str, dict[str, str]] | None = None
+        self._table: dict[str, dict[str, str]] | None = None
 
-    def _table(self) -> dict[str, dict[str, str]]:
-        if self._read is None:  # two threads may both read it: they read the same
+    def _load(self) -> dict[str, dict[str, str]]:
+        # Without a lock: two threads that both read the file read the same.
+        if self._table is None:
             try:
                 data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
-                self._read = words_to_edits(read(Lemmas, data).seen_lemmas)
+                self._table = words_to_edits(read(Lemmas, data).seen_lemmas)
+            except ConfigError as error:
+                raise BundleError(f"{self.path}: damaged: {error}") from None
             except (OSError, RecursionError, ValueError) as error:
-                reason = (
-                    error if isinstance(error, ConfigError) else f"{type(error).__name__}: {error}"
-                )
+                reason = f"{type(error).__name__}: {error}"
                 raise BundleError(f"{self.path}: damaged: {reason}") from None
-        return self._read
+        return self._table
 
     def __getitem__(self, tag: str) -> Mapping[str, str]:
-        return self._table()[tag]
+        return self._load()[tag]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._table())
+        return iter(self._load())
 
     def __len__(self) -> int:
-        return len(self._table())
+        return len(self._load())
 
 
 def _read_inputs(folder: Path, settings: dict[str, Any]) -> PieceInputs | WordInputs:
-    tokenizer = folder / "tokenizer.json"
     if settings["kind"] != PieceInputs.kind:
         return inputs_from_json(settings)
+    tokenizer = folder / "tokenizer.json"
     try:
         return inputs_from_json(settings, tokenizer.read_text(encoding="utf-8"))
     except (BundleError, UnicodeDecodeError) as error:

@@ -19,8 +19,13 @@ import numpy as np
 from arcspan.errors import ArcspanError, BundleError
 from arcspan.onnx import import_onnxruntime, refuse_external_weights
 from arcspan.prediction.inputs import Arrays
-from arcspan.prediction.outputs import NAMED_OUTPUTS, WORD_OUTPUTS, Inventories
-from arcspan.prediction.scores import Places, Scores
+from arcspan.prediction.outputs import (
+    NAMED_OUTPUTS,
+    WORD_OUTPUTS,
+    Indices,
+    Inventories,
+    Scores,
+)
 
 _ONCE = ("hidden", "span", "arc", *(output.name for output in WORD_OUTPUTS))
 
@@ -154,7 +159,7 @@ class Session:
         return Scores({"hidden": found.pop("hidden"), **hidden}, **structure, words=found)
 
     def label(
-        self, hidden: Arrays, nodes: Places, words: Places
+        self, hidden: Arrays, nodes: Indices, words: Indices
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Scores of labels and of relations: see `Scorer.label`."""
         _, graph = self._graphs or self.load()

@@ -18,8 +18,9 @@ import numpy as np
 
 from arcspan.errors import ArcspanError
 from arcspan.prediction.confidence import Calibration, log_softmax
-from arcspan.prediction.predictor import Predictor
 from arcspan.prediction.query import Query
+from arcspan.prediction.runner import Predictor
+from arcspan.prediction.search import best
 from arcspan.runtime.bundle import update_bundle
 from arcspan.runtime.loading import load_predictor
 from arcspan.treebanks import Pair
@@ -50,15 +51,16 @@ class Observed:
     right: bool  # whether the pair is the gold one
 
 
-def observe(predictor: Predictor, pair: Pair) -> Observed | None:
+def observe(predictor: Predictor, pair: Pair, style: str | None = None) -> Observed | None:
     """Parse a gold sentence and note what calibration needs; None for one that is too long."""
-    known, own = predictor.inventories, predictor.calibration
+    known, own = predictor.model.inventories, predictor.model.calibration
     chains = pair.constituency.without_wrapper().chains()
     try:
-        scores = predictor.scores(pair.dependencies.words, Query(tags=pair.constituency.tags))
+        query = Query(style=style, tags=pair.constituency.tags)
+        scores = predictor.distribution(pair.dependencies.words, query)
     except ArcspanError:
         return None
-    found = scores.best()
+    (found,) = best(scores.charts)
     nodes = found.nodes if found.nodes is not None else np.zeros((0, 4), np.int64)
     heads = found.heads if found.heads is not None else np.zeros(0, np.int64)
     i, j, _, chosen = nodes.T
@@ -74,7 +76,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     words = np.arange(1, len(heads) + 1)
     named = relations.argmax(1)  # before guidelines
     structure = found.score
-    if predictor.labelled:
+    if predictor.model.labelled:
         structure -= own.structure_temperature * _log_chances(labels, chosen, own.label_temperature)
         structure -= own.structure_temperature * _log_chances(
             relations, named, own.relation_temperature
@@ -85,7 +87,7 @@ def observe(predictor: Predictor, pair: Pair) -> Observed | None:
     gold = [relation_ids.get(relation, -1) for relation in pair.dependencies.relations]
     if found.relations is not None:
         good &= bool(right.all()) and found.relations.tolist() == gold
-    measured = [scores.probabilities(temperature) for temperature in GRID]
+    measured = [scores.marginals(temperature) for temperature in GRID]
     return Observed(
         spans=np.stack(
             [one.spans[i[shown], j[shown]] if one.spans is not None else i[:0] for one in measured]
@@ -211,11 +213,10 @@ def calibrate(
 ) -> Calibration:
     """Fit a bundle's temperatures on held-out pairs of a style, and keep them in its configuration."""
     predictor, _ = load_predictor(bundle)
-    if style is not None:
-        predictor.style = predictor.style_of(style)
+    predictor.model.style_of(style)  # an unknown one is an error at once
     observed = [
         one
-        for one in (observe(predictor, pair) for pair in sample(pairs, limit))
+        for one in (observe(predictor, pair, style) for pair in sample(pairs, limit))
         if one is not None
     ]
     if not observed:

@@ -9,10 +9,11 @@ from arcspan.errors import ArcspanError
 from arcspan.evaluation import evaluate
 from arcspan.neural.model import Model
 from arcspan.parts import find_part
+from arcspan.prediction.guidelines import Guidelines
 from arcspan.prediction.inputs import Inputs
-from arcspan.prediction.prediction import to_pair
-from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.model import ParserModel
 from arcspan.prediction.query import Query
+from arcspan.prediction.runner import Budget, Predictor
 from arcspan.training.config import Config
 from arcspan.training.instances import GoldSentence, style_number
 from arcspan.treebanks import Pair
@@ -37,15 +38,16 @@ def predict_gold(
     inventories = models[0].inventories
     own = models[0].settings.decoder
     decoder = find_part("decoders", own) if own else None
-    predictor = Predictor(
+    parser_model = ParserModel(
         [model.eval() for model in models],
         inputs,
         inventories,
-        BUDGET,
+        guidelines=Guidelines.of(inventories),
+        two_stage=(search or models[0].settings.search) == "two-stage",
         apart=apart,
         decoder=decoder,
-        search=search or models[0].settings.search,
     )
+    predictor = Predictor(parser_model, BUDGET)
     sentences = [one.pair.words for one in gold]
     queries = []
     for one in gold:
@@ -56,7 +58,7 @@ def predict_gold(
         if prediction.error is not None:
             raise ArcspanError(f"sentence {place} cannot be parsed: {prediction.error}")
     return [
-        Pair(*to_pair(words, prediction, inventories))  # type: ignore[arg-type]
+        Pair(*prediction.trees(words))  # type: ignore[arg-type]
         for words, prediction in zip(sentences, found, strict=True)
     ]
 

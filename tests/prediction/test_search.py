@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ import pytest
 from arcspan.errors import ArcspanError
 from arcspan.prediction.confidence import Calibration, log_softmax
 from arcspan.prediction.constraints import Arc, Head, Root, Span, Tag
-from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.predictor import Predictor
+from arcspan.prediction.probability import TreeDistribution
 from arcspan.prediction.query import Query
-from arcspan.prediction.sentence_scores import SentenceScores
+from arcspan.prediction.results import Prediction
+from arcspan.prediction.runner import Predictor
+from arcspan.prediction.search import best, kbest, search
 from tests.decoding.all_trees import Tree, scores_of
 from tests.runtime.random_bundles import WORDS, Made, load
 
@@ -28,13 +30,13 @@ def predictor(request: pytest.FixtureRequest) -> Predictor:
     two_stage = request.param == "two-stage"
     made: Made = request.getfixturevalue("joint2o" if two_stage else request.param)
     found = load(made.folder, threads=1, guidelines=False)
-    found.labelled = not two_stage
-    found.calibration = Calibration(1.3, 0.9, 1.7)
+    calibration = Calibration(1.3, 0.9, 1.7)
+    found.model = replace(found.model, two_stage=two_stage, calibration=calibration)
     return found
 
 
-def scores_for(predictor: Predictor, words: list[str], **options: Any) -> SentenceScores:
-    return predictor.scores(words, Query.of(options))
+def scores_for(predictor: Predictor, words: list[str], **options: Any) -> TreeDistribution:
+    return predictor.distribution(words, Query.of(options))
 
 
 def some_words(n: int, seed: int) -> list[str]:
@@ -48,10 +50,10 @@ class Oracle:
         free = scores_for(predictor, words)
         self.n, self.labelled, self.unit = (
             len(words),
-            predictor.labelled,
-            predictor.calibration.structure_temperature,
+            predictor.model.labelled,
+            predictor.model.calibration.structure_temperature,
         )
-        self.known, own = predictor.inventories, predictor.calibration
+        self.known, own = predictor.model.inventories, predictor.model.calibration
         i, j = np.triu_indices(self.n + 1, 1)
         self.labels = np.full((self.n + 1, self.n + 1, len(self.known.labels)), -np.inf)
         self.labels[i, j] = log_softmax(free.labels(i, j), own.label_temperature)
@@ -158,7 +160,7 @@ def test_the_k_best_are_all_distinct_pairs_in_the_order_of_their_scores(
 ) -> None:
     words = some_words(n, n)
     wanted = {key: max(scores) for key, scores in Oracle(predictor, words).pairs().items()}
-    found = scores_for(predictor, words).kbest(10_000)
+    found = kbest(scores_for(predictor, words).charts, 0, 10_000)
     assert len(found) == len(wanted)
     assert {key_of(one) for one in found} == set(wanted)
     for one in found:
@@ -170,13 +172,17 @@ def test_the_k_best_are_all_distinct_pairs_in_the_order_of_their_scores(
 def test_the_first_of_the_k_best_is_the_parse_itself(predictor: Predictor) -> None:
     for seed in range(12):
         words = some_words(4 + 2 * seed, seed)
-        (best,) = predictor.predict([words])
+        (parse,) = predictor.predict([words])
         evidence = scores_for(predictor, words)
-        for other in (evidence.kbest(1)[0], evidence.kbest(3)[0], evidence.best()):
-            assert key_of(best) == key_of(other)
-            assert np.array_equal(best.relations, other.relations)
-            assert np.array_equal(best.words["tag"], other.words["tag"])
-            assert best.score == pytest.approx(other.score, abs=1e-3)
+        for other in (
+            kbest(evidence.charts, 0, 1)[0],
+            kbest(evidence.charts, 0, 3)[0],
+            best(evidence.charts)[0],
+        ):
+            assert key_of(parse) == key_of(other)
+            assert np.array_equal(parse.relations, other.relations)
+            assert np.array_equal(parse.words["tag"], other.words["tag"])
+            assert parse.score == pytest.approx(other.score, abs=1e-3)
 
 
 def constraint_sets(n: int, count: int) -> Iterator[tuple[list[Any], list[Any]]]:
@@ -218,9 +224,9 @@ def test_constraints_leave_exactly_the_pairs_that_meet_them(predictor: Predictor
                 scores_for(predictor, words, require=require, forbid=forbid)
             continue
         evidence = scores_for(predictor, words, require=require, forbid=forbid)
-        found = {key_of(one): one.score for one in evidence.kbest(10_000)}
+        found = {key_of(one): one.score for one in kbest(evidence.charts, 0, 10_000)}
         assert found == pytest.approx(wanted, abs=1e-4)
-        assert key_of(evidence.best()) == max(wanted, key=lambda key: wanted[key])
+        assert key_of(best(evidence.charts)[0]) == max(wanted, key=lambda key: wanted[key])
     assert outcomes == {True, False}
 
 
@@ -228,26 +234,26 @@ def test_constraints_leave_exactly_the_pairs_that_meet_them(predictor: Predictor
 def test_preferences_add_their_weights_to_the_pairs_that_meet_them(
     predictor: Predictor, n: int
 ) -> None:
-    if not predictor.labelled:
+    if not predictor.model.labelled:
         pytest.skip("a search without labels knows names only by their spans and arcs")
     words = some_words(n, 30 + n)
     oracle = Oracle(predictor, words)
-    best = set()
+    best_keys = set()
     for number, (ones, others) in enumerate(constraint_sets(n, 40)):
         prefer = [(one, 2.0) for one in ones] + [(one, -1.5) for one in others]
         wanted = {key: max(scores) for key, scores in oracle.pairs(prefer=prefer).items()}
         evidence = scores_for(predictor, words, prefer=prefer)
-        assert {key_of(one): one.score for one in evidence.kbest(10_000)} == pytest.approx(
-            wanted, abs=1e-4
-        )
-        best.add(key_of(evidence.best()))
-        assert key_of(evidence.best()) == max(wanted, key=lambda key: wanted[key]), number
-    assert len(best) > 2
+        assert {
+            key_of(one): one.score for one in kbest(evidence.charts, 0, 10_000)
+        } == pytest.approx(wanted, abs=1e-4)
+        best_keys.add(key_of(best(evidence.charts)[0]))
+        assert key_of(best(evidence.charts)[0]) == max(wanted, key=lambda key: wanted[key]), number
+    assert len(best_keys) > 2
 
 
 def test_a_preference_multiplies_the_odds(predictor: Predictor) -> None:
     words = some_words(5, 4)
-    pairs = scores_for(predictor, words).kbest(10_000)
+    pairs = kbest(scores_for(predictor, words).charts, 0, 10_000)
     m, h = next(
         (m, h)
         for m, h in enumerate(key_of(pairs[0])[0], 1)
@@ -267,7 +273,7 @@ def test_a_preference_multiplies_the_odds(predictor: Predictor) -> None:
 
 
 def test_tags_are_required_forbidden_and_preferred(predictor: Predictor) -> None:
-    words, known = some_words(6, 5), predictor.inventories
+    words, known = some_words(6, 5), predictor.model.inventories
     (free,) = predictor.predict([words])
     for name, names in (("tag", known.tags), ("upos", known.upos)):
         best = names[free.words[name][2]]
@@ -289,10 +295,11 @@ def test_searches_are_few_and_neighbours_change_nothing(predictor: Predictor) ->
     sentences = [some_words(3 + seed, seed) for seed in range(14)]
     together = predictor.predict(sentences)
     for words, found in zip(sentences, together, strict=True):
-        batch = predictor.scores(words).batch
-        (alone,) = batch.best()
+        charts = predictor.charts(words)
+        (alone,) = best(charts)
         assert alone.score == found.score and key_of(alone) == key_of(found)
-        assert 1 <= batch.rounds[0] <= (12 if predictor.labelled else 1)
+        _, rounds = search(predictor.model, predictor.charts(words).parts[0])
+        assert 1 <= rounds[0] <= (12 if predictor.model.labelled else 1)
 
 
 def test_what_takes_too_many_searches_is_labelled_as_a_whole(
@@ -301,11 +308,11 @@ def test_what_takes_too_many_searches_is_labelled_as_a_whole(
     """Of 300 times the same word, 100 searches took half a minute, and the best trees were not among them."""
     sentences = [some_words(3 + seed, seed) for seed in range(9)]
     wanted = predictor.predict(sentences)
-    monkeypatch.setattr("arcspan.prediction.batch_scores.PATIENCE", 0)
+    monkeypatch.setattr("arcspan.prediction.search.PATIENCE", 0)
     for words, found in zip(sentences, wanted, strict=True):
-        batch = predictor.scores(words).batch
-        (whole,) = batch.best()
-        assert batch.rounds[0] <= 2
+        _, rounds = search(predictor.model, predictor.charts(words).parts[0])
+        (whole,) = best(predictor.charts(words))
+        assert rounds[0] <= 2
         assert whole.score == pytest.approx(found.score) and key_of(whole) == key_of(found)
 
 
@@ -314,12 +321,13 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
     predictor: Predictor, temperature: float
 ) -> None:
     words = some_words(5, 3)
-    predictor.calibration = Calibration(temperature, 1.5, 1.5)
+    calibration = Calibration(temperature, 1.5, 1.5)
+    predictor.model = replace(predictor.model, calibration=calibration)
     evidence = scores_for(predictor, words)
     oracle = Oracle(predictor, words)
     weight = {id(tree): math.exp(score / temperature) for tree, score in oracle.trees}
     total = sum(weight.values())
-    for parse in evidence.kbest(5):
+    for parse in kbest(evidence.charts, 0, 5):
         sure = evidence.confidence(parse)
         assert parse.nodes is not None and parse.heads is not None and parse.relations is not None
         label_p = np.exp(oracle.labels)
@@ -346,12 +354,12 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
 
 def test_the_probabilities_of_the_k_best_sum_to_at_most_one(predictor: Predictor) -> None:
     scores = scores_for(predictor, some_words(4, 3))
-    pairs = scores.kbest(10_000)
+    pairs = kbest(scores.charts, 0, 10_000)
     every = [scores.confidence(one).sentence for one in pairs]
     summed = [math.exp(scores.log_probability(one)) for one in pairs]
     assert 0 < sum(every) <= sum(summed) * (1 + 1e-4) <= 1 + 1e-3
     assert all(own <= pair * (1 + 1e-4) for own, pair in zip(every, summed, strict=True))
-    assert not predictor.labelled or every == sorted(every, reverse=True)
+    assert not predictor.model.labelled or every == sorted(every, reverse=True)
 
 
 def test_under_constraints_probabilities_are_those_given_the_constraints(
@@ -359,7 +367,7 @@ def test_under_constraints_probabilities_are_those_given_the_constraints(
 ) -> None:
     words = some_words(6, 8)
     evidence = scores_for(predictor, words, require=[Root(4), Span(1, 4)], forbid=[Arc(4, 6)])
-    sure = evidence.confidence(evidence.best())
+    sure = evidence.confidence(best(evidence.charts)[0])
     assert sure.arcs[3] == pytest.approx(1)
     assert sure.spans[1, 4] == pytest.approx(1, abs=1e-6)
     assert 0 < sure.sentence < 1
@@ -369,7 +377,7 @@ def test_two_models_answer_what_two_models_can(sep: Made) -> None:
     predictor = load(sep.folder, threads=1)
     words = some_words(6, 2)
     evidence = scores_for(predictor, words, require=[Span(1, 4), Root(2)])
-    found = evidence.best()
+    found = best(evidence.charts)[0]
     assert found.nodes is not None and found.heads is not None
     assert [1, 4] in found.nodes[:, :2].tolist()
     assert found.heads[1] == 0
@@ -377,7 +385,7 @@ def test_two_models_answer_what_two_models_can(sep: Made) -> None:
     assert sure.arcs[1] == pytest.approx(1)
     assert len(sure.arcs) == len(sure.relations) == 6
     with pytest.raises(ArcspanError, match="both trees at once"):
-        evidence.kbest(2)
+        kbest(evidence.charts, 0, 2)
     with pytest.raises(ArcspanError, match="one model finds both"):
         scores_for(predictor, words, forbid=[Head(1, 3, 2)])
 
@@ -387,13 +395,13 @@ def test_a_sentence_too_long_for_the_memory_is_refused_with_what_it_needs(joint1
     with pytest.raises(ArcspanError, match="larger memory_limit"):
         scores_for(predictor, some_words(90, 1))
     with pytest.raises(ArcspanError, match="larger memory_limit"):
-        scores_for(predictor, some_words(45, 1)).kbest(2)
+        predictor.kbest(predictor.charts(some_words(45, 1)), 0, 2)
 
 
 def test_the_tree_of_one_layer_is_surer_than_the_pair(predictor: Predictor) -> None:
     words = some_words(4, 7)
     scores = scores_for(predictor, words)
-    every = scores.kbest(10_000)
+    every = kbest(scores.charts, 0, 10_000)
     sure = scores.confidence(every[0])
     _, spans = key_of(every[0])
     alike = [one for one in every if key_of(one)[1] == spans]

@@ -11,9 +11,9 @@ import pytest
 import arcspan
 from arcspan.errors import ArcspanError
 from arcspan.prediction.confidence import log_softmax
-from arcspan.prediction.predictor import Predictor
-from arcspan.prediction.sentence_scores import SentenceScores
-from arcspan.prediction.tree_scores import score_trees
+from arcspan.prediction.probability import TreeDistribution, score_trees
+from arcspan.prediction.runner import Predictor
+from arcspan.prediction.search import best
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.decoding.all_trees import scores_of
 from tests.runtime.random_bundles import Made, load
@@ -30,8 +30,8 @@ def predictor(request: pytest.FixtureRequest) -> Predictor:
 class Everything:
     """The log-probability of every lexicalized tree, and of every label and relation at every place."""
 
-    def __init__(self, scores: SentenceScores) -> None:
-        n, of = scores.n, scores.predictor
+    def __init__(self, scores: TreeDistribution) -> None:
+        n, of = scores.n, scores.model
         (part,) = scores.parts
         headed = None
         if part.headed is not None:
@@ -98,9 +98,9 @@ TREES = [
 
 
 def test_the_entropy_of_a_sentence_is_that_of_its_lexicalized_trees(predictor: Predictor) -> None:
-    scores = predictor.scores(WORDS)
+    scores = predictor.distribution(WORDS)
     chances = Everything(scores).chances
-    assert scores.confidence(scores.best()).entropy == pytest.approx(
+    assert scores.confidence(best(scores.charts)[0]).entropy == pytest.approx(
         -(np.exp(chances) * chances).sum(), rel=1e-4
     )
 
@@ -110,7 +110,7 @@ def test_trees_have_the_sum_of_the_probabilities_of_all_lexicalized_trees_that_s
     predictor: Predictor, case: int
 ) -> None:
     spans, heads, relations = TREES[case]
-    scores = predictor.scores(WORDS)
+    scores = predictor.distribution(WORDS)
     c, d = ConstituencyTree(WORDS, ["NN"] * 4, spans), DependencyTree.loose(heads, relations, WORDS)
     oracle = Everything(scores)
     pair = score_trees(scores, c, d)
@@ -129,8 +129,8 @@ def test_trees_have_the_sum_of_the_probabilities_of_all_lexicalized_trees_that_s
 
 
 def test_all_pairs_of_two_words_add_up_to_one(predictor: Predictor) -> None:
-    scores = predictor.scores(["Ada", "sees"])
-    labels, relations = predictor.inventories.labels, predictor.inventories.relations
+    scores = predictor.distribution(["Ada", "sees"])
+    labels, relations = predictor.model.inventories.labels, predictor.model.inventories.relations
     total = layers = 0.0
     for chains in np.ndindex(*[len(labels)] * 3):
         if chains[0] == 0:  # the whole is a constituent
@@ -156,7 +156,7 @@ def test_all_pairs_of_two_words_add_up_to_one(predictor: Predictor) -> None:
 def test_what_the_model_does_not_know_is_impossible_and_other_words_are_refused(
     predictor: Predictor,
 ) -> None:
-    scores = predictor.scores(WORDS)
+    scores = predictor.distribution(WORDS)
     unknown = ConstituencyTree(WORDS, ["NN"] * 4, [(0, 4, "FRAG")])
     assert score_trees(scores, unknown, None) == -math.inf
     odd = DependencyTree([2, 0, 2, 2], ["nsubj", "root", "odd", "obj"], WORDS)
@@ -174,7 +174,7 @@ def test_what_the_model_does_not_know_is_impossible_and_other_words_are_refused(
 
 def test_the_models_of_sep_are_independent(sep: Made) -> None:
     predictor = load(sep.folder, threads=1)
-    scores = predictor.scores(WORDS)
+    scores = predictor.distribution(WORDS)
     spans, heads, relations = TREES[0]
     found = score_trees(
         scores, ConstituencyTree(WORDS, ["NN"] * 4, spans), DependencyTree(heads, relations, WORDS)
@@ -186,12 +186,12 @@ def test_alternatives_are_all_likely_parts_that_the_parse_does_not_have(
     predictor: Predictor,
 ) -> None:
     words = ["the", "dog", "sees", "a", "tree", "in", "Logic", "."]
-    scores = predictor.scores(words)
-    best = scores.best()
-    spans, arcs = scores.probabilities(predictor.calibration.structure_temperature)
-    found = scores.confidence(best)
+    scores = predictor.distribution(words)
+    (parse,) = best(scores.charts)
+    spans, arcs = scores.marginals(predictor.model.calibration.structure_temperature)
+    found = scores.confidence(parse)
     for m, own in enumerate(found.alternatives.heads, 1):
-        likely = {h for h in np.flatnonzero(arcs[m] >= 0.01).tolist() if h != best.heads[m - 1]}
+        likely = {h for h in np.flatnonzero(arcs[m] >= 0.01).tolist() if h != parse.heads[m - 1]}
         assert dict(own) == {h: pytest.approx(float(arcs[m, h])) for h in likely}
         assert found.entropies[m - 1] == pytest.approx(
             -sum(p * np.log(p) for p in arcs[m].tolist() if p > 0)

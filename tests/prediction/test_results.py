@@ -14,7 +14,7 @@ import pytest
 from arcspan.errors import ArcspanError
 from arcspan.parse import Parse
 from arcspan.prediction.outputs import Inventories
-from arcspan.prediction.prediction import Prediction, merge, to_pair
+from arcspan.prediction.results import Prediction, merge
 from arcspan.segmenting import Sentence
 from arcspan.trees import ConstituencyTree, DependencyTree
 
@@ -29,16 +29,20 @@ def ids(*numbers: int) -> np.ndarray:
 CONSTITUENTS = Prediction(
     np.asarray([[0, 2, 0, 1], [0, 1, 0, 0], [1, 2, 0, 0]]),
     words={"tag": ids(0, 0), "upos": ids(0, 0)},
+    inventories=KNOWN,
 )
 DEPENDENCIES = Prediction(
-    heads=ids(2, 0), relations=ids(1, 0), words={"tag": ids(1, 1), "upos": ids(1, 1)}
+    heads=ids(2, 0),
+    relations=ids(1, 0),
+    words={"tag": ids(1, 1), "upos": ids(1, 1)},
+    inventories=KNOWN,
 )
 BOTH = replace(CONSTITUENTS, heads=DEPENDENCIES.heads, relations=DEPENDENCIES.relations)
 
 
 def test_a_flat_tree_under_vroot_is_the_same_in_training_and_in_a_parse() -> None:
-    scored, _ = to_pair(WORDS, BOTH, KNOWN)
-    shown = Parse(Sentence(WORDS), (BOTH, KNOWN)).constituency
+    scored, _ = BOTH.trees(WORDS)
+    shown = Parse(Sentence(WORDS), BOTH).constituency
     assert scored == shown == ConstituencyTree.from_brackets("(TOP (X a) (X b))")
 
 
@@ -51,8 +55,8 @@ def test_of_two_models_the_dependency_model_says_the_tags(order: int) -> None:
             for one in (CONSTITUENTS, DEPENDENCIES)
         ]
         merged = merge(parts[::order])
-        _, scored = to_pair(WORDS, merged, KNOWN)
-        shown = Parse(Sentence(WORDS), (merged, KNOWN)).dependencies
+        _, scored = merged.trees(WORDS)
+        shown = Parse(Sentence(WORDS), merged).dependencies
         assert scored is not None
         assert scored == shown
         assert (shown.tags, shown.upos) == (scored.tags, scored.upos)
@@ -66,8 +70,8 @@ def test_what_only_one_of_two_models_says_is_kept() -> None:
 
 
 def test_without_dependencies_there_is_no_tree_anywhere() -> None:
-    parse = Parse(Sentence(WORDS), (CONSTITUENTS, KNOWN))
-    assert to_pair(WORDS, CONSTITUENTS, KNOWN)[1] is None
+    parse = Parse(Sentence(WORDS), CONSTITUENTS)
+    assert CONSTITUENTS.trees(WORDS)[1] is None
     with pytest.raises(ArcspanError, match="no dependencies"):
         _ = parse.dependencies
     assert parse.to_dict()["heads"] is parse.to_dict()["relations"] is None
@@ -75,7 +79,7 @@ def test_without_dependencies_there_is_no_tree_anywhere() -> None:
 
 
 def test_a_sentence_that_was_not_parsed_has_flat_trees() -> None:
-    parse = Parse(Sentence(WORDS), (Prediction(error="too bad"), KNOWN))
+    parse = Parse(Sentence(WORDS), Prediction(error="too bad"))
     assert parse.dependencies == DependencyTree([0, 1], ["root", "dep"], WORDS)
     assert parse.constituency == ConstituencyTree(WORDS, None, [(0, 2, "TOP")])
 
@@ -84,7 +88,7 @@ def test_a_word_without_tag_is_a_leaf_for_nltk_either_way() -> None:
     nltk = pytest.importorskip("nltk", reason="NLTK is not installed (arcspan[nltk])")
     from arcspan.integrations.nltk import to_nltk
 
-    parse = Parse(Sentence(WORDS), (replace(BOTH, words={}), KNOWN))
+    parse = Parse(Sentence(WORDS), replace(BOTH, words={}))
     found = parse.to_nltk()
     assert found == to_nltk(parse.constituency) == nltk.Tree.fromstring(parse.brackets())
     assert found.leaves() == list(WORDS)

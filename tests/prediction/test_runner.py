@@ -17,10 +17,13 @@ import pytest
 
 from arcspan import decoding
 from arcspan.errors import BundleError, ScoreError
-from arcspan.prediction.prediction import Prediction
-from arcspan.prediction.predictor import Budget, Predictor
+from arcspan.prediction.guidelines import Guidelines
+from arcspan.prediction.model import ParserModel
+from arcspan.prediction.outputs import Scores
 from arcspan.prediction.query import Query
-from arcspan.prediction.scores import Scores
+from arcspan.prediction.results import Prediction
+from arcspan.prediction.runner import Budget, Predictor
+from arcspan.prediction.search import best, best_structures, kbest
 from arcspan.runtime.bundle import MODELS
 from tests.runtime.random_bundles import Made, load, sentences, tagged
 
@@ -41,9 +44,10 @@ def same_trees(first: Prediction, second: Any) -> bool:
 
 def in_torch(made: Made) -> Predictor:
     """The same predictor over the torch models."""
-    return Predictor(
-        made.models, made.inputs, made.models[0].inventories, Budget(threads=1, cells=4000)
-    )
+    inventories = made.models[0].inventories
+    guidelines = Guidelines.of(inventories)
+    model = ParserModel(made.models, made.inputs, inventories, guidelines=guidelines)
+    return Predictor(model, Budget(threads=1, cells=4000))
 
 
 @pytest.fixture
@@ -106,21 +110,21 @@ def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
     predictor = load(MODELS / "en", threads=1)
     draw = np.random.default_rng(15)
     words = [draw.choice(LONG_WORDS, size=int(n)).tolist() for n in draw.integers(2, 18, 24)]
-    items = predictor._prepare([(one, Query()) for one in words], {})
-    batches = [[items[place] for place in places] for places in predictor._batches(items)]
+    items = predictor.encode([(one, Query()) for one in words], {})
+    batches = [[items[place] for place in places] for places in predictor.make_batches(items)]
     assert len(batches) < len(items)
-    for scorer in predictor.scorers:
+    for scorer in predictor.model.scorers:
         for batch in batches:
-            together = scorer.score(predictor.arrays(scorer, batch))
+            together = scorer.score(predictor.model.arrays([request.sentence for request in batch]))
             for b, item in enumerate(batch):
-                alone = scorer.score(predictor.arrays(scorer, [item]))
+                alone = scorer.score(predictor.model.arrays([item.sentence]))
                 found, expected = (
                     own_scores(together, b, item.length),
                     own_scores(alone, 0, item.length),
                 )
                 for name, values in expected.items():
                     np.testing.assert_array_equal(
-                        found[name], values, err_msg=f"{name} of {item.words}"
+                        found[name], values, err_msg=f"{name} of {item.sentence.words}"
                     )
 
 
@@ -136,9 +140,9 @@ def own_scores(scores: Scores, b: int, n: int) -> dict[str, np.ndarray]:
 def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: Made) -> None:
     words = sentences(20, longest=12)
     plenty = load(joint2o.folder, threads=2)
-    little = load(joint2o.folder, threads=2, memory_limit=plenty.chart_bytes(12))
-    items = little._prepare([(one, Query()) for one in words], {})
-    assert len(list(little._batches(items))) > len(list(plenty._batches(items)))
+    little = load(joint2o.folder, threads=2, memory_limit=plenty.model.chart_bytes(12))
+    items = little.encode([(one, Query()) for one in words], {})
+    assert len(list(little.make_batches(items))) > len(list(plenty.make_batches(items)))
     pairs = zip(plenty.predict(words), little.predict(words), strict=True)
     assert all(same(one, other) and not other.approximate for one, other in pairs)
 
@@ -147,18 +151,18 @@ def test_batches_hold_every_sentence_once_and_like_lengths_together(
     joint2o: Made, words: list[list[str]]
 ) -> None:
     predictor = load(joint2o.folder)
-    items = predictor._prepare([(one, Query()) for one in words], {})
-    batches = list(predictor._batches(items))
+    items = predictor.encode([(one, Query()) for one in words], {})
+    batches = list(predictor.make_batches(items))
     assert sorted(place for batch in batches for place in batch) == list(range(len(words)))
     for batch in batches:
-        widest = max(items[place].cost for place in batch)
+        widest = max(items[place].sentence.cost for place in batch)
         assert len(batch) == 1 or widest * len(batch) <= predictor.budget.cells
 
 
 def test_a_sentence_longer_than_the_window_is_parsed_exactly(joint2o: Made) -> None:
     predictor = load(joint2o.folder)
     words = [*sentences(1, seed=4)[0], *["unbelievable"] * 30]
-    assert predictor.inputs.cost(predictor.inputs.prepare([words])[0]) > 3 * 40
+    assert predictor.model.inputs.cost(predictor.model.inputs.prepare([words])[0]) > 3 * 40
     (found,) = predictor.predict([words])
     (wanted,) = in_torch(joint2o).predict([words])
     assert same_trees(found, wanted)
@@ -179,14 +183,13 @@ def test_a_sentence_that_fails_loses_no_neighbour(
     words = [*sentences(30, seed=9), ["dog"] * 7, ["the", "", "dog"]]
     predictor = load(joint2o.folder, threads=2)
     wanted = predictor.predict(words)
-    search = predictor.search
 
-    def fails_on_seven_words(scores: Scores, lengths: Any) -> decoding.Decoded:
+    def fails_on_seven_words(scores: Scores, lengths: Any, *, apart: bool) -> decoding.Decoded:
         if 7 in lengths:
             raise ScoreError("a score is NaN")
-        return search(scores, lengths)
+        return best_structures(scores, lengths)
 
-    monkeypatch.setattr(predictor, "search", fails_on_seven_words)
+    monkeypatch.setattr("arcspan.prediction.search.best_structures", fails_on_seven_words)
     found = predictor.predict(words)
     assert any(len(one) == 7 for one in words)
     for one, mine, before in zip(words, found, wanted, strict=True):
@@ -241,17 +244,16 @@ def test_a_forked_process_goes_on_with_its_parents_predictor(
 def test_a_model_that_says_nan_gives_no_tree(joint2o: Made, output: str) -> None:
     """Trees were made of NaN, where several were asked for or the sentence was long."""
     predictor = load(joint2o.folder, threads=1)
-    small = load(joint2o.folder, threads=1, memory_limit=predictor.chart_bytes(4))
+    small = load(joint2o.folder, threads=1, memory_limit=predictor.model.chart_bytes(4))
     words = sentences(1, seed=4)[0][:3] * 4
     for one in (predictor, small):
-        (scorer,) = one.scorers
+        (scorer,) = one.model.scorers
         says_nan(scorer, output)
         (found,) = one.predict([words])
         assert found.error is not None and f"scores of '{output}' are NaN" in found.error
-    scores = predictor.scores(words)
-    for ask in (scores.best, lambda: scores.kbest(2)):
+    for ask in (best, lambda charts: kbest(charts, 0, 2)):
         with pytest.raises(ScoreError, match=f"scores of '{output}' are NaN"):
-            ask()
+            ask(predictor.charts(words))
 
 
 def says_nan(scorer: Any, output: str) -> None:

@@ -1,0 +1,171 @@
+"""The result for one sentence: what the search chose, and the trees and names that it stands for.
+
+A `Prediction` keeps the numbers that the model predicted and makes names of them only when these are
+read, because most callers read a part of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from arcspan.prediction.confidence import Confidence
+from arcspan.prediction.lemmas import lemma_of
+from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories
+from arcspan.trees import ConstituencyTree, DependencyTree
+
+WRAPPER = "TOP"
+
+Chain = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The analysis of one sentence; outputs that the model does not have are None or left out.
+
+    nodes      int64 (2n-1, 4): i, j, head word (0 where the model has none), label; pre-order
+    heads      int64 (n,), and relations likewise
+    words      the outputs of words, by name: int64 (n,)
+    score      of the best structure
+    approximate  whether the search was not exact (`prediction.long_sentences`), or was cut short
+    error      why there is no prediction, if there is none
+    confidence  its probabilities, where the query asked for them
+    inventories  the names of its numbers. None where tuples of names stand in place of the numbers:
+               in predictions that are made of trees, and in those that travel between processes
+    """
+
+    nodes: Any = None
+    heads: Any = None
+    relations: Any = None
+    words: Mapping[str, Any] = field(default_factory=dict)
+    score: float = 0.0
+    approximate: bool = False
+    error: str | None = None
+    confidence: Confidence | None = None
+    inventories: Inventories | None = None
+
+    @classmethod
+    def from_trees(
+        cls,
+        constituency: ConstituencyTree | None = None,
+        dependencies: DependencyTree | None = None,
+    ) -> Prediction:
+        """Return the prediction, in names, that stands for trees over the same words."""
+        nodes = heads = relations = None
+        words: dict[str, tuple[str, ...]] = {}
+        if constituency is not None:
+            chains = constituency.without_wrapper().chains()
+            nodes = tuple([(i, j, 0, chain) for (i, j), chain in chains.items()])
+            words["tag"] = constituency.tags
+        if dependencies is not None:
+            heads = dependencies.heads
+            relations = dependencies.relations
+            for output in WORD_OUTPUTS:
+                words[output.name] = getattr(dependencies, output.names)
+        return cls(nodes, heads, relations, words)
+
+    def named(self, words: Sequence[str]) -> Prediction:
+        """Return the same prediction of these words in names, without the inventories."""
+        if self.inventories is None:
+            return self
+        return replace(
+            self,
+            nodes=None if self.nodes is None else tuple(self._named_nodes()),
+            heads=None if self.heads is None else tuple(self.heads.tolist()),
+            relations=self._names("relation"),
+            words={output: self.column(output, words) for output in self.words},
+            inventories=None,
+        )
+
+    def column(self, output: str, words: Sequence[str]) -> tuple[str, ...]:
+        """Return an output of words, such as "tag", for each of `words`; "" where there is none."""
+        names = self._names(output)
+        if not names:
+            return ("",) * len(words)
+        if self.inventories is None:
+            return names
+        if output == "lemma":
+            return self._apply_edits(names, words, self.inventories)
+        if output == "feature":
+            return tuple(["" if bundle == "_" else bundle for bundle in names])
+        return names
+
+    def constituency(self, words: tuple[str, ...]) -> ConstituencyTree | None:
+        """Return the c-tree, with the wrapper TOP around it."""
+        if self.nodes is None:
+            return None
+        spans = []
+        for i, j, _, chain in self._named_nodes():
+            spans += [(i, j, label) for label in chain]
+        # A bracket file cannot hold an empty word.
+        leaves = tuple([word or "_" for word in words])
+        tags = self.column("tag", words)
+        return ConstituencyTree._trusted(leaves, tags, tuple(spans)).with_wrapper(WRAPPER)
+
+    def dependencies(self, words: tuple[str, ...]) -> DependencyTree | None:
+        """Return the d-tree."""
+        relations = self._names("relation")
+        if self.heads is None or relations is None:
+            return None
+        heads = self.heads if self.inventories is None else tuple(self.heads.tolist())
+        columns = [self.column(output.name, words) for output in WORD_OUTPUTS]
+        return DependencyTree._trusted(heads, relations, words, *columns)
+
+    def trees(self, words: Sequence[str]) -> tuple[ConstituencyTree | None, DependencyTree | None]:
+        """Return both trees over the words."""
+        forms = tuple(words)
+        return self.constituency(forms), self.dependencies(forms)
+
+    def _names(self, output: str) -> tuple[str, ...] | None:
+        numbers = self.relations if output == "relation" else self.words.get(output)
+        if numbers is None or self.inventories is None:
+            return numbers
+        names = self.inventories.names(output)
+        return tuple([names[number] for number in numbers.tolist()])
+
+    def _named_nodes(self) -> Sequence[tuple[int, int, int, Chain]]:
+        if self.inventories is None:
+            nodes: Sequence[tuple[int, int, int, Chain]] = self.nodes
+            return nodes
+        labels = self.inventories.labels
+        return [(i, j, h, labels[label]) for i, j, h, label in self.nodes.tolist()]
+
+    def _apply_edits(
+        self, edits: tuple[str, ...], words: Sequence[str], inventories: Inventories
+    ) -> tuple[str, ...]:
+        """Return lemmas: by the edit that training saw with the word and its tag, else by `edits`."""
+        tags = self._names("tag") or self._names("upos") or ("",) * len(words)
+        seen = inventories.seen_lemmas
+        lemmas = []
+        for word, tag, predicted_edit in zip(words, tags, edits, strict=True):
+            edit = seen.get(tag, {}).get(word, predicted_edit)
+            lemmas.append(lemma_of(edit, word))
+        return tuple(lemmas)
+
+
+def merge(predictions: Sequence[Prediction]) -> Prediction:
+    """Return one prediction from those of the two models of SEP.
+
+    An output of words that both models have is taken from the model of its tree (`Output.layer`).
+    """
+    by_layer = {"constituency": predictions[0], "dependency": predictions[-1]}
+    for prediction in reversed(predictions):
+        if prediction.nodes is not None:
+            by_layer["constituency"] = prediction
+        if prediction.heads is not None:
+            by_layer["dependency"] = prediction
+    words = {}
+    for output in WORD_OUTPUTS:
+        # The last of them that has the output wins.
+        for prediction in (*predictions, by_layer[output.layer]):
+            if output.name in prediction.words:
+                words[output.name] = prediction.words[output.name]
+    return replace(
+        by_layer["constituency"],
+        heads=by_layer["dependency"].heads,
+        relations=by_layer["dependency"].relations,
+        words=words,
+        score=sum(prediction.score for prediction in predictions),
+        approximate=any(prediction.approximate for prediction in predictions),
+    )
