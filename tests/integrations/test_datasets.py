@@ -16,8 +16,8 @@ TEXTS = ["Ada sees the tree. Kurt plays here.", "Logic plays a role.", ""] * 4
 @pytest.mark.parametrize("processes", [None, 2])
 def test_a_dataset_is_mapped_by_the_parser(parser: Parser, processes: int | None) -> None:
     def add_trees(batch: dict[str, list[str]]) -> dict[str, Any]:
-        found = list(parser.stream(batch["text"]))
-        return {"brackets": [[parse.brackets() for parse in parses] for parses in found]}
+        parse_lists = list(parser.stream(batch["text"]))
+        return {"brackets": [[parse.brackets() for parse in parses] for parses in parse_lists]}
 
     disable_progress_bars()
     dataset = Dataset.from_dict({"text": TEXTS}).map(

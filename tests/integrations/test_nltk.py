@@ -66,10 +66,10 @@ def test_a_dependency_graph_has_every_arc() -> None:
 
 def test_the_parser_speaks_nltks_interface(parser: Parser) -> None:
     sentences = [list(pair.constituency.words) for pair in toy_pairs(5)]
-    own = NltkParser(parser)
+    nltk_parser = NltkParser(parser)
     expected = [parser.parse(words).to_nltk() for words in sentences]
-    assert [own.parse_one(words) for words in sentences] == expected
-    assert [next(trees) for trees in own.parse_sents(sentences)] == expected
+    assert [nltk_parser.parse_one(words) for words in sentences] == expected
+    assert [next(trees) for trees in nltk_parser.parse_sents(sentences)] == expected
 
 
 def test_a_dependency_graph_has_lemmas_and_features(whole_rows: Parse) -> None:

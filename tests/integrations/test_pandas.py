@@ -34,11 +34,11 @@ def test_one_row_per_constituent_from_which_the_tree_can_be_made_again(parser: P
     parses = parser(TEXT)
     frame = to_dataframe(parses, "constituents")
     for number, parse in enumerate(parses):
-        own = frame[frame["sentence"] == number]
-        spans = [(int(row.start), int(row.end), row.label) for row in own.itertuples()]
+        rows = frame[frame["sentence"] == number]
+        spans = [(int(row.start), int(row.end), row.label) for row in rows.itertuples()]
         tree = ConstituencyTree(parse.words, parse.tags, spans)
         assert tree.with_wrapper("TOP") == parse.constituency
-        for row in own.itertuples():
+        for row in rows.itertuples():
             assert parse.words[row.head - 1] == row.head_word
             # Only the head word's own head is outside.
             inside = range(row.start + 1, row.end + 1)
@@ -48,10 +48,10 @@ def test_one_row_per_constituent_from_which_the_tree_can_be_made_again(parser: P
 
 
 def test_parent_and_depth_say_what_is_around(parser: Parser) -> None:
-    own = to_dataframe(parser("Ada sees the old tree of Kurt."), "constituents")
-    assert own.loc[0, ["parent", "depth"]].tolist() == [-1, 0]
-    for row in own.iloc[1:].itertuples():
-        parent = own.loc[row.parent]
+    rows = to_dataframe(parser("Ada sees the old tree of Kurt."), "constituents")
+    assert rows.loc[0, ["parent", "depth"]].tolist() == [-1, 0]
+    for row in rows.iloc[1:].itertuples():
+        parent = rows.loc[row.parent]
         assert parent["start"] <= row.start and row.end <= parent["end"]
         assert row.depth == parent["depth"] + 1
 

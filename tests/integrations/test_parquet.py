@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from arcspan.errors import FileError
-from arcspan.integrations.parquet import ROWS, SCHEMA, parse_column, parse_contents, to_table
+from arcspan.integrations.parquet import ROWS, SCHEMA, parse_column, to_table, write_parses
 from arcspan.parse import Parse
 from arcspan.parser import Parser
 
@@ -39,8 +39,12 @@ def test_a_row_a_sentence_with_the_other_columns_beside_it(parser: Parser, tmp_p
         assert tuple(row["words"]) == parse.words
         assert tuple(row["heads"]) == parse.dependencies.heads
         assert tuple(row["relations"]) == parse.dependencies.relations
-        assert [(one["start"], one["end"]) for one in row["offsets"]] == list(parse.offsets or ())
-        spans = [(one["start"], one["end"], one["label"]) for one in row["constituents"]]
+        assert [(struct["start"], struct["end"]) for struct in row["offsets"]] == list(
+            parse.offsets or ()
+        )
+        spans = [
+            (struct["start"], struct["end"], struct["label"]) for struct in row["constituents"]
+        ]
         assert tuple(spans) == parse.constituency.spans[1:]
         assert row["error"] is None
 
@@ -62,13 +66,13 @@ def test_rows_are_counted_through_many_batches(parser: Parser, tmp_path: Path) -
 
 def test_no_rows_make_a_file_without_rows(parser: Parser, tmp_path: Path) -> None:
     assert parsed(parser, tmp_path, pa.table({"text": pa.array([], pa.string())})).num_rows == 0
-    assert parse_contents(parser, [], str(tmp_path / "none.parquet")) == (0, 0)
+    assert write_parses([], str(tmp_path / "none.parquet")) == (0, 0)
     assert pq.read_schema(tmp_path / "none.parquet").names == SCHEMA.names
 
 
 def test_texts_from_elsewhere_are_rows_too(parser: Parser, tmp_path: Path) -> None:
     texts = ["Ada plays. Kurt plays.", "Ada sees Kurt."]
-    assert parse_contents(parser, texts, str(tmp_path / "out.parquet")) == (3, 0)
+    assert write_parses(parser.stream(texts), str(tmp_path / "out.parquet")) == (3, 0)
     assert pq.read_table(tmp_path / "out.parquet") == to_table(parser.stream(texts))
 
 

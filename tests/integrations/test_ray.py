@@ -72,10 +72,10 @@ def test_two_workers_write_what_one_process_writes_and_go_on_where_a_run_stopped
 
     (corpus / "part-9.txt").write_bytes(b"Ada plays.\n")
     (out / "part-2.jsonl").unlink()
-    kept = (out / "part-1.jsonl").stat()
+    before = (out / "part-1.jsonl").stat()
     assert run([*call, str(corpus)]) == 0
     assert "3 of 5 files are done already" in capsys.readouterr().err
-    assert (out / "part-1.jsonl").stat() == kept
+    assert (out / "part-1.jsonl").stat() == before
     assert (out / "part-2.jsonl").read_bytes() == plain["part-2.jsonl"]
     assert (out / "part-9.jsonl").read_bytes().count(b"\n") == 1
 
@@ -133,7 +133,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(
     work = DiesOnce(theirs, "part-1", tmp_path / "killed")
     tasks = [document._asdict() for document in documents]
     done = list(run_tasks(work, tasks, workers=2, path=str(bundle)))
-    assert (tmp_path / "killed").exists() and not any(one["error"] for one in done)
+    assert (tmp_path / "killed").exists() and not any(outcome["error"] for outcome in done)
     assert all(ended.error is None for ended in ours.parse(parser, documents))
     for document in documents:
         assert (
@@ -169,8 +169,8 @@ def test_a_dataset_of_ones_own_is_mapped_by_batches(bundle: Path, parser: Parser
         batch_size=5,
         compute=ray.data.ActorPoolStrategy(size=2),
     )
-    found: list[Any] = parsed.take_all()
-    assert sorted(row["brackets"] for row in found) == sorted(
+    rows: list[Any] = parsed.take_all()
+    assert sorted(row["brackets"] for row in rows) == sorted(
         parse.brackets() for parse in parser.pipe(SENTENCES[:20])
     )
 

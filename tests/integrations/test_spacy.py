@@ -173,10 +173,10 @@ def test_a_token_knows_the_smallest_constituent_around_it(nlp: Language) -> None
 
 def test_constituents_have_labels_parents_and_children_as_in_benepar(nlp: Language) -> None:
     sent = next(nlp(" Ada sees the old tree here.").sents)
-    seen = []
+    bounds = []
 
     def walk(span: Any) -> None:
-        seen.append((span.start, span.end))
+        bounds.append((span.start, span.end))
         below = span._.children
         assert [token.i for child in below for token in child] == (
             [] if len(span) == 1 else [t.i for t in span]
@@ -193,7 +193,7 @@ def test_constituents_have_labels_parents_and_children_as_in_benepar(nlp: Langua
     assert words._.parent is None and words._.labels == (words._.constituents[0].label_,)
     walk(words)
     assert {(c.start, c.end) for c in sent._.constituents} | {(t.i, t.i + 1) for t in words} == set(
-        seen
+        bounds
     )
     token = sent[5]
     assert token._.parent.end == token.i + 1 and token._.labels == () and token._.children == []
@@ -318,10 +318,10 @@ def test_the_style_is_the_parsers(bundle: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_an_error_goes_to_spacys_error_handler(tmp_path: Path) -> None:
     nlp = pipeline(tmp_path / "nothing")
-    seen: list[str] = []
-    nlp.set_error_handler(lambda name, component, docs, error: seen.append(f"{name}: {error}"))
+    bounds: list[str] = []
+    nlp.set_error_handler(lambda name, component, docs, error: bounds.append(f"{name}: {error}"))
     assert list(nlp.pipe(["Ada sees Kurt."])) == []
-    assert seen and "nothing" in seen[0]
+    assert bounds and "nothing" in bounds[0]
 
 
 def test_lemmas_and_features_are_where_spacy_has_them(

@@ -51,12 +51,13 @@ def test_chunks_do_not_overlap_and_survive_the_way_through_bytes(nlp: Language) 
     doc = nlp(
         "The old astronomer, who lived near the river bank, saw a strange light with his new telescope."
     )
-    found = [(chunk.start, chunk.end) for chunk in doc.noun_chunks]
+    bounds = [(chunk.start, chunk.end) for chunk in doc.noun_chunks]
     assert (
-        all(end <= start for (_, end), (start, _) in itertools.pairwise(found)) and len(found) >= 4
+        all(end <= start for (_, end), (start, _) in itertools.pairwise(bounds))
+        and len(bounds) >= 4
     )
-    (again,) = DocBin(docs=[doc]).get_docs(nlp.vocab)
-    assert chunks(again) == chunks(doc)
+    (restored,) = DocBin(docs=[doc]).get_docs(nlp.vocab)
+    assert chunks(restored) == chunks(doc)
     assert next(chunk.text for chunk in doc[:6].noun_chunks) == "The old astronomer"
 
 

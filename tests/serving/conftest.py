@@ -75,9 +75,9 @@ def start(parser: Parser) -> Iterator[Start]:
     with contextlib.ExitStack() as running:
 
         def begin(with_parser: Parser | None = None, **limits: Any) -> Running:
-            one = Running(create_app(with_parser or parser, Settings(**limits)))
-            running.callback(one.stop)
-            return one
+            running_server = Running(create_app(with_parser or parser, Settings(**limits)))
+            running.callback(running_server.stop)
+            return running_server
 
         yield begin
 

@@ -32,24 +32,28 @@ def test_text_is_split_and_both_trees_come_with_places_in_the_text(
     answer = server.parse(text=TEXT)
     assert answer.status_code == 200
     sentences = answer.json()["sentences"]
-    assert [one["brackets"] for one in sentences] == [parse.brackets() for parse in parser(TEXT)]
-    assert [one["conllu"] for one in sentences] == [parse.conllu() for parse in parser(TEXT)]
-    for one in sentences:
-        assert [TEXT[begin:end] for begin, end in one["offsets"]] == one["words"]
+    assert [sentence["brackets"] for sentence in sentences] == [
+        parse.brackets() for parse in parser(TEXT)
+    ]
+    assert [sentence["conllu"] for sentence in sentences] == [
+        parse.conllu() for parse in parser(TEXT)
+    ]
+    for sentence in sentences:
+        assert [TEXT[begin:end] for begin, end in sentence["offsets"]] == sentence["words"]
     assert sentences[0]["text"] == "Logic plays a maximal role here."
     assert not {"svg", "alternatives", "confidence", "error"} & set(sentences[0])
 
 
 def test_words_are_never_split_and_give_the_trees_the_model_knows(server: Running) -> None:
     answer = server.parse(words=[pair.constituency.words for pair in PAIRS])
-    for pair, one in zip(PAIRS, answer.json()["sentences"], strict=True):
-        assert one["words"] == list(pair.constituency.words)
-        assert ConstituencyTree.from_brackets(one["brackets"]) == pair.constituency
-        assert one["heads"] == list(pair.dependencies.heads)
-        assert one["relations"] == list(pair.dependencies.relations)
-        assert one["tags"] == list(pair.constituency.tags)
-        assert one["constituents"] == [list(span) for span in pair.constituency.spans]
-        assert one["offsets"] is None
+    for pair, sentence in zip(PAIRS, answer.json()["sentences"], strict=True):
+        assert sentence["words"] == list(pair.constituency.words)
+        assert ConstituencyTree.from_brackets(sentence["brackets"]) == pair.constituency
+        assert sentence["heads"] == list(pair.dependencies.heads)
+        assert sentence["relations"] == list(pair.dependencies.relations)
+        assert sentence["tags"] == list(pair.constituency.tags)
+        assert sentence["constituents"] == [list(span) for span in pair.constituency.spans]
+        assert sentence["offsets"] is None
 
 
 def test_one_sentence_of_words_needs_no_outer_list(server: Running) -> None:
@@ -137,8 +141,8 @@ def test_confidence_is_a_probability_for_every_span_and_arc(server: Running) -> 
     assert all(
         0 <= p <= 1.000001 for p in [*spans, *sure["arcs"], *sure["relations"], sure["sentence"]]
     )
-    whole = next(p for i, j, p, _ in sure["spans"] if (i, j) == (0, 7))
-    assert whole == pytest.approx(1)
+    total = next(p for i, j, p, _ in sure["spans"] if (i, j) == (0, 7))
+    assert total == pytest.approx(1)
     assert "rank" not in sentence["conllu"]
 
 
@@ -310,9 +314,9 @@ def test_the_answer_may_be_a_picture_of_one_tree(server: Running, parser: Parser
     )
     (sentence,) = server.parse(text=text, svg=["wide"], **options).json()["sentences"]
     assert sentence["svg"]["wide"] == best.to_svg(layout="wide", **options)
-    for kind, begin in (("image/png", b"\x89PNG"), ("application/pdf", b"%PDF")):
-        if kind in server.client.get("/health").json()["formats"]:
-            assert ask(kind, text=text).content.startswith(begin)
+    for media_type, begin in (("image/png", b"\x89PNG"), ("application/pdf", b"%PDF")):
+        if media_type in server.client.get("/health").json()["formats"]:
+            assert ask(media_type, text=text).content.startswith(begin)
     assert_refused(ask("image/svg+xml", text="Ada plays. Kurt plays."), 400, "bad_request")
     assert_refused(ask("image/svg+xml", text=text, k=2, rank=3), 400, "bad_request")
 
@@ -539,7 +543,7 @@ def test_metrics_count_requests_sentences_and_words(start: Start) -> None:
 def test_answers_of_many_clients_are_neither_lost_nor_mixed_up(
     server: Running, parser: Parser
 ) -> None:
-    requests = [PAIRS[place % len(PAIRS)].constituency.words for place in range(200)]
+    requests = [PAIRS[number % len(PAIRS)].constituency.words for number in range(200)]
     with ThreadPoolExecutor(16) as clients:
         answers = list(clients.map(lambda words: server.parse(words=words).json(), requests))
     for words, answer in zip(requests, answers, strict=True):

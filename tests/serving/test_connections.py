@@ -32,13 +32,16 @@ def ask_health(client: socket.socket) -> None:
 
 def test_a_request_may_name_its_whole_address(server: Running) -> None:
     """As to a proxy; it was answered 404."""
-    for target, kind in (("http://x/health", "application/json"), ("HTTP://x:80", "text/html")):
+    for target, media_type in (
+        ("http://x/health", "application/json"),
+        ("HTTP://x:80", "text/html"),
+    ):
         with connect(server) as client:
             client.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
             answer = http.client.HTTPResponse(client)
             answer.begin()
             assert answer.status == 200
-            assert answer.headers.get_content_type() == kind
+            assert answer.headers.get_content_type() == media_type
 
 
 def test_half_sent_headers_are_408_however_slowly_they_go_on(start: Start) -> None:
@@ -109,11 +112,11 @@ def test_new_clients_find_room_where_others_keep_the_server_waiting(
 def test_a_client_that_was_answered_stays_longest(start: Start) -> None:
     server = start(max_client_connections=4)
     assert server.client.get("/health").status_code == 200
-    (kept,) = server.connections
+    (healthy,) = server.connections
     waiting = [connect(server) for _ in range(10)]
     wait_until(lambda: is_closed(waiting[0]))
     assert server.client.get("/health").status_code == 200
-    assert kept in server.connections
+    assert healthy in server.connections
     for client in waiting:
         client.close()
 

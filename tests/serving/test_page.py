@@ -81,10 +81,10 @@ class Page:
         text: str = self.find(".details").text
         return text
 
-    def save(self, kind: str, card: str = ".sentence") -> None:
+    def save(self, suffix: str, card: str = ".sentence") -> None:
         """Choose a format in the menu."""
         self.find(f"{card} .menu summary").click()
-        self.find(f"{card} [data-save={kind}]").click()
+        self.find(f"{card} [data-save={suffix}]").click()
 
     def press(self, *keys: str) -> None:
         ActionChains(self.driver).send_keys(*keys).perform()
@@ -203,7 +203,7 @@ def test_pointing_shows_head_span_and_confidence_and_dims_the_rest(page: Page) -
     assert (
         page.find(".foot").rect["height"] == height
     )  # or the picture moves, and the pointer is elsewhere
-    for said in (
+    for fact in (
         "maximal",
         "head role",
         "relation amod",
@@ -211,13 +211,13 @@ def test_pointing_shows_head_span_and_confidence_and_dims_the_rest(page: Page) -
         "tag JJ adjective",
         "universal tag",
     ):
-        assert said in word
+        assert fact in word
     assert "focus" in page.find("svg.arcspan").get_attribute("class")
     assert "governor" in page.find('.word[data-word="5"]').get_attribute("class")
     assert "on" not in page.find('.word[data-word="1"]').get_attribute("class").split()
     constituent = page.point_at('.constituent[data-span="2,5"]')
-    for said in ("NP noun phrase", "words 3–5", "“a maximal role”", "head role", "confidence", "%"):
-        assert said in constituent
+    for fact in ("NP noun phrase", "words 3–5", "“a maximal role”", "head role", "confidence", "%"):
+        assert fact in constituent
     arc = page.point_at('.arc[data-word="1"] text')
     assert "plays → Logic" in arc
     assert "relation nsubj" in arc
@@ -269,14 +269,14 @@ def test_downloads_hold_what_is_shown(page: Page, parser: Parser, tmp_path: Path
     page.parse(SENTENCE)
     (parse,) = parser(SENTENCE)
     files = {}
-    for kind, ending in (
+    for suffix, ending in (
         ("svg",) * 2,
         ("png",) * 2,
         ("tikz", "tex"),
         ("conllu",) * 2,
         ("brackets", "ptb"),
     ):
-        page.save(kind)
+        page.save(suffix)
         # One after the other: of several at once Chromium may drop one.
         files[ending] = page.saved_bytes(f"sentence-1.{ending}")
     assert ET.fromstring(files["svg"]).tag == "{http://www.w3.org/2000/svg}svg"
@@ -404,7 +404,7 @@ def test_a_link_holds_the_choices_the_demands_and_the_tree(page: Page) -> None:
     page.driver.execute_script("arguments[0].scrollIntoView()", page.find(second))
     page.find(f'{second} .constituent[data-span="2,5"] .label').click()
     page.find(f"{second} .acts button:nth-child(2)").click()
-    page.wait(lambda: "2,5" not in told(page, f"{second} .constituent", "span"))
+    page.wait(lambda: "2,5" not in part_data(page, f"{second} .constituent", "span"))
     page.all(f"{second} .ranks input")[2].click()
     page.find("#view summary").click()
     page.find("#heads").click()
@@ -412,13 +412,13 @@ def test_a_link_holds_the_choices_the_demands_and_the_tree(page: Page) -> None:
     page.find("#copy").click()  # maybe before the trees under the demand are there again
     page.wait(lambda: "link" in page.find("#status").text)
     page.wait(lambda: page.all(f"{second} .ranks label:nth-of-type(3) input:checked"))
-    chosen = told(page, f"{second} .arc", "head")
+    heads = part_data(page, f"{second} .arc", "head")
     link = page.driver.current_url
     page.open("/")
     page.open(link.removeprefix(page.server.url))
     # Trees of several ranks may have the same heads: the choice itself is waited for.
     page.wait(lambda: page.all(f"{second} .ranks label:nth-of-type(3) input:checked"))
-    page.wait(lambda: told(page, f"{second} .arc", "head") == chosen)
+    page.wait(lambda: part_data(page, f"{second} .arc", "head") == heads)
     assert page.find(f"{second} .demands").text == "without a constituent “a maximal role” ×"
     assert not page.find("#heads").get_property("checked") and page.driver.current_url == link
     assert page.all("#results > article:first-child .demands button") == []
@@ -447,12 +447,12 @@ def test_clauses_are_listed_and_shown_in_the_picture(page: Page, start: Start) -
         clauses = page.all(".clauses button")
         assert [button.text.split()[0] for button in clauses] == ["main", "adverbial", "relative"]
         ActionChains(page.driver).move_to_element(clauses[2]).perform()
-        for said in ("relative clause", "verb had read", "subject who", "object the report"):
-            assert said in page.details
-        on = told(page, ".word.on", "word")
+        for fact in ("relative clause", "verb had read", "subject who", "object the report"):
+            assert fact in page.details
+        on = part_data(page, ".word.on", "word")
         assert on == ["7", "8", "9", "10", "11"]
         page.point_at("#text")
-        assert told(page, ".word.on", "word") == []
+        assert part_data(page, ".word.on", "word") == []
         assert page.complaints() == []
     finally:
         page.server = open_server
@@ -463,18 +463,18 @@ def test_matches_of_a_query_are_marked_and_the_link_holds_the_query(page: Page) 
     page.parse("Ada sees Kurt. " + SENTENCE)
     page.find("#find").send_keys("NP <# ({}=noun >amod {}=adjective)", Keys.ENTER)
     page.wait(lambda: "1 match," in page.find("#status").text)
-    assert told(page, ".constituent.match", "span") == ["2,5"]
-    assert told(page, ".word.match", "word") == ["4", "5"]
+    assert part_data(page, ".constituent.match", "span") == ["2,5"]
+    assert part_data(page, ".word.match", "word") == ["4", "5"]
     (button,) = page.all(".matches button")
     assert button.text == "NP a maximal role"
     ActionChains(page.driver).move_to_element(button).perform()
-    for said in ("NP noun phrase", "“a maximal role”", "noun role", "adjective maximal"):
-        assert said in page.all(".details")[1].text
-    assert told(page, ".word.on", "word") == ["3", "4", "5"]
+    for fact in ("NP noun phrase", "“a maximal role”", "noun role", "adjective maximal"):
+        assert fact in page.all(".details")[1].text
+    assert part_data(page, ".word.on", "word") == ["3", "4", "5"]
     link = page.driver.current_url
     page.open("/")
     page.open(link.removeprefix(page.server.url))
-    page.wait(lambda: told(page, ".constituent.match", "span") == ["2,5"])
+    page.wait(lambda: part_data(page, ".constituent.match", "span") == ["2,5"])
     assert page.find("#find").get_property("value") == "NP <# ({}=noun >amod {}=adjective)"
     assert page.complaints() == []
     page.find("#find").send_keys(" <", Keys.ENTER)
@@ -519,17 +519,17 @@ def test_a_tree_fills_a_projector_and_can_be_made_larger(page: Page) -> None:
     assert page.complaints() == []
 
 
-def told(page: Page, selector: str, name: str) -> list[str]:
+def part_data(page: Page, selector: str, name: str) -> list[str]:
     """The data attributes of parts of the pictures, at one moment."""
     script = (
         "return [...document.querySelectorAll(arguments[0])].map(one => one.dataset[arguments[1]])"
     )
-    found: list[str] = page.driver.execute_script(script, selector, name)
-    return found
+    values: list[str] = page.driver.execute_script(script, selector, name)
+    return values
 
 
 def spans(page: Page) -> set[str]:
-    return set(told(page, ".constituent", "span"))
+    return set(part_data(page, ".constituent", "span"))
 
 
 def test_a_constituent_can_be_forbidden_and_taken_back(page: Page) -> None:
@@ -566,7 +566,7 @@ def test_an_arc_can_be_forbidden_from_the_keyboard(page: Page) -> None:
     assert page.driver.switch_to.active_element.text == "Forbid arc"
     page.press(Keys.ENTER)
     arc = "#results > article:nth-child(2) .arc[data-word='1']"
-    page.wait(lambda: told(page, arc, "head") not in ([], ["2"]))
+    page.wait(lambda: part_data(page, arc, "head") not in ([], ["2"]))
     assert card.find_element("css selector", ".demands").text == "without plays → Logic ×"
     assert page.complaints() == []
 
@@ -576,13 +576,13 @@ def test_demands_that_cannot_be_met_are_told_and_can_be_taken_back(page: Page) -
     page.parse("Ada plays")
     page.find(".word[data-word='2'] .form").click()
     page.all(".acts button")[1].click()
-    page.wait(lambda: "0" in told(page, ".arc[data-word='1']", "head"))
+    page.wait(lambda: "0" in part_data(page, ".arc[data-word='1']", "head"))
     page.find(".word[data-word='1'] .form").click()
     page.all(".acts button")[1].click()
     page.wait(lambda: "root" in page.find(".sentence .problem").text)
     assert page.find(".demands").text == "without root → plays ×\nwithout root → Ada ×"
     page.find(".demands button").click()
-    page.wait(lambda: "0" in told(page, ".arc[data-word='2']", "head"))
+    page.wait(lambda: "0" in part_data(page, ".arc[data-word='2']", "head"))
     assert not page.find(".sentence .problem").is_displayed()
     page.find('.word[data-word="1"] .form').click()
     page.press(Keys.ESCAPE)

@@ -13,7 +13,7 @@ import pytest
 from arcspan.parser import Parse, Parser, Query, Sentence
 from arcspan.serving import Settings
 from arcspan.serving.refusals import Refusal
-from arcspan.serving.scheduler import ScheduledSentence, Scheduler
+from arcspan.serving.scheduler import RequestQueue, ScheduledRequest, ScheduledSentence, Scheduler
 from tests.serving.conftest import HeldParser
 
 DOG = ("The", "dog", "sees", "Ada", ".")
@@ -70,6 +70,28 @@ def test_a_small_request_overtakes_a_large_one_that_came_first(
     assert held.sizes == [1, 6, 8, 8, 8, 8, 3]
 
 
+def test_a_newcomer_takes_turns_with_a_request_that_has_had_many() -> None:
+    """It would have all turns until it had caught up, if its account began at zero."""
+    lock = threading.RLock()
+    queue = RequestQueue(lock, max_sentences=1, max_cost=1_000)
+    old, new = (ScheduledRequest([task()] * 20, write) for _ in range(2))
+
+    def push(request: ScheduledRequest) -> None:
+        with lock:
+            queue.push(request)
+
+    def next_turn() -> str:
+        ((request, _),) = queue.take(open_requests=2)
+        push(request)
+        return "old" if request is old else "new"
+
+    push(old)
+    assert [next_turn() for _ in range(9)] == ["old"] * 9
+    push(new)
+    turns = [next_turn() for _ in range(8)]
+    assert turns.count("old") == turns.count("new") == 4
+
+
 def test_sentences_of_like_length_are_parsed_together(busy: Scheduler, held: HeldParser) -> None:
     """The parser makes a batch of them; turns of all lengths made it run many small ones."""
     lengths = (5, 20, 6, 21)
@@ -77,7 +99,7 @@ def test_sentences_of_like_length_are_parsed_together(busy: Scheduler, held: Hel
     together = busy.submit([task(*["Ada"] * n) for n in lengths], write)
     held.let_all_go()
     expected = [" ".join(["Ada"] * n).encode() for n in lengths]
-    assert [*(one.result(300)[0] for one in apart)] == together.result(300) == expected
+    assert [*(future.result(300)[0] for future in apart)] == together.result(300) == expected
     assert held.sizes == [1, 4, 3, 1]  # of the last request one long sentence, which is its share
 
 
@@ -90,10 +112,10 @@ def test_nobody_waits_for_a_sentence_that_takes_long(
     assert held.begun.acquire(timeout=300)
     assert len(dogs(scheduler, 20).result(300)) == 20
     many = scheduler.submit([task(k=10, pictures=2)], write)
-    assert not any(one.done() for one in (*long, many))
+    assert not any(future.done() for future in (*long, many))
     held.let_all_go()
-    for one in (*long, many):
-        assert len(one.result(300)) == 1
+    for future in (*long, many):
+        assert len(future.result(300)) == 1
 
 
 def test_a_turn_ends_at_its_number_of_words_too(busy: Scheduler, held: HeldParser) -> None:
@@ -112,8 +134,8 @@ def test_what_takes_longer_costs_more() -> None:
     assert plain < task(*words, confidence=True).cost
     assert task(*words * 10).cost > 20 * plain
     forbid = [("arc", h, m) for m in range(1, 26) for h in range(1, 26) if h != m]
-    few, some, many = (task(*words, forbid=forbid[:count]).cost for count in (1, 20, 600))
-    assert few < some < many
+    few, several, many = (task(*words, forbid=forbid[:count]).cost for count in (1, 20, 600))
+    assert few < several < many
 
 
 def test_long_words_cost_more() -> None:
@@ -155,10 +177,10 @@ def test_where_too_many_wait_the_one_with_most_work_is_refused(
 
 
 def test_a_cancelled_request_is_not_parsed(busy: Scheduler, held: HeldParser) -> None:
-    unwanted, wanted = dogs(busy, 5), dogs(busy)
+    unwanted, needed = dogs(busy, 5), dogs(busy)
     assert unwanted.cancel()
     held.let_all_go()
-    wanted.result(300)
+    needed.result(300)
     assert held.sizes == [1, 1]
 
 

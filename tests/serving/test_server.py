@@ -71,7 +71,7 @@ def test_a_server_told_to_stop_waits_no_longer_than_its_grace_period(
     client.join(300)
     assert [answer.status_code for answer in answers] == [503]
     assert answers[0].json()["error"]["code"] == "stopping"
-    assert all(is_closed(one) for one in slow)
+    assert all(is_closed(client) for client in slow)
 
 
 @contextlib.contextmanager
@@ -80,13 +80,13 @@ def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     command = [sys.executable, "-m", "arcspan", "serve", "--port", "0", *options]
     # Not a child's own choice of a port: it is read from what the server says.
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ) as found:
-        assert found.stderr is not None
-        said = next(line for line in found.stderr if "serving toy at http://127.0.0.1:" in line)
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ) as child:
+        assert child.stderr is not None
+        log = next(line for line in child.stderr if "serving toy at http://127.0.0.1:" in line)
         try:
-            yield found, int(said.split(" (")[0].rpartition(":")[2])
+            yield child, int(log.split(" (")[0].rpartition(":")[2])
         finally:
-            found.kill()
+            child.kill()
 
 
 def test_the_process_ends_though_a_long_search_runs(toy_bundle: Path) -> None:
@@ -142,32 +142,32 @@ def test_a_text_in_a_link_is_not_written_to_the_access_log(toy_bundle: Path) -> 
     with process("--model", str(toy_bundle), "--access-log") as (server, port):
         assert httpx.get(f"http://127.0.0.1:{port}/?text=secret", timeout=300).status_code == 200
         server.send_signal(signal.SIGTERM)
-        said = "".join(server.communicate(timeout=300))
-    assert "secret" not in said
-    assert '"GET / HTTP/1.1" 200' in said
+        log = "".join(server.communicate(timeout=300))
+    assert "secret" not in log
+    assert '"GET / HTTP/1.1" 200' in log
 
 
 def test_sigterm_under_load_loses_no_request(toy_bundle: Path) -> None:
     with process("--model", str(toy_bundle)) as (server, port):
         answered = threading.Semaphore(0)
         with ThreadPoolExecutor(16) as clients:
-            loads = [clients.submit(load, port, place, answered) for place in range(16)]
+            loads = [clients.submit(load, port, seed, answered) for seed in range(16)]
             for _ in range(100):
                 assert answered.acquire(timeout=300)
             server.send_signal(signal.SIGTERM)
-            counts = [one.result(300) for one in loads]
+            counts = [future.result(300) for future in loads]
         assert server.wait(300) == 0
         assert server.stderr is not None
         assert server.stderr.read() == ""
     assert sum(counts) >= 100
 
 
-def load(port: int, place: int, answered: threading.Semaphore) -> int:
+def load(port: int, seed: int, answered: threading.Semaphore) -> int:
     """Ask on one connection after the other until the server listens no more; how often it answered.
 
     A connection that was made must bring a whole and right answer.
     """
-    sentences = [pair.constituency.words for pair in toy_pairs(20, seed=place)]
+    sentences = [pair.constituency.words for pair in toy_pairs(20, seed=seed)]
     connection, count = http.client.HTTPConnection("127.0.0.1", port, timeout=300), 0
     while True:
         words = sentences[count % len(sentences)]

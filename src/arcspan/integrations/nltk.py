@@ -27,33 +27,28 @@ except ImportError:
 
 
 def to_nltk(tree: ConstituencyTree | Parse) -> Tree:
-    """A constituency tree, or that of a parse, as an `nltk.Tree`; leaves are words, under their tags.
+    """Return a constituency tree, or that of a parse, as an `nltk.Tree`; leaves are words, under their tags.
 
     A word without a tag is a leaf of its constituent. A tree of no words cannot be one of NLTK's.
     """
-    if isinstance(tree, Parse):
-        tree = tree.constituency
-    return tree_to_nltk(tree)
+    return tree_to_nltk(tree.constituency if isinstance(tree, Parse) else tree)
 
 
 def from_nltk(tree: Tree) -> ConstituencyTree:
-    """An `nltk.Tree` as a constituency tree: the parents of single leaves are tags, all others constituents.
+    """Return an `nltk.Tree` as a constituency tree: the parents of single leaves are tags, all others constituents.
 
     As in bracket files, where a leaf has no parent of its own there are no tags: `(NP a (NN role))`.
     """
+    nodes = [tree]
+    for node in nodes:  # grows as it is read
+        nodes += [child for child in node if isinstance(child, Tree)]
     # Only in trees whose every leaf is an only child are the parents of leaves tags.
-    below = [tree]
-    for node in below:
-        below += [child for child in node if isinstance(child, Tree)]
-    tagged = not any(
-        len(node) > 1 and not all(isinstance(child, Tree) for child in node) for node in below
-    )
+    is_tagged = all(len(node) == 1 or not _has_leaf(node) for node in nodes)
     words: list[str] = []
     tags: list[str] = []
     spans: list[tuple[int, int, str]] = []
-    stack: list[Any] = [
-        tree
-    ]  # what is still to visit, last first: trees, leaves, and ends of constituents
+    # Still to visit, last first: trees, leaves, and ends of constituents. No recursion, as trees may be deep.
+    stack: list[Any] = [tree]
     while stack:
         node = stack.pop()
         if isinstance(node, _End):
@@ -61,24 +56,28 @@ def from_nltk(tree: Tree) -> ConstituencyTree:
             if start == len(words):
                 raise TreeError(f"the constituent {label} has no words")
             spans[node] = (start, len(words), label)
-        elif not isinstance(node, Tree) or (
-            tagged and len(node) == 1 and not isinstance(node[0], Tree)
-        ):
-            word, tag = (node[0], node.label()) if isinstance(node, Tree) else (node, "")
-            words.append(str(word))
-            tags.append(str(tag))
+        elif not isinstance(node, Tree):
+            words.append(str(node))
+            tags.append("")
+        elif is_tagged and len(node) == 1 and _has_leaf(node):
+            words.append(str(node[0]))
+            tags.append(str(node.label()))
         else:
             stack += [_End(len(spans)), *reversed(node)]
             spans.append((len(words), 0, str(node.label())))
     return ConstituencyTree(words, tags, spans)
 
 
+def _has_leaf(node: Tree) -> bool:
+    return not all(isinstance(child, Tree) for child in node)
+
+
 class _End(int):
-    """The place of a constituent that ends here."""
+    """The index of a constituent that ends here."""
 
 
 def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:
-    """A dependency tree, or that of a parse, as an `nltk.parse.DependencyGraph`.
+    """Return a dependency tree, or that of a parse, as an `nltk.parse.DependencyGraph`.
 
     >>> graph = to_dependency_graph(DependencyTree([2, 0], ["nsubj", "root"], ["Ada", "sees"]))
     >>> [(head, relation, modifier) for (head, _), relation, (modifier, _) in graph.triples()]
@@ -101,11 +100,11 @@ class NltkParser(ParserI):
         self.parser = parser
 
     def parse(self, sent: Sequence[str], *args: Any, **kwargs: Any) -> Iterator[Tree]:
-        """The tree of one sentence in words."""
+        """Return the tree of one sentence in words."""
         return iter([to_nltk(self.parser.parse(sent))])
 
     def parse_sents(
         self, sents: Iterable[Sequence[str]], *args: Any, **kwargs: Any
     ) -> Iterator[Iterator[Tree]]:
-        """The trees of a stream of sentences, in order; sentences are parsed in batches."""
+        """Return the trees of a stream of sentences, in order; sentences are parsed in batches."""
         return (iter([to_nltk(parse)]) for parse in self.parser.pipe(sents))

@@ -1,4 +1,4 @@
-"""Parses as pandas tables: one row per word, or one row per constituent."""
+"""Parses as pandas tables: one row per word, constituent or clause."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from arcspan.errors import ArcspanError
-from arcspan.integrations.rows import rows_of
+from arcspan.integrations.rows import Row, rows_of
 from arcspan.parser import Parse
 
 try:
@@ -21,7 +21,7 @@ def to_dataframe(
     parses: Parse | Iterable[Parse | Iterable[Parse]],
     table: Literal["words", "constituents", "clauses"] = "words",
 ) -> pd.DataFrame:
-    """One parse, several, or those of several texts (`parser.stream`), as a `pandas.DataFrame`.
+    """Return one parse, several, or those of several texts (`parser.stream`), as a `pandas.DataFrame`.
 
     Every row has `document`, the number of its text, and `sentence`, the number of its parse in it, both from 0.
 
@@ -38,13 +38,15 @@ def to_dataframe(
 
     >>> to_dataframe(parser("Logic plays a role."))[["word", "head_word", "relation"]]  # doctest: +SKIP
     """
-    columns, rows = rows_of(table)
-    found, single = [], 0
-    for number, one in enumerate([parses] if isinstance(parses, Parse) else parses):
-        if isinstance(one, Parse):
-            found += [(0, single, *row) for row in rows(one)]
-            single += 1
-        else:
-            found += [(number, k, *row) for k, parse in enumerate(one) for row in rows(parse)]
-    frame = pd.DataFrame(found, columns=["document", "sentence", *columns])
+    columns, sentence_rows = rows_of(table)
+    rows: list[Row] = []
+    lone_parses = 0  # parses that stand for themselves are sentences of document 0
+    for number, element in enumerate([parses] if isinstance(parses, Parse) else parses):
+        if isinstance(element, Parse):
+            rows += [(0, lone_parses, *row) for row in sentence_rows(element)]
+            lone_parses += 1
+            continue
+        for sentence, parse in enumerate(element):
+            rows += [(number, sentence, *row) for row in sentence_rows(parse)]
+    frame = pd.DataFrame(rows, columns=["document", "sentence", *columns])
     return frame.astype({name: "Int64" for name in _WHOLE_NUMBERS if name in columns})

@@ -29,11 +29,11 @@ except ImportError:
 
 
 Work = Callable[[Parser, dict[str, Any]], dict[str, Any]]
-"""A parser and a task in, what came of it out; both are flat, for Arrow, in which no value may be None."""
+"""A function from a parser and a task to its outcome; both are flat, for Arrow, in which no value may be None."""
 
 
 class _Worker:
-    """One parser, which works on the tasks that it is given."""
+    """One parser in a process of its own, with the work that it does for every task."""
 
     def __init__(self, work: Work, options: dict[str, Any]) -> None:
         self.work = work
@@ -46,7 +46,7 @@ class _Worker:
 def run_tasks(
     work: Work, tasks: Sequence[dict[str, Any]], *, workers: int | None = None, **options: Any
 ) -> Iterator[dict[str, Any]]:
-    """Have `work(parser, task)` done for every task, by `workers` processes with one thread each.
+    """Run `work(parser, task)` for every task, in `workers` processes with one thread each.
 
     Results come as tasks are finished, in no order. `options` are those of `Parser`. Ray connects to the cluster that
     RAY_ADDRESS names, or starts one on this machine; `workers` is one per processor by default.
@@ -54,6 +54,7 @@ def run_tasks(
     if not tasks:
         return
     with cluster(workers):
+        # No more workers than tasks, or the others would load a model for nothing.
         count = workers or int(ray.cluster_resources().get("CPU", 1))
         dataset = ray.data.from_items(list(tasks), override_num_blocks=len(tasks)).map(
             _Worker,
@@ -66,20 +67,19 @@ def run_tasks(
 
 @contextlib.contextmanager
 def cluster(workers: int | None = None) -> Iterator[None]:
-    """The cluster in use, or that RAY_ADDRESS names, or one on this machine that ends with the block."""
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
+    """Use the running cluster, or that which RAY_ADDRESS names, or one on this machine that ends with the block."""
+    # Ray's progress bars and notes would mix with those of the command line.
+    ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     if ray.is_initialized():
         yield
         return
-    if os.environ.get("RAY_ADDRESS"):
+    address = os.environ.get("RAY_ADDRESS")
+    if address:
         try:
             ray.init(logging_level="WARNING")
         except ConnectionError as error:
-            raise ArcspanError(
-                f"no Ray cluster at RAY_ADDRESS={os.environ['RAY_ADDRESS']}: {error}"
-            ) from None
+            raise ArcspanError(f"no Ray cluster at RAY_ADDRESS={address}: {error}") from None
     else:
         processors = max(workers or 0, os.cpu_count() or 1)
         ray.init(num_cpus=processors, include_dashboard=False, logging_level="WARNING")
@@ -90,7 +90,7 @@ def cluster(workers: int | None = None) -> Iterator[None]:
 
 
 class ParseBatches:
-    """For `ray.data.Dataset.map_batches`: rows with a text (or words) in, one row per sentence out.
+    """A callable for `ray.data.Dataset.map_batches`: rows with a text (or words) in, one row per sentence out.
 
     column    the column to parse; the others are dropped
     options   those of `Parser`

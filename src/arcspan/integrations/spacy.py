@@ -29,9 +29,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
-from operator import attrgetter
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,12 +54,13 @@ except ImportError:
     raise MissingExtraError("arcspan.integrations.spacy", "spacy") from None
 
 TREE = "arcspan_tree"  # the extension that holds a sentence's constituents, on its first token
-SPACE_TAG, SPACE_RELATION, ROOT = (
-    "_SP",
-    "dep",
-    "ROOT",
-)  # what spaCy itself writes for white space and roots
+# What spaCy itself writes for white space and roots.
+SPACE_TAG = "_SP"
+SPACE_RELATION = "dep"
+ROOT = "ROOT"
 CHUNK = 64  # sentences that the parser reads ahead
+_WORD_LAYERS = {"TAG": "tags", "POS": "upos", "MORPH": "features", "LEMMA": "lemmas"}
+_Bounds = tuple[int, int]  # first token, token after the last
 
 
 @dataclass(eq=False)
@@ -97,7 +98,7 @@ class ArcspanComponent(Pipe):
 
     @lazy
     def parser(self) -> Parser:
-        """The parser at work."""
+        """Return the parser, loaded on first use."""
         return Parser(self.model, threads=self.threads)
 
     def __call__(self, doc: Doc) -> Doc:
@@ -109,8 +110,8 @@ class ArcspanComponent(Pipe):
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Parse a stream of Docs, in place and in order; the sentences of `batch_size` Docs go together."""
         error_handler = self.get_error_handler()
-        for docs in minibatch(stream, size=batch_size):
-            docs = list(docs)
+        for batch in minibatch(stream, size=batch_size):
+            docs = list(batch)
             try:
                 self._annotate(docs)
                 yield from docs
@@ -118,80 +119,89 @@ class ArcspanComponent(Pipe):
                 error_handler(self.name, self, docs, error)
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
-        bounds = [self._sentence_bounds(doc) for doc in docs]
-        items = [
-            self._item(doc, *place) for doc, own in zip(docs, bounds, strict=True) for place in own
-        ]
-        parses = self.parser.pipe(items, batch_size=CHUNK, style=self.style)
-        for doc, own in zip(docs, bounds, strict=True):
-            self._write(doc, own, [next(parses) for _ in own])
+        doc_bounds = [self._sentence_bounds(doc) for doc in docs]
+        inputs = []
+        for doc, bounds in zip(docs, doc_bounds, strict=True):
+            inputs += [self._input(doc, start, end) for start, end in bounds]
+        parses = self.parser.pipe(inputs, batch_size=CHUNK, style=self.style)
+        for doc, bounds in zip(docs, doc_bounds, strict=True):
+            self._write(doc, bounds, list(islice(parses, len(bounds))))
 
-    def _item(self, doc: Doc, start: int, end: int) -> Any:
-        """The words of a sentence; with them its entities of several words, where they should be constituents."""
+    def _input(self, doc: Doc, start: int, end: int) -> Any:
+        """Return the words of a sentence; with preferences for its entities of several words, where those matter."""
         tokens = [token for token in doc[start:end] if not token.is_space]
-        words, prefer = [token.text for token in tokens], []
+        words = [token.text for token in tokens]
+        prefer = []
         for entity in doc.ents if self.entities else ():
             inside = [k for k, token in enumerate(tokens) if entity.start <= token.i < entity.end]
             if start <= entity.start and entity.end <= end and 1 < len(inside) < len(tokens):
-                prefer.append((("span", inside[0], inside[-1] + 1), self.entities))
+                span = ("span", inside[0], inside[-1] + 1)
+                prefer.append((span, self.entities))
         return (words, {"prefer": prefer}) if prefer else words
 
-    def _sentence_bounds(self, doc: Doc) -> list[tuple[int, int]]:
-        """The tokens [start, end) of every sentence, all tokens covered."""
+    def _sentence_bounds(self, doc: Doc) -> list[_Bounds]:
+        """Return the bounds of every sentence, all tokens covered."""
         if not len(doc):
             return []
         if doc.has_annotation("SENT_START"):
             return [(sent.start, sent.end) for sent in doc.sents]
-        # A token that the rules would cut in two, or white space, stays with the sentence before.
-        words = [(token.idx, token.i) for token in doc if not token.is_space]
-        begins = [sentence.start or 0 for sentence in self.parser.split(doc.text)][1:]
-        after = [bisect_left(words, (begin, 0)) for begin in begins]
-        starts = sorted({0, *(words[place][1] for place in after if place < len(words))})
-        return list(zip(starts, [*starts[1:], len(doc)], strict=True))
+        words = [token for token in doc if not token.is_space]
+        offsets = [word.idx for word in words]
+        starts = {0}
+        for sentence in self.parser.split(doc.text)[1:]:
+            # A token that the rules would cut in two, or white space, stays with the sentence before.
+            index = bisect_left(offsets, sentence.start or 0)
+            if index < len(words):
+                starts.add(words[index].i)
+        return list(pairwise([*sorted(starts), len(doc)]))
 
-    def _write(self, doc: Doc, bounds: list[tuple[int, int]], parses: list[Parse]) -> None:
-        n, strings = len(doc), doc.vocab.strings
+    def _write(self, doc: Doc, bounds: list[_Bounds], parses: list[Parse]) -> None:
+        n = len(doc)
+        # What white space gets; `_fill` puts the words' own values in.
         columns: dict[str, list[Any]] = {
             "HEAD": [0] * n,
             "DEP": [SPACE_RELATION] * n,
             "TAG": [SPACE_TAG] * n,
+            "POS": ["SPACE"] * n,
+            "MORPH": [""] * n,
+            "LEMMA": [token.text for token in doc],
+            "SENT_START": [-1] * n,
         }
-        columns |= {"POS": ["SPACE"] * n, "MORPH": [""] * n, "LEMMA": [token.text for token in doc]}
-        columns["SENT_START"] = [-1] * n
-        words = {token.i for token in doc if not token.is_space}
         for (start, end), parse in zip(bounds, parses, strict=True):
             if parse.error is not None:
                 warnings.warn(f"a sentence was not parsed: {parse.error}", stacklevel=2)
-            places = [place for place in range(start, end) if place in words]
-            _fill(columns, start, end, places, parse)
+            words = [token.i for token in doc[start:end] if not token.is_space]
+            _fill(columns, start, end, words, parse)
             if self.constituents and "constituency" in parse.layers:
                 # Lists that any serializer takes: words are tokens relative to `start`, spans are over words.
-                spans = [list(span) for span in parse.constituency.spans[1:]]  # all but the wrapper
-                own = [place - start for place in places]
-                doc[start]._.set(TREE, {"words": own, "tags": list(parse.tags), "spans": spans})
-        said = ("TAG", "POS", "MORPH", "LEMMA") if self.tags else ()
-        written = [name for name in said if any(columns[name][place] for place in words)]
+                tree = {
+                    "words": [word - start for word in words],
+                    "tags": list(parse.tags),
+                    "spans": [list(span) for span in parse.constituency.spans[1:]],  # no wrapper
+                }
+                doc[start]._.set(TREE, tree)
+        written = []
+        if self.tags:
+            words = [token.i for token in doc if not token.is_space]
+            written = [name for name in _WORD_LAYERS if any(columns[name][i] for i in words)]
         if self.dependencies and any("dependency" in parse.layers for parse in parses):
             written += ["HEAD", "DEP"]
         elif self.sentences and n:
             written += ["SENT_START"]
-        ids: dict[str, Callable[[Any], int]] = {
-            **dict.fromkeys(("HEAD", "SENT_START"), lambda number: number % 2**64),
-            **{"POS": lambda tag: UPOS.get(tag, 0), "MORPH": doc.vocab.morphology.add},
-            **dict.fromkeys(("TAG", "LEMMA", "DEP"), lambda name: strings.add(name) if name else 0),
-        }
         if written:
-            rows = [list(map(ids[name], columns[name])) for name in written]
+            rows = [
+                [_attribute_id(doc, name, value) for value in columns[name]] for name in written
+            ]
             doc.from_array(written, np.array(rows, dtype=np.uint64).T)
 
     def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
-        """SpaCy's own measures of all that the component sets, and those of labelled constituents.
+        """Compute spaCy's own measures of all that the component sets, and those of labelled constituents.
 
         `constituents_p`, `_r`, `_f` and `_per_type` are about the Docs that have gold constituents, such as `to_doc`
         gives; a measure leaves out Docs without its annotation.
         """
         examples = list(examples)
-        found: dict[str, Any] = Scorer.score_spans(
+        scores: dict[str, Any] = Scorer.score_spans(
             examples,
             "constituents",
             getter=lambda doc, _: doc[:]._.constituents,
@@ -199,16 +209,20 @@ class ArcspanComponent(Pipe):
             allow_overlap=True,
         )
         for attribute in ("tag", "pos", "lemma"):
-            found |= Scorer.score_token_attr(examples, attribute)
-        found |= Scorer.score_token_attr(examples, "morph", getter=lambda token, _: token.morph.key)
-        found |= Scorer.score_deps(
+            scores |= Scorer.score_token_attr(examples, attribute)
+        scores |= Scorer.score_token_attr(
+            examples, "morph", getter=lambda token, _: token.morph.key
+        )
+        scores |= Scorer.score_deps(
             examples,
             "dep",
             getter=lambda token, _: token.dep_.lower(),
             ignore_labels=("p", "punct"),
         )
-        starts = {"has_annotation": lambda doc: doc.has_annotation("SENT_START")}
-        return found | Scorer.score_spans(examples, "sents", **starts)
+        scores |= Scorer.score_spans(
+            examples, "sents", has_annotation=lambda doc: doc.has_annotation("SENT_START")
+        )
+        return scores
 
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
         """Save the model bundle, so that the saved pipeline does not depend on where it was."""
@@ -227,6 +241,7 @@ class ArcspanComponent(Pipe):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Without the parser, which another process loads for itself.
         settings = {setting: getattr(self, setting) for setting in DEFAULTS}
         return partial(ArcspanComponent, self.name, **settings), ()
 
@@ -237,24 +252,37 @@ DEFAULTS = {setting.name: setting.default for setting in fields(ArcspanComponent
 @Language.factory(
     "arcspan",
     assigns=[
-        *(
-            f"token.{name}"
-            for name in ("head", "dep", "tag", "pos", "lemma", "morph", "is_sent_start")
-        ),
-        *("doc.sents", "token._.constituent", "span._.constituents"),
-        *(
-            f"{kind}._.{name}"
-            for kind in ("span", "token")
-            for name in ("labels", "parent", "children", "parse_string")
-        ),
+        "token.head",
+        "token.dep",
+        "token.tag",
+        "token.pos",
+        "token.lemma",
+        "token.morph",
+        "token.is_sent_start",
+        "doc.sents",
+        "token._.constituent",
+        "span._.constituents",
+        "span._.labels",
+        "span._.parent",
+        "span._.children",
+        "span._.parse_string",
+        "token._.labels",
+        "token._.parent",
+        "token._.children",
+        "token._.parse_string",
     ],
     default_config=DEFAULTS,
     default_score_weights={
-        **{"dep_las": 0.4, "constituents_f": 0.4, "tag_acc": 0.1, "sents_f": 0.1},
-        **dict.fromkeys(
-            ("dep_uas", "pos_acc", "morph_acc", "lemma_acc", "constituents_p", "constituents_r"),
-            0.0,
-        ),
+        "dep_las": 0.4,
+        "constituents_f": 0.4,
+        "tag_acc": 0.1,
+        "sents_f": 0.1,
+        "dep_uas": 0.0,
+        "pos_acc": 0.0,
+        "morph_acc": 0.0,
+        "lemma_acc": 0.0,
+        "constituents_p": 0.0,
+        "constituents_r": 0.0,
     },
 )
 def make_component(
@@ -269,53 +297,73 @@ def make_component(
     constituents: bool,
     entities: float,
 ) -> ArcspanComponent:
-    """What `nlp.add_pipe("arcspan", config={...})` calls; the settings are those of `ArcspanComponent`."""
-    given = locals()
+    """Make the component for `nlp.add_pipe("arcspan", config={...})`; the settings are those of `ArcspanComponent`."""
     if dependencies:
         nlp.vocab.get_noun_chunks = noun_chunks
-    return ArcspanComponent(name, **{setting: given[setting] for setting in DEFAULTS})
+    return ArcspanComponent(
+        name,
+        model=model,
+        style=style,
+        threads=threads,
+        dependencies=dependencies,
+        tags=tags,
+        sentences=sentences,
+        constituents=constituents,
+        entities=entities,
+    )
 
 
 def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
-    """A Doc whose sentences are parses; for `spacy evaluate`, the gold trees of a treebank (`Parse.from_trees`).
+    """Return a Doc whose sentences are parses; for `spacy evaluate`, the gold trees of a treebank (`Parse.from_trees`).
 
     It has the annotation that the component writes, over the words of the parses.
     """
-    words = [word for parse in parses for word in parse.words]
-    spaces = [space for parse in parses for space in parse._spaces_after()]
+    parses = [parse for parse in parses if len(parse)]
+    words: list[str] = []
+    spaces: list[str] = []
+    bounds = []
+    for parse in parses:
+        bounds.append((len(words), len(words) + len(parse)))
+        words += parse.words
+        spaces += parse._spaces_after()
     doc = Doc(vocab, words=words, spaces=spaces)
-    ends = np.cumsum([len(parse) for parse in parses]).tolist()
-    bounds = [
-        (end - len(parse), end) for end, parse in zip(ends, parses, strict=True) if len(parse)
-    ]
-    ArcspanComponent()._write(doc, bounds, [parse for parse in parses if len(parse)])
+    ArcspanComponent()._write(doc, bounds, parses)
     return doc
 
 
 def _fill(
-    columns: dict[str, list[Any]], start: int, end: int, places: list[int], parse: Parse
+    columns: dict[str, list[Any]], start: int, end: int, words: list[int], parse: Parse
 ) -> None:
-    """The columns of a sentence with words at `places`; heads are relative, white space hangs on the word before it."""
+    """Fill the columns of a sentence; heads are relative, white space hangs on the word before it."""
     columns["SENT_START"][start] = 1
-    said = {"TAG": parse.tags, "POS": parse.upos, "MORPH": parse.features, "LEMMA": parse.lemmas}
-    for name, values in said.items():
-        for place, value in zip(places, values, strict=True):
-            columns[name][place] = value
-    anchor = places[0] if places else start
-    for place in range(start, end):
-        anchor = place if place in places else anchor
-        columns["HEAD"][place] = anchor - place
-    if not places:
+    for name, layer in _WORD_LAYERS.items():
+        for word, value in zip(words, getattr(parse, layer), strict=True):
+            columns[name][word] = value
+    anchor = words[0] if words else start
+    for token in range(start, end):
+        anchor = token if token in words else anchor
+        columns["HEAD"][token] = anchor - token
+    if not words:
         columns["DEP"][start] = ROOT
-    if (tree := parse.trees[1]) is not None:
-        for place, head, relation in zip(places, tree.heads, tree.relations, strict=True):
-            columns["HEAD"][place] = places[head - 1] - place if head else 0
-            columns["DEP"][place] = relation if head else ROOT
+    _, tree = parse.trees
+    if tree is not None:
+        for word, head, relation in zip(words, tree.heads, tree.relations, strict=True):
+            columns["HEAD"][word] = words[head - 1] - word if head else 0
+            columns["DEP"][word] = relation if head else ROOT
+
+
+def _attribute_id(doc: Doc, name: str, value: Any) -> int:
+    """Return a value as `Doc.from_array` takes it: 64 bits without a sign."""
+    if name in ("HEAD", "SENT_START"):
+        return value % 2**64
+    if name == "POS":
+        return UPOS.get(value, 0)
+    if name == "MORPH":
+        return doc.vocab.morphology.add(value)
+    return doc.vocab.strings.add(value) if value else 0
 
 
 # ------------------------------------------------------------------------------------------- constituents
-
-_Spans = list[tuple[int, int, str]]  # first token, token after the last, label
 
 
 def set_extensions() -> None:
@@ -330,7 +378,7 @@ def set_extensions() -> None:
         Token.set_extension(getter.__name__, getter=_of_token(getter), force=True)
     for holder in (Doc, Span):
         for name in ("clauses", "coordinations", "verb_groups"):
-            holder.set_extension(name, getter=partial(_found, get=attrgetter(name)), force=True)
+            holder.set_extension(name, getter=partial(_analyses, name=name), force=True)
         holder.set_extension("noun_phrases", method=_noun_phrases, force=True)
 
 
@@ -338,110 +386,135 @@ def _of_token(getter: Callable[[Span], Any]) -> Callable[[Token], Any]:
     return lambda token: getter(token.doc[token.i : token.i + 1])
 
 
-def _sentences(doc: Doc, start: int, end: int) -> Iterator[tuple[list[int], list[str], _Spans]]:
-    """The words, tags and constituents of every sentence that shares a token with [start, end)."""
+class _SentenceTree(NamedTuple):
+    """The constituents of a sentence, over the tokens of its Doc."""
+
+    words: list[int]
+    tags: list[str]
+    spans: list[tuple[int, int, str]]  # first token, token after the last, label
+
+
+def _sentence_trees(doc: Doc, start: int, end: int) -> Iterator[_SentenceTree]:
+    """Yield the tree of every sentence that shares a token with [start, end)."""
+    # The tree stands on the first token of its sentence, perhaps before `start`.
     while start > 0 and doc[start]._.get(TREE) is None:
         start -= 1
     for first in range(start, end):
-        if tree := doc[first]._.get(TREE):
+        tree = doc[first]._.get(TREE)
+        if tree:
             words = [first + word for word in tree["words"]]
-            yield (
-                words,
-                tree["tags"],
-                [(words[i], words[j - 1] + 1, label) for i, j, label in tree["spans"]],
-            )
+            spans = [(words[i], words[j - 1] + 1, label) for i, j, label in tree["spans"]]
+            yield _SentenceTree(words, tree["tags"], spans)
 
 
 def constituents(span: Span) -> list[Span]:
-    """The constituents inside a span, as labelled spans, top-down and left to right: `span._.constituents`.
+    """Return the constituents inside a span, as labelled spans, top-down and left to right: `span._.constituents`.
 
     Of a unary chain, which covers the same words, the outermost comes first. The wrapper TOP is not among them.
     """
     return [
-        Span(span.doc, begin, end, label=label)
-        for _, _, spans in _sentences(span.doc, span.start, span.end)
-        for begin, end, label in spans
-        if span.start <= begin and end <= span.end
+        Span(span.doc, start, end, label=label)
+        for tree in _sentence_trees(span.doc, span.start, span.end)
+        for start, end, label in tree.spans
+        if span.start <= start and end <= span.end
     ]
 
 
-class _Place:
+class _Constituent:
     """A span among the constituents of its sentence; a single word counts as one, without labels."""
 
     def __init__(self, span: Span) -> None:
         self._doc = span.doc
-        for words, _, spans in _sentences(span.doc, span.start, span.end):
-            self.words = [word for word in words if span.start <= word < span.end]
-            self.chains: dict[tuple[int, int], tuple[str, ...]] = {}
-            for begin, end, label in spans:
-                self.chains[begin, end] = (*self.chains.get((begin, end), ()), label)
+        for tree in _sentence_trees(span.doc, span.start, span.end):
+            self.words = [word for word in tree.words if span.start <= word < span.end]
+            self.chains: dict[_Bounds, tuple[str, ...]] = {}
+            for start, end, label in tree.spans:
+                self.chains[start, end] = (*self.chains.get((start, end), ()), label)
             if self.words:
-                self.own = self.words[0], self.words[-1] + 1
-                if len(self.words) == 1 or self.own in self.chains:
+                self.start = self.words[0]
+                self.end = self.words[-1] + 1
+                self.bounds = self.start, self.end
+                if len(self.words) == 1 or self.bounds in self.chains:
                     return
         raise ArcspanError(
-            f"{span.text!r} is not a constituent: _.constituents lists those inside a span, and the labels, parent and "
-            "children of a sentence, a constituent or a token are known"
+            f"{span.text!r} is not a constituent: _.constituents lists those inside a span; labels, parent and "
+            "children belong to a sentence, a constituent or a token"
         )
 
-    def span(self, begin: int, end: int) -> Span:
-        """Tokens with their outermost label."""
-        return Span(self._doc, begin, end, label=self.chains.get((begin, end), ("",))[0])
+    def others(self) -> list[_Bounds]:
+        """Return the bounds of all other constituents of the sentence."""
+        return [bounds for bounds in self.chains if bounds != self.bounds]
+
+    def span(self, start: int, end: int) -> Span:
+        """Return tokens with their outermost label."""
+        chain = self.chains.get((start, end), ("",))
+        return Span(self._doc, start, end, label=chain[0])
 
 
 def labels(span: Span) -> tuple[str, ...]:
-    """The labels of a constituent, several in a unary chain, () of a word that is none: `span._.labels`."""
-    place = _Place(span)
-    return place.chains.get(place.own, ())
+    """Return the labels of a constituent, several in a unary chain, () of a word that is none: `span._.labels`."""
+    constituent = _Constituent(span)
+    return constituent.chains.get(constituent.bounds, ())
 
 
 def parent(span: Span) -> Span | None:
-    """The constituent right above a constituent or a word; None above the whole sentence: `span._.parent`."""
-    place = _Place(span)
-    begin, end = place.own
+    """Return the constituent right above a constituent or a word; None above the whole sentence: `span._.parent`."""
+    constituent = _Constituent(span)
     above = [
-        (j - i, i, j) for i, j in place.chains if i <= begin and end <= j and (i, j) != place.own
+        (end - start, start, end)
+        for start, end in constituent.others()
+        if start <= constituent.start and constituent.end <= end
     ]
-    return place.span(*min(above)[1:]) if above else None
+    if not above:
+        return None
+    _, start, end = min(above)
+    return constituent.span(start, end)
 
 
 def children(span: Span) -> list[Span]:
-    """The constituents and words right below a constituent, [] below a word: `span._.children`."""
-    place = _Place(span)
-    found: list[Span] = []
-    for word in place.words if len(place.words) > 1 else ():
-        if not found or word >= found[-1].end:
-            inside = [
-                j
-                for i, j in place.chains
-                if i == word and j <= place.own[1] and (i, j) != place.own
+    """Return the constituents and words right below a constituent, [] below a word: `span._.children`."""
+    constituent = _Constituent(span)
+    if len(constituent.words) == 1:
+        return []
+    below: list[Span] = []
+    covered = 0  # by the children so far: the tokens before this one
+    for word in constituent.words:
+        if word >= covered:
+            ends = [
+                end
+                for start, end in constituent.others()
+                if start == word and end <= constituent.end
             ]
-            found.append(place.span(word, max(inside, default=word + 1)))
-    return found
+            covered = max(ends, default=word + 1)
+            below.append(constituent.span(word, covered))
+    return below
 
 
 def constituency(span: Span) -> ConstituencyTree | None:
-    """The tree of a sentence, with the wrapper TOP, or of the constituent that a span is; None for other spans."""
-    for words, tags, spans in _sentences(span.doc, span.start, span.end):
-        inside = {word: k for k, word in enumerate(words) if span.start <= word < span.end}
-        if inside:
-            first, n = min(inside.values()), len(inside)
-            own = [
-                (inside[begin] - first, inside[end - 1] - first + 1, label)
-                for begin, end, label in spans
-                if begin in inside and end - 1 in inside
-            ]
-            if n == len(words):
-                own.insert(0, (0, n, "TOP"))
-            if not own or own[0][:2] != (0, n):
-                return None
-            texts = ["_".join(span.doc[word].text.split()) for word in inside]
-            return ConstituencyTree(texts, tags[first : first + n], own)
+    """Return the tree of a sentence, with the wrapper TOP, or of a constituent; None for other spans."""
+    for tree in _sentence_trees(span.doc, span.start, span.end):
+        inside = [word for word in tree.words if span.start <= word < span.end]
+        if not inside:
+            continue
+        n = len(inside)
+        first = tree.words.index(inside[0])
+        number = {word: k for k, word in enumerate(inside)}
+        spans = [
+            (number[start], number[end - 1] + 1, label)
+            for start, end, label in tree.spans
+            if start in number and end - 1 in number
+        ]
+        if n == len(tree.words):
+            spans.insert(0, (0, n, "TOP"))
+        if not spans or spans[0][:2] != (0, n):
+            return None
+        words = ["_".join(span.doc[word].text.split()) for word in inside]
+        return ConstituencyTree(words, tree.tags[first : first + n], spans)
     return None
 
 
 def parse_string(span: Span) -> str:
-    """The brackets of a sentence, or of the constituent that a span is: `span._.parse_string`.
+    """Return the brackets of a sentence, or of the constituent that a span is: `span._.parse_string`.
 
     A sentence is written with the wrapper TOP, as `Parse.brackets` does; "" for a span that is neither. White
     space inside a token is written as "_".
@@ -451,12 +524,12 @@ def parse_string(span: Span) -> str:
 
 
 def smallest_constituent(token: Token) -> Span | None:
-    """The smallest constituent that holds a token: `token._.constituent`; None where there is none."""
-    for _, _, spans in _sentences(token.doc, token.i, token.i + 1):
+    """Return the smallest constituent that holds a token: `token._.constituent`; None where there is none."""
+    for tree in _sentence_trees(token.doc, token.i, token.i + 1):
         # In pre-order the last one that holds the token is the innermost.
-        for begin, end, label in reversed(spans):
-            if begin <= token.i < end:
-                return Span(token.doc, begin, end, label=label)
+        for start, end, label in reversed(tree.spans):
+            if start <= token.i < end:
+                return Span(token.doc, start, end, label=label)
     return None
 
 
@@ -465,41 +538,60 @@ def smallest_constituent(token: Token) -> Span | None:
 
 def _syntax(sentence: Span, constituents: ConstituencyTree | None = None) -> Syntax:
     tokens = [token for token in sentence if not token.is_space]
-    places = {token.i: m for m, token in enumerate(tokens, 1)}
-    heads = [0 if token.head.i == token.i else places.get(token.head.i, 0) for token in tokens]
+    number = {token.i: m for m, token in enumerate(tokens, 1)}
+    heads = []
+    for token in tokens:
+        # In spaCy a root is its own head; a head outside the sentence makes a root, too.
+        is_root = token.head.i == token.i
+        heads.append(0 if is_root else number.get(token.head.i, 0))
+    # A tree has one root: the first; others hang on it.
     root = heads.index(0) + 1 if 0 in heads else 0
-    heads = [head or (0 if m == root else root) for m, head in enumerate(heads, 1)]
-    columns = zip(*((t.text, t.tag_, t.pos_, t.lemma_, str(t.morph)) for t in tokens), strict=True)
-    tree = DependencyTree(heads, ["root" if t.dep_ == "ROOT" else t.dep_ for t in tokens], *columns)
+    heads = [head if head or m == root else root for m, head in enumerate(heads, 1)]
+    tree = DependencyTree(
+        heads,
+        ["root" if token.dep_ == ROOT else token.dep_ for token in tokens],
+        [token.text for token in tokens],
+        [token.tag_ for token in tokens],
+        [token.pos_ for token in tokens],
+        [token.lemma_ for token in tokens],
+        [str(token.morph) for token in tokens],
+    )
     offsets = [(token.idx, token.idx + len(token.text)) for token in tokens]
     text = sentence.doc.text[offsets[0][0] : offsets[-1][1]] if offsets else None
     return Syntax(constituents, tree, tokens=tokens, text=text, offsets=offsets)
 
 
 def _sents(doclike: Doc | Span) -> Iterator[Span]:
-    """The sentences of a Doc; those that a span is in, or has in it."""
-    start, end = getattr(doclike, "start", 0), getattr(doclike, "end", len(doclike))
+    """Yield the sentences of a Doc, or those that share a token with a span."""
+    start, end = _bounds(doclike)
     return (sent for sent in doclike.doc.sents if sent.start < end and sent.end > start)
 
 
+def _bounds(doclike: Doc | Span) -> _Bounds:
+    return (doclike.start, doclike.end) if isinstance(doclike, Span) else (0, len(doclike))
+
+
 def noun_chunks(doclike: Doc | Span) -> Iterator[tuple[int, int, int]]:
-    """The base noun phrases of a Doc or Span as spaCy takes them: first token, token after the last, the label NP."""
+    """Yield base noun phrases as spaCy takes them: first token, token after the last, the label NP."""
     label = doclike.doc.vocab.strings.add("NP")
-    low, high = getattr(doclike, "start", 0), getattr(doclike, "end", len(doclike))
+    first, last = _bounds(doclike)
     for sentence in _sents(doclike):
         for phrase in _syntax(sentence).noun_phrases("base"):
-            start, end = phrase.tokens[0].i, phrase.tokens[-1].i + 1
-            if low <= start and end <= high:
+            start = phrase.tokens[0].i
+            end = phrase.tokens[-1].i + 1
+            if first <= start and end <= last:
                 yield start, end, label
 
 
-def _found(doclike: Doc | Span, get: Callable[[Syntax], list[Any]]) -> list[Any]:
-    return [
-        one
-        for sentence in _sents(doclike)
-        for one in get(_syntax(sentence, constituency(sentence)))
-    ]
+def _analyses(doclike: Doc | Span, name: str) -> list[Any]:
+    analyses = []
+    for sentence in _sents(doclike):
+        analyses += getattr(_syntax(sentence, constituency(sentence)), name)
+    return analyses
 
 
 def _noun_phrases(doclike: Doc | Span, kind: Any = "base") -> list[Any]:
-    return _found(doclike, lambda syntax: syntax.noun_phrases(kind))
+    phrases = []
+    for sentence in _sents(doclike):
+        phrases += _syntax(sentence, constituency(sentence)).noun_phrases(kind)
+    return phrases
