@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import enum
 import os
 import shutil
 import subprocess
@@ -13,6 +15,8 @@ import pytest
 from arcspan.decoding import native
 
 ROOT = Path(__file__).resolve().parents[2]
+NATIVE = ROOT / "src/arcspan/decoding/native"
+SOURCES = sorted(NATIVE.glob("*.c"))
 
 RESULTS = """
 import numpy as np
@@ -74,6 +78,45 @@ def test_a_missing_library_says_how_to_build_it(
     monkeypatch.setattr(native, "LIBRARY", tmp_path / "kernels.so")
     with pytest.raises(ImportError, match="build_ext --inplace"):
         native._library.__wrapped__()
+
+
+@pytest.mark.parametrize("change", ["status codes", "layout of SumsWork"])
+def test_a_library_of_other_sources_is_refused(
+    monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    if change == "status codes":
+        monkeypatch.setattr(native, "Status", enum.IntEnum("Status", ["DONE", "FORBIDDEN"]))
+    else:
+        fields = (*native.SumsWork._fields_, ("extra", ctypes.c_int64))
+        monkeypatch.setattr(
+            native, "SumsWork", type("Other", (ctypes.Structure,), {"_fields_": fields})
+        )
+    with pytest.raises(ImportError, match=r"compiled from other sources .*build_ext --inplace"):
+        native._library.__wrapped__()
+
+
+def test_every_kernel_declares_its_arguments() -> None:
+    for name in native._SIGNATURES:
+        assert native.kernel(name).argtypes == native._SIGNATURES[name][1]
+    with pytest.raises(ctypes.ArgumentError):
+        native.kernel("sums")(1)
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_every_source_file_compiles_by_itself(source: Path) -> None:
+    """As editors and clangd read it; templates are named *_tpl.h."""
+    command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", "-fsyntax-only"]
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_lines_of_c_are_at_most_100_characters() -> None:
+    paths = [*SOURCES, *NATIVE.glob("*.h")]
+    assert len(paths) > 10
+    for path in paths:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert max(len(line) for line in lines) <= 100, path.name
 
 
 def test_without_a_compiler_the_build_says_so(tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
-"""The kernels: plain C beside this file, compiled when the package is built, loaded at the first search.
+"""Load the kernels: plain C beside this file, compiled into one library when the package is built.
 
-The library holds every kernel once per instruction set: baseline (SSE2 or NEON), avx2 and avx512. The best one that the
-processor runs is taken; the environment variable ARCSPAN_KERNELS names another, for tests and for comparisons. Calls
-release the GIL, and the library knows nothing of Python, so that one file serves every version.
+The library holds every kernel once per instruction set: baseline (SSE2 or NEON), avx2 and avx512. The
+best one that the processor runs is used; the environment variable ARCSPAN_KERNELS selects another, for
+tests and comparisons. Calls release the GIL, and the library does not use Python's C API, so that one file
+serves every version of Python.
+
+What C and Python must agree on stands here once (the status codes, the arguments of the functions, the
+layout of `SumsWork`) and is compared with the library when it is loaded.
 """
 
 from __future__ import annotations
 
 import ctypes
+import enum
 import functools
 import os
 import sys
@@ -19,35 +24,122 @@ LIBRARY = Path(__file__).with_name("kernels.dll" if sys.platform == "win32" else
 # A pointer to an array's memory: `pointer(array)`. The array must be writeable, and outlive the call.
 pointer: Any = (ctypes.c_char * 0).from_buffer
 
+_INT = ctypes.c_int
+_INT64 = ctypes.c_int64
+_POINTER = ctypes.c_void_p
+
+
+# The fields of `SumsWork` in their order, by type.
+_LAYOUT = (
+    ("sentence lengths status", _POINTER),
+    ("count threads", _INT),
+    ("order", _POINTER),
+    ("next", _INT),
+    ("span arc headed span_along arc_along headed_along", _POINTER),
+    ("partition spans heads parts random tree_heads tree_rows", _POINTER),
+    ("size samples wide packed logarithms product", _INT64),
+)
+
+
+class Status(enum.IntEnum):
+    """The status of a sentence after a kernel: the list of native/common.h, in its order."""
+
+    DONE = 0
+    FORBIDDEN = 1
+    TOO_LARGE = 2
+    NO_MEMORY = 3
+    UNSAFE = 4
+    EXHAUSTED = 5
+    NOT_A_NUMBER = 6
+
+
+class SumsWork(ctypes.Structure):
+    """The arguments of the kernel `sums`: `batch` of native/common.h, then `sums_work` of native/sums_tpl.h."""
+
+    _fields_ = tuple((name, ctype) for names, ctype in _LAYOUT for name in names.split())
+
+
+# The type of the result and the types of the arguments of each kernel.
+_SEARCH = (
+    # algorithm; span, arc, headed; packed
+    _INT,
+    _POINTER,
+    _POINTER,
+    _POINTER,
+    _INT,
+    # lengths, heads, rows, scores, status, order
+    _POINTER,
+    _POINTER,
+    _POINTER,
+    _POINTER,
+    _POINTER,
+    _POINTER,
+    # count, size, threads
+    _INT,
+    _INT,
+    _INT,
+)
+_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "search_float": (_INT, _SEARCH),
+    "search_double": (_INT, _SEARCH),
+    "sums": (_INT, (ctypes.POINTER(SumsWork),)),
+    "kbest_open": (_POINTER, (_POINTER, _POINTER, _POINTER, _POINTER, _INT, _POINTER)),
+    "kbest_next": (_INT, (_POINTER, _POINTER, _POINTER, _POINTER)),
+    "kbest_close": (None, (_POINTER,)),
+}
+
 
 @functools.cache
 def kernel(name: str) -> Any:
-    """A function of the library, in the variant that is used."""
-    return getattr(_library(), f"{name}_{variant()}")
+    """Return a function of the library, in the variant that is used."""
+    function = getattr(_library(), f"{name}_{variant()}")
+    function.restype, function.argtypes = _SIGNATURES[name]
+    return function
 
 
 def variants() -> list[str]:
-    """The variants that this processor runs, the best one first."""
-    supported = _library().supported
-    supported.restype = ctypes.c_char_p
-    return str(supported().decode()).split()
+    """Return the variants that this processor runs, the best one first."""
+    return str(_library().supported().decode()).split()
 
 
 @functools.cache
 def variant() -> str:
-    """The variant that is used."""
-    wanted = os.environ.get("ARCSPAN_KERNELS") or variants()[0]
-    if wanted not in variants():
-        raise ImportError(f"ARCSPAN_KERNELS={wanted}: this processor runs {', '.join(variants())}")
-    return wanted
+    """Return the variant that is used."""
+    selected = os.environ.get("ARCSPAN_KERNELS") or variants()[0]
+    if selected not in variants():
+        raise ImportError(
+            f"ARCSPAN_KERNELS={selected}: this processor runs {', '.join(variants())}"
+        )
+    return selected
 
 
 @functools.cache
 def _library() -> ctypes.CDLL:
     try:
-        return ctypes.CDLL(str(LIBRARY))
+        library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
         raise ImportError(
             f"the compiled search cannot be loaded ({error}): install arcspan with pip, or in a checkout run "
             "`python setup.py build_ext --inplace` with a C compiler"
         ) from None
+    if not _matches(library):
+        raise ImportError(
+            f"{LIBRARY.name} was compiled from other sources than this version of arcspan: reinstall "
+            "arcspan, or in a checkout run `python setup.py build_ext --inplace`"
+        )
+    return library
+
+
+def _matches(library: ctypes.CDLL) -> bool:
+    """Return whether the library has the same status codes and the same layout of `SumsWork`."""
+    try:
+        names = library.status_names
+        size = library.sums_work_size_baseline
+        supported = library.supported
+    except AttributeError:
+        return False
+    names.restype = supported.restype = ctypes.c_char_p
+    size.restype = ctypes.c_size_t
+    names.argtypes = size.argtypes = supported.argtypes = ()
+    expected = " ".join(status.name for status in Status)
+    return names().decode() == expected and size() == ctypes.sizeof(SumsWork)

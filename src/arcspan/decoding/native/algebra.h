@@ -1,29 +1,70 @@
-/* The numbers that a chart holds. Every search is a template, compiled once for each value of ALGEBRA:
+/* The numbers that a chart holds. Every search is a template, compiled once for each value of
+   ALGEBRA:
 
-    BEST_FLOAT    a value is the score of a best tree:            combine = the greater,   extend = add
+    BEST_FLOAT    a value is the score of a best tree:        combine = the greater,  extend = add
     BEST_DOUBLE   the same in double, for scores beyond float and for the k best
-    SUMS          a value is a sum over trees of exp(score):      combine = add,           extend = multiply
+    SUMS          a value is a sum over trees of exp(score):  combine = add,  extend = multiply
 
-`lanes` are LANES numbers side by side. A compiler vectorises the innermost loop, which here is the wrong one: the charts
-want neighbouring heads, or neighbouring ends, side by side and the loop over splits innermost, with the running
-value in a register. So vectors are explicit: the compilers' own vector types, as many of them as make up LANES. */
+`lanes` are LANES numbers side by side. A compiler vectorises the innermost loop, which here is
+the wrong one: the charts want neighbouring heads, or neighbouring ends, side by side and the
+loop over splits innermost, with the running value in a register. So vectors are explicit: the
+compilers' own vector types, as many of them as make up LANES. */
+
+#ifndef ARCSPAN_ALGEBRA_H
+#define ARCSPAN_ALGEBRA_H
+
+#include "common.h"
 
 #define BEST_FLOAT 1
 #define BEST_DOUBLE 2
 #define SUMS 3
 
+/* The build always sets it; editors and syntax checks of a single file do not. */
+#ifndef ALGEBRA
+#define ALGEBRA BEST_FLOAT
+#endif
+
+/* num_t: a number of a chart; mask_t: an integer of its size, for masks with all bits set or
+   none. */
 #if ALGEBRA == BEST_FLOAT
-#define number float
-#define integer int32_t
+typedef float num_t;
+typedef int32_t mask_t;
 #define LANES (VECTOR_BYTES == 64 ? 16 : 8)
 #define SEARCH KERNEL(search_float)
 #else
-#define number double
-#define integer int64_t
+typedef double num_t;
+typedef int64_t mask_t;
 #define LANES 8
 #define SEARCH KERNEL(search_double)
 #endif
 
+/* The values of no tree, and of a tree without scores. */
+#if ALGEBRA == SUMS
+#define NO_TREE 0.0
+#define UNIT 1.0
+#else
+#define NO_TREE ((num_t)-INFINITY)
+#define UNIT ((num_t)0)
+#endif
+
+#define PER_VECTOR ((int)(VECTOR_BYTES / sizeof(num_t)))
+#define PARTS (LANES / PER_VECTOR)
+
+typedef num_t vec_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef mask_t mask_vec_t __attribute__((vector_size(VECTOR_BYTES)));
+typedef struct {
+    vec_t part[PARTS];
+} lanes;
+typedef struct {
+    mask_vec_t part[PARTS];
+} marks;
+
+/* a where the mask is set, b elsewhere. */
+INLINED vec_t select_vector(mask_vec_t mask, vec_t a, vec_t b) {
+    return (vec_t)(((mask_vec_t)a & mask) | ((mask_vec_t)b & ~mask));
+}
+
+/* The greater number, position by position. With an instruction of its own where there is one. */
 #if ALGEBRA == BEST_FLOAT && defined(__AVX512F__)
 #define GREATER(a, b) _mm512_max_ps(a, b)
 #elif ALGEBRA == BEST_FLOAT && defined(__AVX2__)
@@ -37,49 +78,27 @@ value in a register. So vectors are explicit: the compilers' own vector types, a
 #elif defined(__SSE2__)
 #define GREATER(a, b) _mm_max_pd(a, b)
 #else
-#define GREATER(a, b) chosen(a > b, a, b)
+#define GREATER(a, b) select_vector(a > b, a, b)
 #endif
 
-/* a where the mask is set, b elsewhere. */
-#define chosen(mask, a, b) ((vector)(((integers)(a) & (mask)) | ((integers)(b) & ~(mask))))
-
-/* The values of no tree, and of a tree without scores. */
-#if ALGEBRA == SUMS
-#define NOTHING 0.0
-#define UNIT 1.0
-#else
-#define NOTHING ((number)-INFINITY)
-#define UNIT ((number)0)
-#endif
-
-#define PER_VECTOR ((int)(VECTOR_BYTES / sizeof(number)))
-#define PARTS (LANES / PER_VECTOR)
-
-typedef number vector __attribute__((vector_size(VECTOR_BYTES)));
-typedef integer integers __attribute__((vector_size(VECTOR_BYTES)));
-typedef struct {
-    vector part[PARTS];
-} lanes;
-typedef struct {
-    integers part[PARTS];
-} marks;
-
-INLINED lanes load(const number *from) {
-    lanes found;
-    memcpy(&found, from, sizeof found);
-    return found;
+/* memcpy, since the address need not be aligned to a vector. */
+INLINED lanes load(const num_t *from) {
+    lanes value;
+    memcpy(&value, from, sizeof value);
+    return value;
 }
 
-INLINED void store(number *to, lanes value) { memcpy(to, &value, sizeof value); }
+INLINED void store(num_t *to, lanes value) { memcpy(to, &value, sizeof value); }
 
 /* The same number in all lanes. */
-INLINED lanes splat(number value) {
-    lanes all;
-    for (int p = 0; p < PARTS; p++) all.part[p] = value - (vector){0};
-    return all;
+INLINED lanes splat(num_t number) {
+    lanes value;
+    /* Minus zero keeps the sign of a zero, which plus zero would not. */
+    for (int p = 0; p < PARTS; p++) value.part[p] = number - (vec_t){0};
+    return value;
 }
 
-/* The value of two parts together; of one number each. */
+/* The value of two parts together: of lanes, and of one number each. */
 INLINED lanes extend(lanes a, lanes b) {
 #if ALGEBRA == SUMS
     for (int p = 0; p < PARTS; p++) a.part[p] *= b.part[p];
@@ -89,7 +108,7 @@ INLINED lanes extend(lanes a, lanes b) {
     return a;
 }
 
-INLINED number joined(number a, number b) {
+INLINED num_t extend_one(num_t a, num_t b) {
 #if ALGEBRA == SUMS
     return a * b;
 #else
@@ -97,7 +116,8 @@ INLINED number joined(number a, number b) {
 #endif
 }
 
-/* One tree or another, the greater or the sum: of a value and the parts a and b together, and of two values. */
+/* One tree or another, the greater or the sum: of a value and the parts a and b together
+   (combine), and of two values (merge). */
 INLINED lanes combine(lanes value, lanes a, lanes b) {
     for (int p = 0; p < PARTS; p++) {
 #if ALGEBRA == SUMS
@@ -120,24 +140,25 @@ INLINED lanes merge(lanes a, lanes b) {
     return a;
 }
 
-/* `inside` in the lanes whose number (first, first + 1, ...) is in [low, high), `outside` elsewhere. */
+/* `inside` in the lanes whose number (first, first + 1, ...) is in [low, high), `outside`
+   elsewhere. */
 INLINED lanes between(int first, int low, int high, lanes inside, lanes outside) {
-    static const integer numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static const mask_t numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     for (int p = 0; p < PARTS; p++) {
-        integers at;
-        memcpy(&at, numbers + p * PER_VECTOR, sizeof at);
-        integers mask = (at >= (integer)(low - first)) & (at < (integer)(high - first));
-        inside.part[p] = chosen(mask, inside.part[p], outside.part[p]);
+        mask_vec_t lane;
+        memcpy(&lane, numbers + p * PER_VECTOR, sizeof lane);
+        mask_vec_t mask = (lane >= (mask_t)(low - first)) & (lane < (mask_t)(high - first));
+        inside.part[p] = select_vector(mask, inside.part[p], outside.part[p]);
     }
     return inside;
 }
 
 #if ALGEBRA == SUMS
 /* The sum of the lanes, in pairs, and pairs of pairs. */
-INLINED double total(lanes value) {
-    double all[LANES];
-    memcpy(all, &value, sizeof all);
-    return ((all[0] + all[1]) + (all[2] + all[3])) + ((all[4] + all[5]) + (all[6] + all[7]));
+INLINED double sum_lanes(lanes value) {
+    double v[LANES];
+    memcpy(v, &value, sizeof v);
+    return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
 }
 
 /* The greater, lane by lane. */
@@ -148,66 +169,79 @@ INLINED lanes maximum(lanes a, lanes b) {
 
 /* The values where `sign` is above zero, zero elsewhere. */
 INLINED lanes where_positive(lanes sign, lanes value) {
-    for (int p = 0; p < PARTS; p++) value.part[p] = chosen(sign.part[p] > 0.0, value.part[p], (vector){0});
+    const vec_t zero = {0};
+    for (int p = 0; p < PARTS; p++)
+        value.part[p] = select_vector(sign.part[p] > 0.0, value.part[p], zero);
     return value;
 }
 
-/* The sum of a[k] b[k], k < count, and into[k] += a[k] factor: rows may be read, but not written, beyond their ends. */
+/* The sum of a[k] b[k], k < count. Rows may be read, but not written, beyond their ends. */
 static inline double dot(const double *a, const double *b, int count) {
     lanes sum = splat(0.0);
     int k = 0;
     for (; k + LANES <= count; k += LANES) sum = combine(sum, load(a + k), load(b + k));
-    if (k < count) sum = combine(sum, between(k, 0, count, load(a + k), splat(0.0)),
-                                 between(k, 0, count, load(b + k), splat(0.0)));
-    return total(sum);
+    if (k < count) {
+        const lanes last_a = between(k, 0, count, load(a + k), splat(0.0));
+        const lanes last_b = between(k, 0, count, load(b + k), splat(0.0));
+        sum = combine(sum, last_a, last_b);
+    }
+    return sum_lanes(sum);
 }
 
+/* into[k] += a[k] factor, k < count. */
 static inline void add_scaled(double *into, const double *a, double factor, int count) {
     int k = 0;
-    for (; k + LANES <= count; k += LANES) store(into + k, combine(load(into + k), load(a + k), splat(factor)));
+    for (; k + LANES <= count; k += LANES)
+        store(into + k, combine(load(into + k), load(a + k), splat(factor)));
     for (; k < count; k++) into[k] += a[k] * factor;
 }
 
-/* Draws one of `count` by their weights, with a number from [0, 1) of the list; -1 where all are nothing. */
-static int choose(number *weights, int count, const double **random) {
+/* Draw an index by the weights, with the next number, from [0, 1), of the list; -1 if all
+   weights are 0. */
+static int choose(num_t *weights, int count, const double **random) {
     double sum = 0.0;
     for (int k = 0; k < count; k++) sum += weights[k];
-    double rest = *(*random)++ * sum;
+    double remaining = *(*random)++ * sum;
     int last = -1;
     for (int k = 0; k < count; k++) {
         if (weights[k] > 0.0) {
             last = k;
-            rest -= weights[k];
-            if (rest < 0.0) break;
+            remaining -= weights[k];
+            if (remaining < 0.0) break;
         }
     }
     return last;
 }
 #else
-/* The first of the greatest; -1 where there is nothing. */
-static int choose(number *values, int count, const double **random) {
-    number best = NOTHING;
-    int found = -1;
+/* The index of the first of the greatest values; -1 if all are NO_TREE. */
+static int choose(num_t *values, int count, const double **random) {
+    num_t best = NO_TREE;
+    int index = -1;
     (void)random;
     for (int k = 0; k < count; k++) {
         const bool above = values[k] > best; /* no branch: it would be guessed wrong too often */
         best = above ? values[k] : best;
-        found = above ? k : found;
+        index = above ? k : index;
     }
-    return found;
+    return index;
 }
 #endif
 
-/* Marks the lanes where value is NaN or not below limit. */
+/* Mark the lanes where value is NaN or not below limit. */
 INLINED marks mark_unless_below(marks marked, lanes value, lanes limit) {
-    for (int p = 0; p < PARTS; p++) marked.part[p] |= ~(integers)(value.part[p] < limit.part[p]);
+    for (int p = 0; p < PARTS; p++) marked.part[p] |= ~(mask_vec_t)(value.part[p] < limit.part[p]);
     return marked;
 }
 
 /* Whether a lane whose number is in [low, high) is marked. */
 INLINED bool any_between(marks marked, int first, int low, int high) {
-    integer all[LANES], found = 0;
-    memcpy(all, &marked, sizeof all);
-    for (int lane = 0; lane < LANES; lane++) found |= first + lane >= low && first + lane < high ? all[lane] : 0;
-    return found != 0;
+    mask_t mask[LANES], any = 0;
+    memcpy(mask, &marked, sizeof mask);
+    for (int lane = 0; lane < LANES; lane++) {
+        const bool counts = first + lane >= low && first + lane < high;
+        any |= counts ? mask[lane] : 0;
+    }
+    return any != 0;
 }
+
+#endif

@@ -1,10 +1,15 @@
-/* What every kernel shares: the types, what is said of a sentence, memory, and how a batch is spread over threads.
+/* Shared by all kernels: types, status codes, memory, and how a batch is spread over threads.
 
-Plain C11 with the vector types of GCC and Clang, and no Python. kernels.c is compiled once per instruction set, VARIANT
-naming it; dispatch.c says which of them this processor runs. The searches give the same bits in every variant. The
-sums over trees use fused multiply-add where VARIANT has it, so that their last digits may differ between variants.
+Plain C11 with the vector types of GCC and Clang, and no Python. kernels.c is compiled once per
+instruction set, VARIANT naming it; dispatch.c returns which of them this processor runs. The
+searches give the same bits in every variant. The sums over trees use fused multiply-add where
+VARIANT has it, so that their last digits may differ between variants.
 
-A sentence is computed whole by one thread: no result depends on the number of threads, or on the rest of the batch. */
+One thread computes a whole sentence: no result depends on the number of threads, or on the other
+sentences of the batch.
+
+   Files named *_tpl.h are templates: kernels.c includes them, once for each value of ALGEBRA
+   (algebra.h). */
 
 #ifndef ARCSPAN_COMMON_H
 #define ARCSPAN_COMMON_H
@@ -23,9 +28,10 @@ A sentence is computed whole by one thread: no result depends on the number of t
 #ifndef VARIANT
 #define VARIANT baseline
 #endif
-#define JOINED(a, b) a##_##b
-#define JOIN(a, b) JOINED(a, b)
-#define KERNEL(name) JOIN(name, VARIANT)
+/* Two steps, since ## does not expand its operands: KERNEL(name) is name_baseline, for example. */
+#define PASTE(a, b) a##_##b
+#define PASTE_EXPANDED(a, b) PASTE(a, b)
+#define KERNEL(name) PASTE_EXPANDED(name, VARIANT)
 #ifdef _WIN32
 #define EXPORTED __declspec(dllexport)
 #else
@@ -43,39 +49,59 @@ A sentence is computed whole by one thread: no result depends on the number of t
 #define VECTOR_BYTES 16
 #endif
 
-/* Places in arrays: ints would overflow in the charts of long sentences. */
-typedef ptrdiff_t place;
+/* Indices into arrays: ints would overflow in the charts of long sentences. */
+typedef ptrdiff_t idx_t;
 
-/* What is said of a sentence: decoding/batch.py has the same list. TOO_LARGE is said of NaN as well. */
-enum { DONE, FORBIDDEN, TOO_LARGE, NO_MEMORY, UNSAFE };
+/* The status of a sentence. native/__init__.py has the same list and compares it with
+   status_names() when it loads the library.
+
+    DONE           its result is written
+    FORBIDDEN      its scores forbid every tree
+    TOO_LARGE      a score is NaN, infinite, or too large to add up
+    NO_MEMORY      no memory for its chart
+    UNSAFE         within sums only: digits may be lost, compute it with logarithms
+    EXHAUSTED      k best only: there is no further tree
+    NOT_A_NUMBER   never returned by a kernel: Python looks if the score of TOO_LARGE is NaN */
+#define STATUS_CODES(CODE)                                                                        \
+    CODE(DONE) CODE(FORBIDDEN) CODE(TOO_LARGE) CODE(NO_MEMORY) CODE(UNSAFE) CODE(EXHAUSTED)       \
+    CODE(NOT_A_NUMBER)
+#define AS_ENUMERATOR(name) name,
+enum { STATUS_CODES(AS_ENUMERATOR) };
 
 static inline int smaller_int(int a, int b) { return a < b ? a : b; }
 static inline int larger_int(int a, int b) { return a > b ? a : b; }
 static inline double smaller(double a, double b) { return a < b ? a : b; }
 static inline double larger(double a, double b) { return a > b ? a : b; }
 
-/* The rows h of second-order scores stand one after the other: for all (i, j), or packed, for i < j only. This is the
-   number of the row of (i, j). */
-static inline place row_number(bool packed, place size, place i, place j) {
-    return packed ? i * (size - 1) - i * (i + 1) / 2 - 1 + j : i * size + j;
+/* The index of the row of (i, j) in second-order scores: rows of heads for all (i, j), or
+   packed, for i < j only. */
+static inline idx_t row_number(bool packed, idx_t size, idx_t i, idx_t j) {
+    if (packed) return i * (size - 1) - i * (i + 1) / 2 - 1 + j;
+    return i * size + j;
 }
 
-/* A sentence's room: one block of memory, handed out piece by piece, each at a multiple of 64 bytes. A room without
-   memory measures: a kernel asks for everything it needs first, and returns if `base` is null. */
+/* A sentence's memory: one block, handed out piece by piece, each at a multiple of 64 bytes (the
+   widest vector, and a cache line). An arena without a block measures: every function for a
+   sentence runs twice. It reserves all that it needs first; in the first run it returns then,
+   since `base` is null, in the second run `base` is a block of the size that was counted in
+   `used`, and it computes. */
 typedef struct {
     char *base;
     size_t used;
-} room;
+} arena;
 
-static inline void *reserve(room *room, place count, size_t size) {
-    void *found = room->base ? room->base + room->used : NULL;
-    room->used += ((size_t)count * size + 63) & ~(size_t)63;
-    return found;
+static inline void *reserve(arena *memory, idx_t count, size_t size) {
+    void *block = memory->base ? memory->base + memory->used : NULL;
+    memory->used += ((size_t)count * size + 63) & ~(size_t)63;
+    return block;
 }
 
-/* The fields that every kernel's work begins with. `sentence` computes one and says what happened. */
+/* The first fields of every kernel's work. `sentence` computes sentence b and returns its status.
+   count       sentences
+   order       the sentences in the order in which they are computed; NULL for 0, 1, ...
+   next        index into `order` of the next sentence that no thread has begun */
 typedef struct batch {
-    int (*sentence)(struct batch *batch, int b, room *room);
+    int (*sentence)(struct batch *batch, int b, arena *memory);
     const int64_t *lengths;
     int64_t *status;
     int count, threads;
@@ -83,12 +109,13 @@ typedef struct batch {
     atomic_int next;
 } batch;
 
-/* Computes every sentence in up to batch->threads threads; returns how many were not DONE. A batch of one needs no status:
-   what there is to say of its sentence is returned. */
+/* Compute every sentence in up to batch->threads threads; return how many were not DONE. A batch
+   of one needs no array `status`: the status of its sentence is returned. */
 int run_batch(batch *batch);
 
-/* A block of memory, kept from call to call where it is small: asking the system takes longer than a short sentence. */
-void *borrow(size_t size);
-void give_back(void *block);
+/* A block of memory, cached from call to call if it is small: the system's allocation takes
+   longer than the search of a short sentence. */
+void *acquire_block(size_t size);
+void release_block(void *block);
 
 #endif
