@@ -95,7 +95,7 @@ def test_scores_too_large_to_be_added_up_give_the_tree_of_small_ones() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"arc": (1, 5, 5)}, r"arc must have the shape \[1, 4, 4\], not \[1, 5, 5\]"),
+        ({"arc": (1, 5, 5)}, r"arc must have the shape of span, \[1, 4, 4\], not \[1, 5, 5\]"),
         (
             {"span": (1, 4, 3)},
             r"span must have the shape \[B, n\+1, n\+1\] with B = 1, not \[1, 4, 3\]",

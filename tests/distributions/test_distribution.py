@@ -460,7 +460,7 @@ def test_descending_the_negative_log_probability_makes_a_tree_certain() -> None:
 def test_wrong_shapes_and_other_kinds_are_refused() -> None:
     with pytest.raises(ScoreError, match=r"tensor of the shape \[B, n\+1, n\+1\]"):
         DependencyTrees(torch.zeros(3, 3))
-    with pytest.raises(ScoreError, match=r"arc must have the shape \[1, 4, 4\]"):
+    with pytest.raises(ScoreError, match=r"arc must have the shape of span, \[1, 4, 4\]"):
         LexicalizedTrees(torch.zeros(1, 4, 4), torch.zeros(1, 3, 3))
     with pytest.raises(ScoreError, match="lengths must be between 0 and 3"):
         ConstituencyTrees(torch.zeros(1, 4, 4), [4])

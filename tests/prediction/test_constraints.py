@@ -50,8 +50,8 @@ def bonuses(
         (("head", 1, 3, 2), Head(1, 3, 2)),
         (("root", 2), Root(2)),
         (Root(2), Arc(0, 2)),
-        (binary.Span(1, 2), Span(1, 2)),
-        (binary.Arc(1, 2), Arc(1, 2)),
+        (binary.SpanConstraint(1, 2), Span(1, 2)),
+        (binary.ArcConstraint(1, 2), Arc(1, 2)),
         (("arc", 1, 2, "nsubj"), Arc(1, 2, "nsubj")),
         (("tag", 1, "NN"), Tag(1, "NN")),
     ],
@@ -154,7 +154,7 @@ def test_a_preference_is_a_constraint_and_a_weight(written: Any) -> None:
 @pytest.mark.parametrize(
     "made",
     [Span("0", 2), Span(0, 2.0), Span(0, 2, 5), Arc(float("nan"), 2), Arc(2, 1, ["obj"]), Root(2.0), Tag(1.5, "NN"),
-     Head(0, 2, 1.0), binary.Span(None, 2)],  # type: ignore[arg-type]
+     Head(0, 2, 1.0), binary.SpanConstraint(None, 2)],  # type: ignore[arg-type]
 )  # fmt: skip
 def test_an_object_may_hold_no_more_than_a_tuple(made: Any) -> None:
     """Each became an IndexError or a TypeError during the search, or was taken."""

@@ -1,7 +1,7 @@
-"""Scores to the best structure: exact search, numpy arrays in and out.
+"""Turn scores into the best structure by exact search, numpy arrays in and out.
 
-The kernels, in C, are loaded at the first search. `batched`, the torch version for accelerators, is imported when it is
-named.
+The kernels, in C, are loaded at the first search. `batched`, the torch version for accelerators, is
+imported on first use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Distributions over trees in torch: the probability of a tree is exp(score) over the sum of all trees.
 
-`ConstituencyTrees`, `DependencyTrees` and `LexicalizedTrees` share one vocabulary: log_partition, marginals, argmax,
-max, entropy, log_prob, sample, topk, mbr, kl, cross_entropy, condition. Everything is exact, and what depends on the
-scores smoothly is differentiable, more than once.
+`ConstituencyTrees`, `DependencyTrees` and `LexicalizedTrees` share one vocabulary: log_partition, marginals,
+argmax, max, entropy, log_prob, sample, topk, mbr, kl, cross_entropy, condition. Everything is exact, and
+whatever depends on the scores smoothly is differentiable, more than once.
 """
 
 from arcspan.errors import MissingExtraError
@@ -12,14 +12,16 @@ try:
 except ImportError as error:
     raise MissingExtraError("distributions", "train") from error
 
-from arcspan.decoding.constraints import Arc, Head, Root, Span
+from arcspan.decoding.constraints import ArcConstraint as Arc
+from arcspan.decoding.constraints import Head, Root
+from arcspan.decoding.constraints import SpanConstraint as Span
 from arcspan.distributions.distribution import (
     ConstituencyTrees,
     DependencyTrees,
     LexicalizedTrees,
     TreeDistribution,
 )
-from arcspan.distributions.sums import Marginals
+from arcspan.distributions.sums import MarginalTensors
 from arcspan.distributions.trees import Trees
 
 __all__ = [
@@ -28,7 +30,7 @@ __all__ = [
     "DependencyTrees",
     "Head",
     "LexicalizedTrees",
-    "Marginals",
+    "MarginalTensors",
     "Root",
     "Span",
     "TreeDistribution",

@@ -31,7 +31,7 @@ MOST_WEIGHT = 1_000_000_000
 # Digits of a number on the command line: it fits 64 bits.
 MOST_DIGITS = 18
 
-Part: TypeAlias = binary.Span | binary.Arc | binary.Head
+Part: TypeAlias = binary.SpanConstraint | binary.ArcConstraint | binary.Head
 """A part of a binary lexicalized tree."""
 
 Slot: TypeAlias = tuple[str, tuple[int, ...]]
@@ -83,7 +83,7 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class Span(binary.Span, Constraint):
+class Span(binary.SpanConstraint, Constraint):
     """The words i+1..j are a constituent; with a label, one that has it (alone or in a unary chain).
 
     >>> str(Span(2, 5, "NP"))
@@ -118,7 +118,7 @@ class Span(binary.Span, Constraint):
 
 
 @dataclass(frozen=True)
-class Arc(binary.Arc, Constraint):
+class Arc(binary.ArcConstraint, Constraint):
     """The head of the word `modifier` is the word `head`, 0 for the root; with a relation, by that relation.
 
     >>> str(Arc(2, 1, "nsubj"))
@@ -512,9 +512,9 @@ def structure_masks(n: int, demands: Sequence[Demand], visible: np.ndarray | Non
 
 
 def _add_weight(masks: Masks, part: Part, weight: float) -> Masks:
-    if isinstance(part, binary.Arc):
+    if isinstance(part, binary.ArcConstraint):
         masks.arc[part.modifier, part.head] += weight
-    elif isinstance(part, binary.Span):
+    elif isinstance(part, binary.SpanConstraint):
         masks.span[part.i, part.j] += weight
     else:
         size = len(masks.span)

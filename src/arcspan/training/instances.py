@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from arcspan.decoding.constraints import Arc, Span, constrain
+from arcspan.decoding.constraints import ArcConstraint, SpanConstraint, constrain
 from arcspan.errors import ConfigError, FileError, ScoreError
 from arcspan.neural.losses import IGNORE
 from arcspan.prediction.lemmas import edit_of
@@ -183,7 +183,13 @@ def _reachable(n: int, constituency: ConstituencyTree | None, dependencies: Depe
     spans = () if constituency is None else constituency.spans
     known = [(h, m) for m, h in enumerate(dependencies.heads, 1) if h >= 0]
     try:
-        constrain(n, [*(Span(i, j) for i, j, _ in spans), *(Arc(h, m) for h, m in known)])
+        constrain(
+            n,
+            [
+                *(SpanConstraint(i, j) for i, j, _ in spans),
+                *(ArcConstraint(h, m) for h, m in known),
+            ],
+        )
     except ScoreError:
         return False
     return True
