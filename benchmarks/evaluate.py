@@ -21,7 +21,7 @@ from pathlib import Path
 from arcspan import __version__
 from arcspan.evaluation import compare, evaluate_files
 from arcspan.treebanks import Pair, read_pairs, write_pairs
-from arcspan.treebanks.files import TreeFiles
+from arcspan.treebanks.tree_files import TreeFiles
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 

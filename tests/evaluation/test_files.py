@@ -12,7 +12,7 @@ from arcspan.errors import ArcspanError, FileError
 from arcspan.evaluation import evaluate
 from arcspan.evaluation.report import evaluate_files, read_files
 from arcspan.treebanks import write_pairs
-from arcspan.treebanks.files import TreeFiles, group_files, kind_of
+from arcspan.treebanks.tree_files import TreeFiles, group_files, kind_of
 from tests.evaluation.samples import DOGS, GOLD, PREDICTED, write
 
 

@@ -16,7 +16,7 @@ from arcspan.cli import run as command_line
 from arcspan.errors import ArcspanError
 from arcspan.evaluation import evaluate_brackets, evaluate_files, evaluate_raw
 from arcspan.evaluation.breakdown import breakdown_files
-from arcspan.treebanks.files import TreeFiles
+from arcspan.treebanks.tree_files import TreeFiles
 from tests.evaluation.samples import GOLD, PREDICTED, write
 
 DU = """\

@@ -13,7 +13,7 @@ from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
 from arcspan.parser import Arc, Parse, Parser, Query, Span
 from arcspan.treebanks import Pair, format_conllu
-from arcspan.treebanks.pairs import Files, Place, Watch, read_places
+from arcspan.treebanks.pairs import Files, TreebankEntry, Watch, read_entries
 from arcspan.treebanks.streams import open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
 
@@ -62,10 +62,10 @@ def complete_files(
         refuse_to_overwrite(output, *files)
     parser.query(style=style)
     counts: Counter[str] = Counter()
-    under_way: deque[tuple[Place, Pair]] = deque()
+    under_way: deque[tuple[TreebankEntry, Pair]] = deque()
 
     def questions() -> Iterator[tuple[tuple[str, ...], Query]]:
-        for place in read_places(*files, watch=watch):
+        for place in read_entries(*files, watch=watch):
             pair = place.checked()
             if pair.dependencies is not None and not pair.dependencies.is_projective:
                 counts["not projective"] += 1

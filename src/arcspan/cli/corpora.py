@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from arcspan.cli.reading import Reader
 from arcspan.errors import FileError
 from arcspan.treebanks import ConlluSentence, Pair
-from arcspan.treebanks.files import kind_of
-from arcspan.treebanks.pairs import read_places
+from arcspan.treebanks.pairs import read_entries
 from arcspan.treebanks.streams import read_lines
+from arcspan.treebanks.tree_files import kind_of
 
 if TYPE_CHECKING:
     from arcspan.parser import Parser
@@ -48,7 +48,7 @@ class Corpus(NamedTuple):
             yield from _grouped(self._ranked_pairs())
 
     def _ranked_pairs(self) -> Iterator[RankedPair]:
-        for entry in read_places(self.brackets, self.conllu):
+        for entry in read_entries(self.brackets, self.conllu):
             rank, score = None, 0.0
             # Bracket files have no ranks, so a pair of files has one parse per sentence.
             if self.brackets is None and entry.sentence is not None:

@@ -85,7 +85,7 @@ def command(
 
 def _evaluate_raw(files: tuple[str, ...], as_json: bool) -> None:
     from arcspan.evaluation.raw_text import evaluate_raw
-    from arcspan.treebanks.files import kind_of
+    from arcspan.treebanks.tree_files import kind_of
 
     context = click.get_current_context()
     for option in context.command.params:

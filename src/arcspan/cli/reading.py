@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from arcspan.treebanks.brackets import parse_lines, trees_of
 from arcspan.treebanks.conll import cut_sentences
-from arcspan.treebanks.files import named_kind
-from arcspan.treebanks.streams import Source, read_text, split_lines
+from arcspan.treebanks.streams import PathLike, read_text, split_lines
+from arcspan.treebanks.tree_files import named_kind
 from arcspan.trees.words import unescape_brackets
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Reader:
     def read(
         self,
         parser: Parser,
-        source: Source,
+        source: PathLike,
         *,
         text: str | None = None,
         document: str | None = None,
@@ -81,7 +81,7 @@ class Reader:
         return kind or "text", items
 
     def _items(
-        self, parser: Parser, kind: str, pieces: Iterator[str], path: Source
+        self, parser: Parser, kind: str, pieces: Iterator[str], path: PathLike
     ) -> Iterator[Item]:
         if kind == "parquet":
             return _cells(parser, os.fspath(path), self.column)

@@ -12,7 +12,7 @@ from arcspan.errors import ArcspanError
 
 if TYPE_CHECKING:
     from arcspan.evaluation.scoring import Scoring
-    from arcspan.treebanks.files import TreeFiles
+    from arcspan.treebanks.tree_files import TreeFiles
 
 FILES_HELP = """
     Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both: then each bracket file comes with its CoNLL
@@ -66,7 +66,7 @@ def gold_and_systems(
     files: Sequence[str], *, exactly: int | None = None
 ) -> tuple[TreeFiles, list[TreeFiles]]:
     """Gold files and those of each system: of one at least, or of exactly so many."""
-    from arcspan.treebanks.files import group_files
+    from arcspan.treebanks.tree_files import group_files
 
     gold, *systems = group_files(files)
     if not systems or exactly not in (None, len(systems)):

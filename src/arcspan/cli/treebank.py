@@ -26,12 +26,12 @@ from arcspan.treebanks import (
 from arcspan.treebanks import check as find_problems
 from arcspan.treebanks import stats as count_sentences
 from arcspan.treebanks.checks import KINDS
-from arcspan.treebanks.files import kind_of, named_kind
 from arcspan.treebanks.filtering import DocumentFilter, filter_pairs, read_values
 from arcspan.treebanks.pairs import Files
 from arcspan.treebanks.rewriting import read_rules, rewrite_files
 from arcspan.treebanks.statistics import CAUSES, Statistics
 from arcspan.treebanks.streams import peek_input
+from arcspan.treebanks.tree_files import kind_of, named_kind
 from arcspan.trees import DependencyTree
 from arcspan.trees import convert as convert_tree
 

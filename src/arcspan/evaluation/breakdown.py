@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from arcspan.evaluation.metrics import Confusion, Tally, tallies
 from arcspan.evaluation.report import Report, make_report, score_files
 from arcspan.evaluation.scoring import AnyPair, Scoring, SentenceScore
-from arcspan.treebanks.files import TreeFiles
+from arcspan.treebanks.tree_files import TreeFiles
 from arcspan.trees.bracketed_text import LabelledSpan
 
 #: Upper ends of the bins; the last bin is open.

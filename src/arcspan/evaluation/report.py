@@ -34,7 +34,7 @@ from arcspan.evaluation.scoring import (
 )
 from arcspan.evaluation.tables import Printable, report_table
 from arcspan.treebanks import Pair, read_pairs
-from arcspan.treebanks.files import TreeFiles
+from arcspan.treebanks.tree_files import TreeFiles
 
 Scored = TypeVar("Scored")
 

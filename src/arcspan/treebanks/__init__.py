@@ -1,4 +1,4 @@
-"""Files and trees: bracket files, CoNLL-U and CoNLL-X, paired reading, statistics, checks and importers."""
+"""Treebank files: brackets and CoNLL-U, paired reading, statistics, checks and importers."""
 
 from arcspan.treebanks.brackets import read_brackets, write_brackets
 from arcspan.treebanks.checks import check

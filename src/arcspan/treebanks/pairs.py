@@ -1,10 +1,11 @@
-"""Paired treebanks: a bracket file and a CoNLL file with the same sentences in the same order, or one file.
+"""Paired treebanks: a bracket file and a CoNLL file with the same sentences, or one file.
 
-A single CoNLL-U file may hold both trees: the comment `# constituency = (TOP ...)` of a sentence is its constituency
-tree, as Stanza writes it. Of two files, the n-th tree of one goes with the n-th sentence of the other, whatever
-happens to the others: a pair is checked, and kept or dropped, as a whole. The words must be the same up to the ways
-in which treebanks write brackets, quotes and slashes. Both trees of a pair carry the words of the CoNLL file, which
-are nearer to the text, with -LRB- and the like undone; brackets are still written with the bracket file's own forms.
+A single CoNLL-U file may hold both trees: the comment `# constituency = (TOP ...)` of a sentence is
+its constituency tree, as Stanza writes it. Of two files, the n-th tree of one belongs to the n-th
+sentence of the other, whatever happens to the others: a pair is checked, and kept or dropped, as a
+whole. The words must be the same up to the ways in which treebanks write brackets, quotes and
+slashes. Both trees of a pair carry the words of the CoNLL file, which are nearer to the text, with
+-LRB- and the like undone; brackets are still written with the bracket file's forms.
 """
 
 from __future__ import annotations
@@ -12,21 +13,20 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from arcspan.errors import FileError
 from arcspan.treebanks.brackets import Unit, parse_lines, read_units
 from arcspan.treebanks.conll import ConlluSentence, Heads, read_conllu
-from arcspan.treebanks.files import named_kind
-from arcspan.treebanks.streams import Source, name_of, open_outputs
+from arcspan.treebanks.streams import PathLike, name_of, open_outputs
+from arcspan.treebanks.tree_files import named_kind
 from arcspan.trees import ConstituencyTree, DependencyTree
 from arcspan.trees.conllu import constituency_comment, format_conllu
 from arcspan.trees.words import escape, unescape, unescape_brackets
 
-# What treebanks write for one character. The Penn Treebank turns " into `` and '', and some of its heirs turn
-# typographic quotes into these or into plain ones.
+# Different characters for the same mark. The Penn Treebank turns " into `` and '', and some
+# treebanks in its style turn typographic quotes into these or into plain ones.
 _SAME = {
     **dict.fromkeys(("``", "''", "“", "”"), '"'),
     **dict.fromkeys("‘’`", "'"),
@@ -34,41 +34,40 @@ _SAME = {
     **dict.fromkeys((" ", "\N{NO-BREAK SPACE}"), "_"),
     "...": "…",
 }
-_VARIANT = re.compile(
-    "|".join(re.escape(written) for written in sorted(_SAME, key=len, reverse=True))
-)
+# The longest first: "``" is one mark.
+_VARIANT = re.compile("|".join(map(re.escape, sorted(_SAME, key=len, reverse=True))))
 
 
 class Pair(NamedTuple):
-    """A constituency tree and a dependency tree of the same words; one is None where a file has one layer only."""
+    """A constituency tree and a dependency tree; one is None in a file of one layer."""
 
     constituency: ConstituencyTree
     dependencies: DependencyTree
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the sentence, of whichever tree is there."""
+        """Return the words of the sentence."""
         return self.constituency.words if self.dependencies is None else self.dependencies.words
 
 
 class Finding(NamedTuple):
-    """Something wrong with a sentence: its kind (a key of `checks.KINDS`), the file, the line and what it is."""
+    """A problem of a sentence: a key of `checks.KINDS`, the file, the line and a message."""
 
     kind: str
     path: str
     line: int | None
-    what: str
+    message: str
 
     def __str__(self) -> str:
         return str(self.error())
 
     def error(self) -> FileError:
-        """The problem as the error to raise."""
-        return FileError(self.what, path=self.path or None, line=self.line)
+        """Return the problem as the error to raise."""
+        return FileError(self.message, path=self.path or None, line=self.line)
 
 
-class Place(NamedTuple):
-    """What stands at one place of the files; `pair` is None exactly when `problems` say why it is not one."""
+class TreebankEntry(NamedTuple):
+    """A tree, a sentence or both from the files; `pair` is None exactly if there are `problems`."""
 
     unit: Unit | None
     sentence: ConlluSentence | None
@@ -76,41 +75,42 @@ class Place(NamedTuple):
     problems: tuple[Finding, ...] = ()
 
     def checked(self) -> Pair:
-        """The pair; FileError where it is none."""
+        """Return the pair; FileError for problems."""
         if self.pair is None:
             raise self.problems[0].error()
         return self.pair
 
 
-Files = tuple[Source | None, Source | None]
+Files = tuple[PathLike | None, PathLike | None]
 """A bracket file and a CoNLL file, one of which may be missing."""
-Watch = Callable[[Iterator[Place], str], Iterator[Place]]
-"""Gives the same places of the files with that name, and shows progress meanwhile."""
+Watch = Callable[[Iterator[TreebankEntry], str], Iterator[TreebankEntry]]
+"""A function that passes on the entries of the file of that name, and shows progress meanwhile."""
 
 
 @dataclasses.dataclass
 class ReadingReport:
-    """What was read and left out, filled while pairs are being read; `problems` keeps the first hundred messages."""
+    """Counts of pairs read and skipped; `problems` keeps the first hundred messages."""
 
     read: int = 0
     skipped: int = 0
     problems: list[str] = dataclasses.field(default_factory=list)
 
-    def pair_of(self, place: Place, mismatch: Literal["strict", "skip"]) -> Pair | None:
-        """The pair, counted; None for what is skipped, and FileError if nothing may be."""
-        if place.pair is not None or mismatch == "strict":
-            pair = place.checked()
+    def pair_of(self, entry: TreebankEntry, mismatch: Literal["strict", "skip"]) -> Pair | None:
+        """Count an entry and return its pair, if any; FileError without one if "strict"."""
+        if entry.pair is not None or mismatch == "strict":
+            pair = entry.checked()
             self.read += 1
             return pair
         # Text between the trees is a problem, but not a sentence.
-        self.skipped += place.sentence is not None or bool(place.unit and place.unit.text)
-        self.problems += map(str, place.problems[: 100 - len(self.problems)])
+        if entry.sentence is not None or (entry.unit is not None and entry.unit.text):
+            self.skipped += 1
+        self.problems += map(str, entry.problems[: 100 - len(self.problems)])
         return None
 
 
 def read_pairs(
-    brackets: Source | None,
-    conll: Source | None = None,
+    brackets: PathLike | None,
+    conll: PathLike | None = None,
     *,
     mismatch: Literal["strict", "skip"] = "strict",
     limit: int | None = None,
@@ -119,18 +119,20 @@ def read_pairs(
     heads: Heads = "tree",
     **options: Any,
 ) -> Iterator[Pair]:
-    r"""The pairs of a bracket file and a CoNLL file, or of one file, streamed in order.
+    r"""Return an iterator over the pairs of a bracket file and a CoNLL file, or of one file.
 
-    brackets, conll  a bracket file, a CoNLL file, or both. A CoNLL-U file may stand alone, in either place: sentences
-                     with a comment `# constituency = (TOP ...)` have both trees, the others one
-    mismatch  "strict": the first difference, with the line in both files, is a FileError; "skip": what is not a
-              pair is left out, and the others stay aligned
+    brackets, conll  a bracket file, a CoNLL file, or both. A CoNLL-U file may stand alone, as
+              either one: sentences with a comment `# constituency = (TOP ...)` have both trees, the
+              others one
+    mismatch  "strict": the first difference, with the line in both files, is a FileError; "skip":
+              what is not a pair is left out, and the others stay aligned
     limit     stops after so many pairs, before the rest of the files is looked at
-    report    counts what is read and what is left out
-    keep      is asked about each sentence's lines in the CoNLL file, in order (see `DocumentFilter`)
-    heads     "tree"; "any" for heads that may have several roots or cycles: nothing can be learnt from them, but gold
-              ones must be scored; "partial" for trees with "_" where a head is not annotated (-1 in `heads`)
-    options   go to `ConstituencyTree.from_brackets`: empties="strip" reads trees that still have their traces
+    report    counts the pairs that are read and left out
+    keep      is called with each sentence's lines in the CoNLL file (see `DocumentFilter`)
+    heads     "tree"; "any" for heads that may have several roots or cycles: nothing can be learnt
+              from them, but gold ones must be scored; "partial" for trees with "_" for a head that
+              is not annotated (-1 in `heads`)
+    options   go to `ConstituencyTree.from_brackets`: empties="strip" reads trees with their traces
 
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -148,65 +150,81 @@ def read_pairs(
     """
     if mismatch not in ("strict", "skip"):
         raise ValueError(f"mismatch is 'strict' or 'skip', not {mismatch!r}")
-    places: Iterable[Place] = read_places(brackets, conll, heads=heads, **options)
-    if keep is not None:
-        places = (place for place in places if place.sentence is None or keep(place.sentence.lines))
+    # Wrong arguments raise here, not when the first pair is taken.
+    entries = read_entries(brackets, conll, heads=heads, **options)
     counts = ReadingReport() if report is None else report
-    found = (counts.pair_of(place, mismatch) for place in places)
-    pairs = (pair for pair in found if pair is not None)
-    return itertools.islice(pairs, None if limit is None else max(0, limit))
+
+    def pairs() -> Iterator[Pair]:
+        for entry in entries:
+            if keep is None or entry.sentence is None or keep(entry.sentence.lines):
+                pair = counts.pair_of(entry, mismatch)
+                if pair is not None:
+                    yield pair
+
+    return itertools.islice(pairs(), None if limit is None else max(0, limit))
 
 
-def read_places(
-    brackets: Source | None,
-    conll: Source | None = None,
+def read_entries(
+    brackets: PathLike | None,
+    conll: PathLike | None = None,
     *,
     heads: Heads = "tree",
     watch: Watch | None = None,
     **options: Any,
-) -> Iterator[Place]:
-    """Every place of the files, with its problems rather than an error at the first; `watch` wraps them."""
+) -> Iterator[TreebankEntry]:
+    """Return an iterator over the entries of the files, which `watch` wraps."""
     if conll is None and brackets is not None and named_kind(brackets) == "conll":
         brackets, conll = None, brackets
     if brackets is None and conll is None:
         raise ValueError("a bracket file or a CoNLL file is needed, or both")
     if brackets is not None and conll is not None and name_of(brackets) == name_of(conll):
         raise FileError("the bracket file and the CoNLL file are the same", path=name_of(brackets))
-    places = _read_places(brackets, conll, heads, options)
-    return places if watch is None else watch(places, name_of(brackets or conll or ""))
+    entries = _read_entries(brackets, conll, heads, options)
+    return entries if watch is None else watch(entries, name_of(brackets or conll or ""))
 
 
-def _read_places(
-    brackets: Source | None, conll: Source | None, heads: Heads, options: dict[str, Any]
-) -> Iterator[Place]:
+def _read_entries(
+    brackets: PathLike | None, conll: PathLike | None, heads: Heads, options: dict[str, Any]
+) -> Iterator[TreebankEntry]:
+    """Yield the entries of the files: the n-th tree with the n-th sentence."""
     units: Iterator[Unit] = iter(()) if brackets is None else read_units(brackets, **options)
     sentences: Iterator[ConlluSentence] = iter(()) if conll is None else read_conllu(conll)
-    names = name_of(brackets or conll or ""), name_of(conll or "")
-    read: Counter[str] = Counter()
+    bracket_name = name_of(brackets or conll or "")
+    conll_name = name_of(conll or "")
+    tree_count = 0
+    sentence_count = 0
     while True:
-        unit, sentence, missing = next(units, None), None, None
-        if unit is None or unit.text:  # otherwise it stands between trees
-            sentence = next(sentences, None)
-            if unit is None and sentence is None:
-                return
-            read.update(trees=unit is not None, sentences=sentence is not None)
+        unit = next(units, None)
+        if unit is not None and not unit.text:
+            # Text between trees belongs to no sentence.
+            yield _entry(unit, None, bracket_name, heads)
+            continue
+        sentence = next(sentences, None)
+        if unit is None and sentence is None:
+            return
+        missing = None
+        if unit is not None:
+            tree_count += 1
+        if sentence is not None:
+            sentence_count += 1
         if brackets is None and sentence is not None:
             unit = _commented_tree(sentence, options)
         elif unit is None and sentence is not None:
-            what = f"a sentence with no tree: {names[0]} ends after {read['trees']} trees"
-            missing = Finding("missing", names[1], sentence.line, what)
-        elif unit is not None and unit.text and conll is not None and sentence is None:
-            what = f"a tree with no sentence: {names[1]} ends after {read['sentences']} sentences"
-            missing = Finding("missing", names[0], unit.line, what)
-        yield (
-            Place(unit, sentence, None, (missing,))
-            if missing
-            else _place(unit, sentence, names[0], heads)
-        )
+            message = f"a sentence with no tree: {bracket_name} ends after {tree_count} trees"
+            missing = Finding("missing", conll_name, sentence.line, message)
+        elif unit is not None and conll is not None and sentence is None:
+            message = f"a tree with no sentence: {conll_name} ends after {sentence_count} sentences"
+            missing = Finding("missing", bracket_name, unit.line, message)
+        if missing is not None:
+            yield TreebankEntry(unit, sentence, None, (missing,))
+        else:
+            yield _entry(unit, sentence, bracket_name, heads)
 
 
-def _place(unit: Unit | None, sentence: ConlluSentence | None, name: str, heads: Heads) -> Place:
-    """What stands at a place: a tree of the file `name`, a sentence, or both if they have the same words."""
+def _entry(
+    unit: Unit | None, sentence: ConlluSentence | None, name: str, heads: Heads
+) -> TreebankEntry:
+    """Return the entry of a tree in the file `name`, of a sentence, or of both."""
     constituency: Any = unit.tree if unit else None
     dependencies: Any = None
     problems = []
@@ -218,83 +236,92 @@ def _place(unit: Unit | None, sentence: ConlluSentence | None, name: str, heads:
         except FileError as error:
             problems.append(Finding("columns", sentence.path, error.line, error.what))
     if problems:
-        return Place(unit, sentence, None, tuple(problems))
+        return TreebankEntry(unit, sentence, None, tuple(problems))
     if unit is None:
+        # Without a bracket file only brackets are unescaped: \/ may be part of a word.
         if any("B-" in word for word in dependencies.words):
             dependencies = dependencies.with_words(map(unescape_brackets, dependencies.words))
     elif sentence is not None and constituency.words != dependencies.words:
-        if what := _difference(constituency.words, dependencies.words, sentence):
-            return Place(unit, sentence, None, (Finding("words", name, unit.line, what),))
+        if difference := _difference(constituency.words, dependencies.words, sentence):
+            finding = Finding("words", name, unit.line, difference)
+            return TreebankEntry(unit, sentence, None, (finding,))
         words = tuple(map(unescape, dependencies.words))
         constituency = _with_words(constituency, words)
         if words != dependencies.words:
             dependencies = dependencies.with_words(words)
-    return Place(unit, sentence, Pair(constituency, dependencies))
+    return TreebankEntry(unit, sentence, Pair(constituency, dependencies))
 
 
 def parse_pair(sentence: ConlluSentence) -> Pair:
-    """Both trees of a sentence, or the one that it has; FileError where they do not fit."""
-    return _place(_commented_tree(sentence, {}), sentence, sentence.path, "tree").checked()
+    """Return both trees of a sentence, or its only tree; FileError if their words differ."""
+    return _entry(_commented_tree(sentence, {}), sentence, sentence.path, "tree").checked()
 
 
 def _commented_tree(sentence: ConlluSentence, options: dict[str, Any]) -> Unit | None:
-    """The tree in a sentence's comment `# constituency = ...`; None where there is no such comment."""
+    """Return the tree in a sentence's comment `# constituency = ...`, or None."""
     for number, line in enumerate(sentence.lines, sentence.line):
-        key, _, text = line[1:].partition("=")
         if not line.startswith("#"):
             break
+        key, _, text = line[1:].partition("=")
         if key.strip() == "constituency":
             text = text.replace("*NL*", " ").strip()  # *NL* is Stanza's for a line break
-            found = list(parse_lines([(number, text)], **options))
-            problem = f"{len(found) or 'no'} trees in this comment, where one should be"
-            return found[0] if len(found) == 1 else Unit(number, text, problem)
+            units = list(parse_lines([(number, text)], **options))
+            if len(units) == 1:
+                return units[0]
+            problem = f"{len(units) or 'no'} trees in this comment, where one should be"
+            return Unit(number, text, problem)
     return None
 
 
 def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyTree:
-    """The tree over the other file's words, still written out with its own: `` stays `` in brackets."""
+    """Return the tree over other words; brackets are still written with its present ones."""
     written = dict(tree._written or {})
-    for index, (own, other) in enumerate(zip(tree.words, words, strict=True)):
-        if own != other:
-            written.setdefault(index, escape(own))
-    return ConstituencyTree._trusted(words, tree.tags, tree.spans, written)
+    for index, (old, new) in enumerate(zip(tree.words, words, strict=True)):
+        if old != new:
+            written.setdefault(index, escape(old))
+    return tree._replaced(words=words, _written=written)
 
 
 def _difference(
     c_words: tuple[str, ...], d_words: tuple[str, ...], sentence: ConlluSentence
 ) -> str:
-    """What differs between the words of both files, up to escapes; "" where nothing does."""
-    lengths, first = "", ""
+    """Describe the first difference between the words of both files, up to escapes; "" for none."""
+    lengths = ""
+    first = ""
     if len(c_words) != len(d_words):
-        place = f"{sentence.path}:{sentence.line_of(1)}"
-        lengths = f"{len(c_words)} words here and {len(d_words)} at {place}; "
+        lengths = (
+            f"{len(c_words)} words here and {len(d_words)} "
+            f"at {sentence.path}:{sentence.line_of(1)}; "
+        )
         m = min(len(c_words), len(d_words)) + 1
         first = f"word {m}, {max(c_words, d_words, key=len)[m - 1]!r}, is in one of them only"
-    for m, (one, other) in enumerate(zip(c_words, d_words, strict=False), 1):
-        if one != other and plain(one) != plain(other):
-            first = (
-                f"word {m} is {one!r} here and {other!r} at {sentence.path}:{sentence.line_of(m)}"
-            )
+    for m, (c_word, d_word) in enumerate(zip(c_words, d_words, strict=False), 1):
+        if c_word != d_word and plain(c_word) != plain(d_word):
+            position = f"{sentence.path}:{sentence.line_of(m)}"
+            first = f"word {m} is {c_word!r} here and {d_word!r} at {position}"
             break
     return lengths + first
 
 
 def plain(word: str) -> str:
-    r"""A word with every escape undone and every quote and dash in one shape: for comparing only.
+    r"""Undo every escape in a word and bring quotes and dashes into one shape: for comparing only.
 
-    >>> plain("-LRB-a-RRB-") == plain("(a)"), plain("``") == plain('"'), plain("1\\/2") == plain("1/2")
-    (True, True, True)
+    >>> plain("-LRB-a-RRB-"), plain("``"), plain("1\\/2")
+    ('(a)', '"', '1/2')
     """
     return _VARIANT.sub(lambda match: _SAME[match.group()], unescape(word))
 
 
-def write_pairs(pairs: Iterable[Pair], brackets: Source | None, conll: Source | None = None) -> int:
-    """Write pairs to a bracket file and a CoNLL-U file, both or none; how many. None for a layer that is missing.
+def write_pairs(
+    pairs: Iterable[Pair], brackets: PathLike | None, conll: PathLike | None = None
+) -> int:
+    """Write pairs to a bracket file and a CoNLL-U file, both or none; return their number.
 
-    A CoNLL-U file given alone, in the first place, gets both trees.
+    A file is None for a layer that is missing. A CoNLL-U file alone, as first argument, gets both
+    trees.
     """
-    both = conll is None and brackets is not None and named_kind(brackets) == "conll"
-    if both:
+    has_one_file = conll is None and brackets is not None and named_kind(brackets) == "conll"
+    if has_one_file:
         brackets, conll = None, brackets
     count = 0
     with open_outputs(brackets, conll) as (trees, rows):
@@ -302,8 +329,9 @@ def write_pairs(pairs: Iterable[Pair], brackets: Source | None, conll: Source | 
             if trees is not None:
                 trees.write(pair.constituency.brackets() + "\n")
             if rows is not None:
-                shown = both and pair.constituency is not None
-                comments = [constituency_comment(pair.constituency)] if shown else []
+                comments = []
+                if has_one_file and pair.constituency is not None:
+                    comments.append(constituency_comment(pair.constituency))
                 rows.write(format_conllu(pair.dependencies, comments))
             count += 1
     return count

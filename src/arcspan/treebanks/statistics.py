@@ -1,4 +1,4 @@
-"""What a treebank holds: the paper's Table 1 (sizes, compatibility), its causes, and inventories."""
+"""Statistics of a treebank: the paper's Table 1 (sizes, compatibility), causes, and inventories."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 from arcspan.treebanks.pairs import Pair
 from arcspan.trees import WRAPPERS, why_incompatible
 
-#: What the kinds of `Incompatibility` mean, for people.
 CAUSES = {
     "crossing": "the dependency tree is not projective",
     "heads": "several words of a constituent have their heads outside it",
     "attachment": "a word outside a constituent attaches to a word inside that is not its head",
     "length": "the trees have different numbers of words",
 }
+"""Descriptions of the kinds of `Incompatibility`."""
 
 
 @dataclasses.dataclass
 class Statistics:
-    """Counts over a treebank of pairs or of one layer. A sentence is compatible when its d-tree is projective and fits.
+    """Counts over a treebank of pairs or of one layer.
 
-    `causes` counts incompatible sentences by kind; `places` counts them by kind and label of the smallest
-    constituent to blame. `labels` leaves out the wrapper around a tree.
+    `causes` counts incompatible sentences by kind; `places` counts them by kind and label of the
+    smallest constituent to blame. `labels` leaves out the wrapper around a tree.
     """
 
     sentences: int = 0
@@ -41,7 +41,7 @@ class Statistics:
     unary: int = 0
 
     def add(self, pair: Pair) -> None:
-        """Count one more sentence."""
+        """Count another sentence."""
         constituency, dependencies = pair
         n = len(pair.words)
         self.sentences += 1
@@ -53,32 +53,36 @@ class Statistics:
             self.relations.update(dependencies.relations)
         if constituency is not None:
             spans = constituency.spans
-            spans = spans[1:] if spans and spans[0][2] in WRAPPERS else spans
+            if spans and spans[0][2] in WRAPPERS:
+                spans = spans[1:]
             self.labels.update(label for _, _, label in spans)
-            self.unary += sum(one[:2] == other[:2] for one, other in itertools.pairwise(spans))
-            if dependencies is not None:
-                why = why_incompatible(constituency, dependencies)
-                self.compatible += why is None
-                self.causes.update([why.kind] if why else [])
-                self.places.update([(why.kind, why.span[2])] if why and why.span else [])
+            self.unary += sum(outer[:2] == inner[:2] for outer, inner in itertools.pairwise(spans))
+        if constituency is not None and dependencies is not None:
+            reason = why_incompatible(constituency, dependencies)
+            if reason is None:
+                self.compatible += 1
+                return
+            self.causes[reason.kind] += 1
+            if reason.span is not None:
+                self.places[reason.kind, reason.span[2]] += 1
 
     @property
     def projective_percent(self) -> float:
-        """Projective sentences in per cent."""
+        """Return projective sentences in per cent."""
         return 100 * self.projective / max(1, self.sentences)
 
     @property
     def compatible_percent(self) -> float:
-        """Compatible sentences in per cent."""
+        """Return compatible sentences in per cent."""
         return 100 * self.compatible / max(1, self.sentences)
 
     @property
     def mean_length(self) -> float:
-        """Words per sentence."""
+        """Return words per sentence."""
         return self.words / max(1, self.sentences)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, inventories from the commonest down; None for what a single layer cannot say."""
+        """Return plain values, commonest names first; None for figures of a missing layer."""
         has_arcs = bool(self.relations) or not self.sentences
         has_both = has_arcs and (bool(self.labels) or not self.sentences)
         return {
@@ -92,25 +96,24 @@ class Statistics:
             "compatible_percent": round(self.compatible_percent, 2) if has_both else None,
             "causes": dict(self.causes.most_common()),
             "places": [
-                {"cause": kind, "label": label, "sentences": count}
-                for (kind, label), count in self.places.most_common()
+                {"cause": cause, "label": label, "sentences": count}
+                for (cause, label), count in self.places.most_common()
             ],
             "constituents": sum(self.labels.values()),
             "unary": self.unary,
-            **{
-                name: dict(getattr(self, name).most_common())
-                for name in ("labels", "relations", "tags")
-            },
+            "labels": dict(self.labels.most_common()),
+            "relations": dict(self.relations.most_common()),
+            "tags": dict(self.tags.most_common()),
         }
 
 
 def stats(pairs: Iterable[Pair]) -> Statistics:
-    """The statistics of a treebank, read once.
+    """Compute the statistics of a treebank, read once.
 
     >>> from arcspan.trees import ConstituencyTree, DependencyTree
     >>> c = ConstituencyTree.from_brackets("(TOP (S (NP (NNS Dogs)) (VP (VBP bark))))")
-    >>> found = stats([Pair(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))])
-    >>> found.sentences, found.compatible_percent, sorted(found.labels)
+    >>> statistics = stats([Pair(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))])
+    >>> statistics.sentences, statistics.compatible_percent, sorted(statistics.labels)
     (1, 100.0, ['NP', 'S', 'VP'])
     """
     statistics = Statistics()

@@ -1,9 +1,9 @@
-"""Text in and out of files of every kind: plain, gzip, xz, standard input and output.
+"""Reading and writing of text files: plain, gzip, xz, standard input and output.
 
-`read_text` gives what has arrived, `read_lines` whole lines; neither holds more of a file than a block, or a line of
-at most `LONGEST_LINE` characters. Compression is recognised by the first bytes, so that pipes and files with the
-wrong ending work too. A byte that is not UTF-8 is reported with the line it stands on, which Python's own text files
-cannot do.
+`read_text` yields text as it arrives, `read_lines` whole lines; neither holds more of a file than a
+block, or a line of at most `LONGEST_LINE` characters. Compression is recognised by the first bytes,
+so that pipes and files with the wrong ending work too. A byte that is not UTF-8 is reported with
+its line, which Python's own text files cannot do. This module knows nothing of trees.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from arcspan.errors import FileError
 from arcspan.files import atomic_write
 
-#: A file's name; "-" is standard input or standard output.
-Source = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
+"""A file's name; "-" is standard input or standard output."""
 
 LONGEST_LINE = 10_000_000  # characters
 _BLOCK = 1 << 18  # bytes
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_GZIP = b"\x1f\x8b"
+_XZ = b"\xfd7zXZ\x00"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def name_of(path: Source) -> str:
-    """What messages call a file.
+def name_of(path: PathLike) -> str:
+    """Return the name of a file in messages.
 
     >>> name_of("-"), name_of("train.ptb")
     ('<stdin>', 'train.ptb')
@@ -42,105 +43,106 @@ def name_of(path: Source) -> str:
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
-def read_lines(path: Source, encoding: str = "utf-8") -> Iterator[str]:
-    """Every line of a file without its end (LF or CRLF), streamed; a byte order mark is dropped.
+def read_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
+    """Yield every line of a file without its end (LF or CRLF); a byte order mark is dropped.
 
-    Raises FileError with the line for bytes that are not text and for a line of more than `LONGEST_LINE`
-    characters, and what open() raises where there is no file.
+    Raises FileError with the line for bytes that are not text and for a line of more than
+    `LONGEST_LINE` characters, and what open() raises where there is no file.
     """
     return (line.removesuffix("\r") for line in split_lines(read_text(path, encoding), path))
 
 
-def split_lines(pieces: Iterable[str], path: Source = "-") -> Iterator[str]:
-    """The lines of a text that comes in pieces, cut at LF alone; `path` is named in errors."""
+def split_lines(pieces: Iterable[str], path: PathLike = "-") -> Iterator[str]:
+    """Yield the lines of a text that comes in pieces, cut at LF alone; `path` is for errors."""
     begun: list[str] = []  # of a line whose end has not come yet
-    length, number = 0, 1
+    length = 0
+    number = 1
     for piece in pieces:
         first, *others = piece.split("\n")
         begun.append(first)
         length += len(first)
         if length > LONGEST_LINE:
-            message = f"a line of more than {LONGEST_LINE:,} characters, the most that is read; is this the right file?"
-            raise FileError(message, path=name_of(path), line=number)
+            raise FileError(
+                f"a line of more than {LONGEST_LINE:,} characters, the most that is read; "
+                "is this the right file?",
+                path=name_of(path),
+                line=number,
+            )
         if others:
             number += len(others)
-            *whole, last = others
             yield "".join(begun)
-            yield from whole
-            begun, length = [last], len(last)
+            yield from others[:-1]
+            begun = [others[-1]]
+            length = len(others[-1])
     if line := "".join(begun):
         yield line
 
 
-def read_text(path: Source, encoding: str = "utf-8") -> Iterator[str]:
-    """The text of a file in pieces, as they arrive; a byte order mark is dropped. Errors are those of `read_lines`."""
-    decode = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)().decode
-    name, line, column = name_of(path), 1, 0  # of the byte that the decoder begins with
+def read_text(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
+    """Yield the text of a file in pieces, as they arrive; errors are those of `read_lines`."""
+    # "utf-8-sig" drops a byte order mark.
+    codec = "utf-8-sig" if encoding == "utf-8" else encoding
+    decode = codecs.getincrementaldecoder(codec)().decode
+    name = name_of(path)
+    # The position of the byte that the decoder begins with.
+    line = 1
+    column = 0
     for block in itertools.chain(_read_bytes(path), (b"",)):
         problem: FileError | None = None
         try:
             text = decode(block, final=not block)
         except UnicodeDecodeError as error:
-            problem = _not_text(error, encoding, name, line, column)
+            problem = _encoding_error(error, encoding, name, line, column)
             text = error.object[: error.start].decode(encoding)
-            text = text.removeprefix("\ufeff") if (line, column) == (1, 0) else text
+            if (line, column) == (1, 0):
+                text = text.removeprefix("\ufeff")
         if "\x00" in text:
             text = text[: text.index("\x00")]
-            place = line + text.count("\n")
-            problem = FileError(
-                "a zero byte: this is a binary file, not text", path=name, line=place
-            )
+            message = "a zero byte: this is a binary file, not text"
+            problem = FileError(message, path=name, line=line + text.count("\n"))
         if problem is not None:
-            yield text[: text.rfind("\n") + 1]  # the lines before it are good
+            # The lines before it are good.
+            yield text[: text.rfind("\n") + 1]
             raise problem
-        _, newline, last = text.rpartition("\n")
+        _, newline, last_line = text.rpartition("\n")
         line += text.count("\n")
-        column = (0 if newline else column) + len(last.encode(encoding))
+        if newline:
+            column = 0
+        column += len(last_line.encode(encoding))
         if text:
             yield text
 
 
-def _not_text(
+def _encoding_error(
     error: UnicodeDecodeError, encoding: str, name: str, line: int, column: int
 ) -> FileError:
-    """What is wrong with bytes, of which the first is byte `column` + 1 of a line."""
-    before = error.object[: error.start]
+    """Describe bytes that are not text, of which the first is byte `column` + 1 of a line."""
     if encoding == "utf-8" and (line, column) == (1, 0) and error.object.startswith(_UTF16_BOMS):
         return FileError("the file is in UTF-16, not UTF-8; convert it", path=name, line=1)
-    byte = error.start - before.rfind(b"\n") if b"\n" in before else column + error.start + 1
+    before = error.object[: error.start]
+    # In the first line of the block, the bytes of that line in earlier blocks count, too.
+    line_start = before.rfind(b"\n") if b"\n" in before else -column - 1
     return FileError(
-        f"byte 0x{error.object[error.start]:02x} (byte {byte} of the line) is not {encoding.upper()}; "
-        "convert the file, or give the right one if this is not text",
+        f"byte 0x{error.object[error.start]:02x} (byte {error.start - line_start} of the line) "
+        f"is not {encoding.upper()}; convert the file, or give the right one if this is not text",
         path=name,
         line=line + before.count(b"\n"),
     )
 
 
-def _read_bytes(path: Source) -> Iterator[bytes]:
-    """A file's bytes, decompressed, as they arrive; "-" is standard input. FileError where an archive is damaged."""
+def _read_bytes(path: PathLike) -> Iterator[bytes]:
+    """Yield a file's bytes, decompressed, as they arrive; FileError for a damaged archive."""
     with contextlib.ExitStack() as stack:
-        if os.fspath(path) != "-":
-            raw = cast(
-                "io.BufferedReader[io.RawIOBase]", stack.enter_context(Path(path).open("rb"))
-            )
-        elif sys.stdin is None:
-            raise FileError("standard input is closed", path=name_of(path))
-        elif isinstance(sys.stdin.buffer, io.BufferedReader):
-            raw = sys.stdin.buffer
-        else:
-            raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
-            stack.callback(raw.detach)  # closing it would close standard input
+        raw = _open_bytes(path, stack)
         start = raw.peek(len(_XZ))
         try:
             if start.startswith(_XZ):
                 yield from _read_xz(raw)
                 return
+            suffix = Path(path).suffix
             if start.startswith(_GZIP):
-                raw = cast(
-                    "io.BufferedReader[io.RawIOBase]",
-                    stack.enter_context(gzip.GzipFile(fileobj=raw)),
-                )
-            elif start and (suffix := Path(path).suffix) in (".gz", ".xz"):
+                raw = stack.enter_context(gzip.GzipFile(fileobj=raw))
+            elif start and suffix in (".gz", ".xz"):
                 raise FileError(
                     f"the name ends in {suffix}, but the content is not so compressed", path=path
                 )
@@ -151,41 +153,64 @@ def _read_bytes(path: Source) -> Iterator[bytes]:
             raise FileError(message, path=name_of(path)) from None
 
 
-def _read_xz(raw: io.BufferedReader[io.RawIOBase]) -> Iterator[bytes]:
-    """The content of an xz file of one or more streams; LZMAFile would ignore what else stands after the first."""
-    data = raw.read1(_BLOCK)
-    while data:
+def _open_bytes(path: PathLike, stack: contextlib.ExitStack) -> Any:
+    """Open a file or standard input as a buffered reader, which `stack` closes."""
+    if os.fspath(path) != "-":
+        return stack.enter_context(Path(path).open("rb"))
+    if sys.stdin is None:
+        raise FileError("standard input is closed", path=name_of(path))
+    if isinstance(sys.stdin.buffer, io.BufferedReader):
+        return sys.stdin.buffer
+    # A replacement of standard input, such as a test's, need not have peek().
+    raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
+    stack.callback(raw.detach)  # closing it would close standard input
+    return raw
+
+
+def _read_xz(raw: Any) -> Iterator[bytes]:
+    """Yield the content of an xz file of one or more streams.
+
+    LZMAFile would ignore anything but a stream after the first one.
+    """
+    compressed = raw.read1(_BLOCK)
+    while compressed:
         engine = lzma.LZMADecompressor(lzma.FORMAT_XZ)
         while not engine.eof:
-            if block := engine.decompress(data, _BLOCK):
+            if block := engine.decompress(compressed, _BLOCK):
                 yield block
-            data = b""
-            if engine.needs_input and not engine.eof and not (data := raw.read1(_BLOCK)):
-                raise EOFError("the end is missing")
-        data = engine.unused_data
-        while not (data := data.lstrip(b"\x00")) and (
-            more := raw.read1(_BLOCK)
-        ):  # streams may be padded
-            data = more
+            compressed = b""
+            if engine.needs_input and not engine.eof:
+                compressed = raw.read1(_BLOCK)
+                if not compressed:
+                    raise EOFError("the end is missing")
+        compressed = engine.unused_data.lstrip(b"\x00")
+        # Streams may be padded with zeros.
+        while not compressed:
+            block = raw.read1(_BLOCK)
+            if not block:
+                return
+            compressed = block.lstrip(b"\x00")
 
 
 def peek_input() -> bytes:
-    """The beginning of standard input, decompressed and still to be read; b"" where it cannot be looked at."""
+    """Return the beginning of standard input, decompressed and still to be read; or b""."""
     peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
     start: bytes = peek(1) if peek is not None else b""
     try:
         if start.startswith(_GZIP):
-            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(
-                start
-            )  # 16: with the header of gzip
+            # 16: with the header of gzip
+            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(start)
         return lzma.LZMADecompressor().decompress(start) if start.startswith(_XZ) else start
     except (zlib.error, lzma.LZMAError):
         return b""
 
 
 @contextlib.contextmanager
-def open_output(path: Source) -> Iterator[IO[str]]:
-    """A text file to write, compressed as its name says (.gz, .xz), whole or not at all; "-" is stdout."""
+def open_output(path: PathLike) -> Iterator[IO[str]]:
+    """Open a text file for writing, compressed as its name says (.gz, .xz); "-" is standard output.
+
+    The file is written whole or not at all.
+    """
     if os.fspath(path) == "-":
         yield sys.stdout
         sys.stdout.flush()
@@ -201,22 +226,25 @@ def open_output(path: Source) -> Iterator[IO[str]]:
         text = io.TextIOWrapper(binary, encoding="utf-8", errors="replace", newline="\n")
         yield text
         text.flush()
+        # Otherwise the wrapper would close the file before it is renamed.
         text.detach()
 
 
 @contextlib.contextmanager
-def open_outputs(*paths: Source | None) -> Iterator[list[IO[str] | None]]:
-    """Several outputs, all or none of which are written; None for a path that is None."""
-    given = [os.path.realpath(path) for path in paths if path is not None]
-    for path in given:
-        if given.count(path) > 1 and (os.path.isfile(path) or not os.path.exists(path)):
-            raise FileError("is named for two outputs, one of which would be lost", path=path)
+def open_outputs(*paths: PathLike | None) -> Iterator[list[IO[str] | None]]:
+    """Open several outputs, all or none of which are written; None for a path that is None."""
+    targets = [os.path.realpath(path) for path in paths if path is not None]
+    for target in targets:
+        # Two layers may go to the same pipe or device.
+        is_file = os.path.isfile(target) or not os.path.exists(target)
+        if is_file and targets.count(target) > 1:
+            raise FileError("is named for two outputs, one of which would be lost", path=target)
     with contextlib.ExitStack() as stack:
         yield [None if path is None else stack.enter_context(open_output(path)) for path in paths]
 
 
-def write_texts(texts: Iterable[str], path: Source) -> int:
-    """Write texts one after the other as `open_output` does; how many."""
+def write_texts(texts: Iterable[str], path: PathLike) -> int:
+    """Write texts one after the other to an `open_output`; return their number."""
     count = 0
     with open_output(path) as file:
         for text in texts:

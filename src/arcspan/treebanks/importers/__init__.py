@@ -1,8 +1,8 @@
-"""From licensed treebanks as they are distributed to paired files in the standard splits.
+"""Importers from licensed treebanks as they are distributed to paired files in the standard splits.
 
-Each importer knows where a treebank keeps its files, how it splits them and what marks it leaves in its
-trees; what comes out is the same for all: TARGET/train|dev|test.ptb (one tree per line, root TOP, no function
-tags, traces or features) and TARGET/train|dev|test.conllu, the same sentences in the same order.
+An importer knows a treebank's files, its splits and the marks in its trees. All importers write the
+same: TARGET/train|dev|test.ptb (one tree per line, root TOP, no function tags, traces or features)
+and TARGET/train|dev|test.conllu, the same sentences in the same order.
 """
 
 from arcspan.treebanks.importers.penn import ImportReport, import_ctb, import_ptb
