@@ -15,7 +15,7 @@ from arcspan.errors import ArcspanError, BundleError, check_count
 from arcspan.lazy import lazy
 from arcspan.onnx import native
 from arcspan.parse import Confidence, Parse
-from arcspan.prediction.constraints import Arc, Head, Root, Span, Tag
+from arcspan.prediction.constraints import FORMS, Arc, Head, Root, Span, Tag, list_forms
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.probability import LogProbability, TreeDistribution, score_trees
 from arcspan.prediction.query import PLAIN, Options, Query
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = [
+    "FORMS",
     "MODELS",
     "Arc",
     "Confidence",
@@ -44,6 +45,7 @@ __all__ = [
     "Span",
     "Tag",
     "Words",
+    "list_forms",
     "load",
 ]
 

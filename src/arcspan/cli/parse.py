@@ -10,8 +10,10 @@ import click
 from arcspan.cli.documents import ParseCommand
 from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.reading import Reader
+from arcspan.errors import ArcspanError
 from arcspan.formats import FORMATS, OutputOptions, Table, formats_with
 from arcspan.parser import Query
+from arcspan.prediction.constraints import list_forms, read_text
 from arcspan.rendering import Colours, Layer, Layout
 from arcspan.segmenting.cleaning import RULES
 
@@ -32,41 +34,31 @@ def _bytes(ctx: click.Context, param: click.Parameter, value: str) -> int:
     return size
 
 
-_PARTS = (
-    "'span,2,6' (words 3 to 6), 'span,2,6,NP', 'arc,HEAD,WORD', 'arc,HEAD,WORD,nsubj', 'head,2,6,WORD', 'root,WORD' "
-    "or 'tag,WORD,NN'"
-)
-_PART = re.compile(
-    r"(span,)?N,N(,[^,]+)?|arc,N,N(,[^,]+)?|head,N,N,N|root,N|tag,N,[^,]+".replace("N", r"\d{1,18}")
-)
-
-
 def _constraints(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> list[list[int | str]]:
-    """`span,2,6,NP` as the list that `Parser.parse` takes."""
-    parts = [re.sub(r"\s", "", value) for value in values]
-    for part in parts:
-        if not _PART.fullmatch(part):
-            raise click.BadParameter(f"{part!r} is not {_PARTS}")
-    return [[int(one) if one.isdecimal() else one for one in part.split(",")] for part in parts]
+    """Return constraints such as `span,2,6,NP` as the lists that `Parser.parse` takes."""
+    try:
+        return [read_text(value) for value in values]
+    except ArcspanError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _preferences(
     ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
 ) -> list[tuple[list[int | str], float]]:
-    """`span,2,6,NP=1.5` as the pair that `Parser.parse` takes."""
-    found = []
+    """Return preferences such as `span,2,6,NP=1.5` as the pairs that `Parser.parse` takes."""
+    preferences = []
     for value in values:
-        part, _, weight = value.rpartition("=")
+        constraint, _, number = value.rpartition("=")
         try:
-            number = float(weight if part else "")
+            weight = float(number if constraint else "")
         except ValueError:
             raise click.BadParameter(
                 f"{value!r} is not PART=WEIGHT, such as 'span,2,6=1.5'"
             ) from None
-        found.append((_constraints(ctx, param, (part,))[0], number))
-    return found
+        preferences.append((_constraints(ctx, param, (constraint,))[0], weight))
+    return preferences
 
 
 def _rule_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
@@ -148,7 +140,8 @@ def _takers(option: str) -> str:
     multiple=True,
     metavar="PART",
     callback=_constraints,
-    help=f"A part that both trees of the one sentence must have: {_PARTS}. Repeatable.",
+    help=f"A part that both trees of the one sentence must have: {list_forms('text')}; "
+    "span,2,6 are words 3 to 6. Repeatable.",
 )
 @click.option(
     "--forbid",

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arcspan.evaluation.metrics import KINDS, METRICS, Tally
-
-if TYPE_CHECKING:
-    from arcspan.evaluation.report import Report
 
 
 class Printable:
@@ -48,8 +45,11 @@ def blocks(signatures: Mapping[str, str]) -> Iterator[tuple[str, str, list[str]]
             yield title, signatures[most].partition("|")[2], names
 
 
-def report_table(report: Report) -> str:
-    """Every figure of a report, by what it scores, and the signatures."""
+def report_table(report: Any) -> str:
+    """Return every figure of a `Report`, by what it scores, and the signatures.
+
+    The type is not imported: `arcspan.evaluation.report` imports this module.
+    """
     values = report.figures()
     totals = report.totals
     parts = [f"{report.sentences} sentences"]

@@ -6,10 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, field_validator, model_validator
 
+from arcspan.parser import FORMS, list_forms
 from arcspan.rendering import Colours, Layer, Layout
 from arcspan.syntax import TreeQuery
 
-Constraint = Annotated[list[int | str], Field(min_length=1, max_length=4)]
+# A keyword and the fields of the longest form.
+_MOST_ITEMS = 1 + max(len(form.fields) for form in FORMS.values())
+Constraint = Annotated[list[int | str], Field(min_length=1, max_length=_MOST_ITEMS)]
 Constraints = Annotated[list[Constraint], Field(max_length=1_000)]
 Weight = Annotated[float, Field(ge=-1_000, le=1_000, strict=False)]
 Preference = Annotated[list[Constraint | Weight], Field(min_length=2, max_length=2)]
@@ -58,10 +61,11 @@ class ParseRequest(BaseModel):
     """Whose conventions to follow, of those that /health names; null for the default."""
     one_sentence: bool = False
     """Whether each text is one sentence, whatever it looks like."""
-    require: Constraints = []
-    """What the trees of the one sentence must have: [i, j] or [i, j, label] for a constituent over
-    words i+1..j, ["arc", head, word] or ["arc", head, word, relation], ["head", i, j, head],
-    ["root", word], ["tag", word, tag]."""
+    require: Constraints = Field(
+        [],
+        description="What the trees of the one sentence must have: "
+        f"{list_forms('json')}. Spans cover words i+1..j and need no keyword: [i, j, label].",
+    )
     forbid: Constraints = []
     """What they must not have, written in the same way."""
     prefer: Preferences = []
