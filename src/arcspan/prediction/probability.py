@@ -392,10 +392,12 @@ def _others(
     is_likely[np.arange(len(chosen)), chosen] = False
     rows, columns = np.nonzero(is_likely)
     values = probabilities[rows, columns]
-    others: list[list[tuple[Any, float]]] = [[] for _ in chosen]
     # Equal probabilities come in the order of the names.
-    for index in np.lexsort((columns, -values)):
-        others[rows[index]].append((names[columns[index]], float(values[index])))
+    order = np.lexsort((columns, -values))
+    others: list[list[tuple[Any, float]]] = [[] for _ in chosen]
+    likely = (rows[order].tolist(), columns[order].tolist(), values[order].tolist())
+    for row, column, probability in zip(*likely, strict=True):
+        others[row].append((names[column], probability))
     return tuple(map(tuple, others))
 
 
