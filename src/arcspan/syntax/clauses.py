@@ -8,10 +8,11 @@ those of English.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from arcspan.syntax.coordination import Coordination
-from arcspan.syntax.sentence import Phrase, Range, SentenceText, TreeIndex
+from arcspan.syntax.sentence import Phrase, Range, TreeIndex
 
 KINDS = ("main", "complement", "relative", "adverbial")
 # The kind of a clause by the relation of its predicate.
@@ -113,6 +114,7 @@ def _aspect(s: TreeIndex, verbs: Sequence[int]) -> str:
     return " ".join(aspects) or "simple"
 
 
+@dataclass(eq=False, repr=False)
 class Clause(Phrase):
     """A verb with what belongs to it.
 
@@ -126,17 +128,16 @@ class Clause(Phrase):
 
     _fields_before = ("kind", "finite")
     _fields_after = ("verb", "subject", "objects")
+    kind: str
+    verb: VerbGroup
+    subject: Phrase | None = None
+    objects: list[Phrase] = field(default_factory=list)
+    parent: Clause | None = None
 
-    def __init__(
-        self, sentence: SentenceText, span: Range, position: int, kind: str, verb: VerbGroup
-    ) -> None:
-        super().__init__(sentence, span, position)
-        self.kind = kind
-        self.verb = verb
-        self.finite = verb.form == "finite"
-        self.subject: Phrase | None = None
-        self.objects: list[Phrase] = []
-        self.parent: Clause | None = None
+    @property
+    def finite(self) -> bool:
+        """Return True if its verb is finite."""
+        return self.verb.form == "finite"
 
     def _arcs(self) -> Iterable[int]:
         return {self.position, self.verb.position}
@@ -199,15 +200,14 @@ class Clauses:
         if outer := self._outer_subject(h):
             copula = s.with_relation(h, "cop")[0]
             verbs = [m for m in s.with_relation(h, "aux") if outer < m < copula]
-            around = Clause(s, span, h, kind, VerbGroup(s, h, [*verbs, copula], copula))
-            around.subject = s.phrase_of(outer)
+            verb = VerbGroup(s, h, [*verbs, copula], copula)
+            around = Clause(s, span, h, kind, verb, s.phrase_of(outer))
             self.all.append(around)
             span, kind = s.trim(copula, span[1], h), "complement"
             begin = span[0]
-        clause = Clause(s, span, h, kind, self._verb(h, begin))
-        clause.parent = around
-        clause.subject = self.subject(h, inside=True)
-        clause.objects = [s.phrase_of(m) for m in self.objects(h)]
+        verb = self._verb(h, begin)
+        objects = [s.phrase_of(m) for m in self.objects(h)]
+        clause = Clause(s, span, h, kind, verb, self.subject(h, inside=True), objects, around)
         self.all.append(clause)
         self.by_word[h] = clause
 

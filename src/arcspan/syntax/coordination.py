@@ -8,6 +8,7 @@ conjuncts, or in it beside them, in no constituent with the first alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from arcspan.syntax.sentence import NOUN_PHRASES, Phrase, Range, TreeIndex
@@ -23,6 +24,7 @@ _JOINING = ("conj", "cc", "punct")
 _ASIDE = ("parataxis", "discourse", "vocative", "reparandum", "list")
 
 
+@dataclass(eq=False, repr=False)
 class Coordination(Phrase):
     """Phrases that are joined: "old men and women", "ate and drank wine".
 
@@ -34,15 +36,10 @@ class Coordination(Phrase):
 
     _fields_before = ("kind",)
     _fields_after = ("conjuncts", "shared")
-
-    def __init__(
-        self, s: TreeIndex, kind: str, conjuncts: list[Phrase], markers: list[int]
-    ) -> None:
-        super().__init__(s, (conjuncts[0].span[0], conjuncts[-1].span[1]), conjuncts[0].position)
-        self.kind = kind
-        self.conjuncts = conjuncts
-        self._markers = markers
-        self.shared: list[Phrase] = []
+    kind: str
+    conjuncts: list[Phrase]
+    shared: list[Phrase]
+    _markers: list[int]
 
     @property
     def coordinators(self) -> list[Any]:
@@ -81,12 +78,13 @@ def _coordination(s: TreeIndex, h: int, others: list[int]) -> Coordination:
     kinds = {_category(s, m, members) for m in members}
     kind = kinds.pop() if len(kinds) == 1 else "UCP"
     conjuncts = [Phrase(s, ranges[m], m) for m in members]
-    coordination = Coordination(s, kind, conjuncts, sorted(markers))
+    shared_phrases = []
     for m in sorted(shared):
         # Of obliques the preposition belongs to the phrase.
         is_oblique = s.relations[m] in ("obl", "nmod")
-        coordination.shared.append(Phrase(s, s.reach(m), m) if is_oblique else s.phrase_of(m))
-    return coordination
+        shared_phrases.append(Phrase(s, s.reach(m), m) if is_oblique else s.phrase_of(m))
+    span = (ranges[members[0]][0], ranges[members[-1]][1])
+    return Coordination(s, span, members[0], kind, conjuncts, shared_phrases, sorted(markers))
 
 
 def _smallest(s: TreeIndex, words: Sequence[int]) -> Range | None:

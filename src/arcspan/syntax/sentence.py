@@ -10,7 +10,8 @@ constituent is headed by a word here when the word is in it and the word's head 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 from arcspan.errors import ArcspanError
 from arcspan.trees import ConstituencyTree, DependencyTree
@@ -216,6 +217,7 @@ class TreeIndex(SentenceText):
         return Phrase(self, self.noun_phrase(m) if self.is_noun(m) else self.reach(m), m)
 
 
+@dataclass(eq=False, repr=False)
 class Phrase:
     """Words in a row with a head among them.
 
@@ -223,14 +225,12 @@ class Phrase:
     position  of the head word, 1..n
     """
 
+    _sentence: SentenceText
+    span: Range
+    position: int
     # Attributes in `to_dict`, before and after those that every phrase has.
-    _fields_before: tuple[str, ...] = ()
-    _fields_after: tuple[str, ...] = ()
-
-    def __init__(self, sentence: SentenceText, span: Range, position: int) -> None:
-        self._sentence = sentence
-        self.span = span
-        self.position = position
+    _fields_before: ClassVar[tuple[str, ...]] = ()
+    _fields_after: ClassVar[tuple[str, ...]] = ()
 
     @property
     def tokens(self) -> list[Any]:

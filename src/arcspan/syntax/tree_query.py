@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from math import inf
@@ -18,7 +19,7 @@ from arcspan.syntax.pattern import (
     Relations,
     required,
 )
-from arcspan.syntax.sentence import Phrase, Range, SentenceText
+from arcspan.syntax.sentence import Phrase, SentenceText
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
 # Steps that a match costs.
@@ -28,6 +29,7 @@ Names = dict[str, int]
 """The node of each name."""
 
 
+@dataclass(eq=False, repr=False)
 class Match(Phrase):
     """A constituent, tag or word that a query matches.
 
@@ -39,13 +41,9 @@ class Match(Phrase):
 
     _fields_before = ("label", "word")
 
-    def __init__(
-        self, sentence: SentenceText, span: Range, position: int, label: str, word: int
-    ) -> None:
-        super().__init__(sentence, span, position)
-        self.label = label
-        self.word = word
-        self.names: dict[str, Match] = {}
+    label: str
+    word: int
+    names: dict[str, Match] = field(default_factory=dict)
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -177,9 +175,8 @@ def _match(nodes: NodeTable, text: SentenceText, k: int, names: Names) -> Match:
     label = nodes.labels[k]
     if word and nodes.d is not None:
         label = nodes.d.relations[word - 1]
-    match = Match(text, (nodes.left[k], nodes.right[k]), nodes.head_word(k), label, word)
-    match.names = {name: _match(nodes, text, node, {}) for name, node in names.items()}
-    return match
+    named = {name: _match(nodes, text, node, {}) for name, node in names.items()}
+    return Match(text, (nodes.left[k], nodes.right[k]), nodes.head_word(k), label, word, named)
 
 
 def _node_ways(t: NodeTable, node: PatternNode, k: int, names: Names) -> list[Names]:
