@@ -47,10 +47,11 @@ def check() -> ModuleType:
 @pytest.mark.parametrize("sentence", PAIRS)
 def test_answers_written_by_hand_are_found_in_gold_trees(sentence: str, check: ModuleType) -> None:
     answers = check.answers(STUDY / "own.txt")[sentence]
-    analysis = check.found_in(Syntax(*PAIRS[sentence]), False)
-    assert {name: sorted(lines) for name, lines in analysis.items()} == {
-        name: sorted(lines) for name, lines in answers.items()
-    }
+    analysis = check.analyses(Syntax(*PAIRS[sentence]), False)
+    for letter, lines in answers.items():
+        # Only sentences about verbs have answers for verb groups.
+        if letter != "v" or lines:
+            assert sorted(analysis[letter]) == sorted(lines)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_objects_stand_for_relative_pronouns() -> None:
     [
         ("You must not", "must not open", ("finite", None, "simple", "active", "negative", "must")),
         (
-            "The letter was",
+            "The letter was written",
             "was written",
             ("finite", "past", "simple", "passive", "positive", None),
         ),
@@ -120,6 +121,142 @@ def test_verb_groups_have_tense_aspect_voice_and_polarity(
     assert verb.text == text
     names = ("form", "tense", "aspect", "voice", "polarity", "modal")
     assert tuple(getattr(verb, name) for name in names)[: len(expected)] == expected
+
+
+def tagged(words: str, tags: str, heads: list[int], relations: str) -> Syntax:
+    """A sentence without constituents and lemmas; relations are separated by spaces."""
+    return Syntax(None, DependencyTree(heads, relations.split(), words.split(), tags.split()))
+
+
+@pytest.mark.parametrize(
+    ("auxiliary", "tag", "tense", "modal"),
+    [
+        ("'ll", "MD", "future", "will"),
+        ("’ll", "MD", "future", "will"),
+        ("wo", "MD", "future", "will"),
+        ("Sha", "MD", "future", "shall"),
+        ("shall", "MD", "future", "shall"),
+        ("wont", "MD", "future", "will"),
+        ("ca", "MD", None, "can"),
+        ("'d", "MD", None, "would"),
+        ("must", "MD", None, "must"),
+        ("did", "VBD", "past", None),
+    ],
+)
+def test_auxiliaries_without_lemmas_are_told_by_their_forms(
+    auxiliary: str, tag: str, tense: str | None, modal: str | None
+) -> None:
+    (verb,) = tagged(f"I {auxiliary} go", f"PRP {tag} VB", [3, 3, 0], "nsubj aux root").verb_groups
+    assert (verb.tense, verb.modal, verb.aspect) == (tense, modal, "simple")
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "polarity"),
+    [
+        ("do nt", "VBP RB", "negative"),
+        ("dont", "VBP", "negative"),
+        ("don’t", "VBP", "negative"),
+        ("did n’t", "VBD RB", "negative"),
+        ("cannot", "MD", "negative"),
+        ("would", "MD", "positive"),
+        ("do often", "VBP RB", "positive"),
+    ],
+)
+def test_negations_are_known_in_every_spelling(words: str, tags: str, polarity: str) -> None:
+    n = len(words.split())
+    heads = [n + 2] * (n + 1) + [0]
+    relations = ["nsubj", "aux", "advmod"][: n + 1]
+    (verb,) = tagged(
+        f"I {words} go", f"PRP {tags} VB", heads, " ".join([*relations, "root"])
+    ).verb_groups
+    assert verb.polarity == polarity
+    # The negation is a part of the group, an adverb is not.
+    assert verb.text == ("do go" if "often" in words else f"{words} go")
+
+
+def test_the_form_of_the_verb_decides_its_aspect() -> None:
+    """The ending -ing made "bring" progressive."""
+    for auxiliaries, tags, main, tag, aspect in (
+        ("will", "MD", "bring", "VB", "simple"),
+        ("is", "VBZ", "bringing", "VBG", "progressive"),
+        ("'s been", "VBZ VBN", "bringing", "VBG", "progressive"),
+        ("has been", "VBZ VBN", "bringing", "VBG", "perfect progressive"),
+        ("'ve", "VBP", "brought", "VBN", "perfect"),
+        ("'d", "VBD", "brought", "VBD", "perfect"),
+        ("was being", "VBD VBG", "brought", "VBN", "progressive"),
+    ):
+        n = len(auxiliaries.split())
+        heads = [n + 2] * (n + 1) + [0]
+        relations = f"nsubj {'aux ' * n}root"
+        words = f"She {auxiliaries} {main}"
+        (verb,) = tagged(words, f"PRP {tags} {tag}", heads, relations).verb_groups
+        assert verb.aspect == aspect, words
+
+
+def test_without_tags_features_or_endings_tell_participles() -> None:
+    features = ["", "Tense=Pres|VerbForm=Fin", "Tense=Pres|VerbForm=Part"]
+    tree = DependencyTree(
+        [3, 3, 0], ["nsubj", "aux", "root"], ["It", "is", "sung"], upos=["PRON", "AUX", "VERB"]
+    )
+    told = DependencyTree(tree.heads, tree.relations, tree.words, upos=tree.upos, features=features)
+    assert [Syntax(None, d).verb_groups[0].aspect for d in (tree, told)] == [
+        "simple",
+        "progressive",
+    ]
+    running = DependencyTree(tree.heads, tree.relations, ["It", "is", "running"], upos=tree.upos)
+    assert Syntax(None, running).verb_groups[0].aspect == "progressive"
+
+
+def test_without_constituents_conjuncts_share_auxiliaries_unless_they_are_finite() -> None:
+    heads, relations = [4, 4, 4, 0, 6, 4], "nsubj aux advmod root cc conj"
+    shared = tagged("I did n't see or hear", "PRP VBD RB VB CC VB", heads, relations)
+    assert [verb.text for verb in shared.verb_groups] == ["did n't see", "did n't hear"]
+    finite = tagged("I did n't see and left", "PRP VBD RB VB CC VBD", heads, relations)
+    assert [verb.text for verb in finite.verb_groups] == ["did n't see", "left"]
+
+
+def test_a_conjunct_may_have_another_voice_than_the_first() -> None:
+    heads, relations = [3, 3, 0, 5, 3], "nsubj:pass aux:pass root cc conj"
+    verbs = tagged("He was arrested and crying", "PRP VBD VBN CC VBG", heads, relations).verb_groups
+    assert [(verb.aspect, verb.voice) for verb in verbs] == [
+        ("simple", "passive"),
+        ("progressive", "active"),
+    ]
+
+
+def test_an_auxiliary_that_is_not_finite_has_the_shared_one_before_it() -> None:
+    c = ConstituencyTree.from_brackets(
+        "(S (NP (PRP It)) (VP (MD will) (VP (VP (VB be) (VP (VBN sold))) (CC and) (VP (VB be) (VP (VBN sent))))))"
+    )
+    relations = ["nsubj:pass", "aux", "aux:pass", "root", "cc", "aux:pass", "conj"]
+    d = DependencyTree([4, 4, 4, 0, 7, 7, 4], relations, c.words, c.tags)
+    assert [verb.text for verb in Syntax(c, d).verb_groups] == ["will be sold", "will be sent"]
+
+
+def test_an_infinitive_is_one_in_all_conjuncts() -> None:
+    heads, relations = [2, 0, 4, 2, 6, 4], "nsubj root mark xcomp cc conj"
+    verbs = tagged("He wants to eat and drink", "PRP VBZ TO VB CC VB", heads, relations).verb_groups
+    assert [verb.form for verb in verbs] == ["finite", "infinitive", "infinitive"]
+
+
+def test_main_clauses_have_no_parents() -> None:
+    """False starts and other fragments are main clauses wherever they hang."""
+    heads, relations = [2, 5, 2, 5, 0], "nsubj reparandum punct nsubj root"
+    clauses = tagged("I sa- – I said", "PRP VBD : PRP VBD", heads, relations).clauses
+    assert [(clause.kind, clause.parent) for clause in clauses] == [("main", None)] * 2
+
+
+def test_false_starts_and_fillers_do_not_end_a_base_noun_phrase() -> None:
+    heads, relations = [4, 4, 4, 0], "det reparandum discourse root"
+    analysis = tagged("a re- uh report", "DT NN UH NN", heads, relations)
+    assert texts(analysis.noun_phrases()) == ["a re- uh report"]
+    assert texts(analysis.noun_phrases("maximal")) == ["a re- uh report"]
+
+
+def test_the_pronoun_of_a_free_relative_is_its_subject_if_it_has_no_other() -> None:
+    analysis = syntax("What happened")
+    assert str(analysis.subject_of(2)) == "What"
+    assert str(syntax("She ate what").clauses[1]) == "what he had cooked"
 
 
 def test_constituents_decide_what_is_shared() -> None:

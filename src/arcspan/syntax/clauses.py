@@ -7,8 +7,10 @@ those of English.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from arcspan.syntax.coordination import Coordination
@@ -23,9 +25,16 @@ _KINDS |= {"acl": "relative", "advcl": "adverbial"}
 _SUBJECTS = ("nsubj", "csubj")
 _FINITE_TAGS = ("VBD", "VBZ", "VBP", "MD")
 _RELATIVE_TAGS = ("WDT", "WP")
-_NEGATION = ("not", "n't", "n’t", "never")
-_WILL = ("will", "shall", "wo", "'ll", "’ll", "sha")
-_HAVE = ("have", "has", "had", "'ve", "'d")
+_NEGATION = ("not", "n't", "nt", "never")
+# An auxiliary written in one word with its negation, with or without an apostrophe.
+_NEGATED = re.compile(
+    r"(?P<verb>ca|wo|sha|do|does|did|is|are|was|were|has|have|had|could|would|should|must|might|"
+    r"need|ought|ai)n'?t|(?P<can>can)not"
+)
+# Forms of auxiliaries that do not depend on the sentence; others have the lemma of the tree.
+_AUXILIARIES = dict.fromkeys(("am", "is", "are", "was", "were", "been", "being", "'m", "'re"), "be")
+_AUXILIARIES |= dict.fromkeys(("has", "had", "having", "'ve"), "have")
+_AUXILIARIES |= {"ca": "can", "wo": "will", "sha": "shall", "'ll": "will", "ll": "will"}
 
 
 class VerbGroup(Phrase):
@@ -45,7 +54,9 @@ class VerbGroup(Phrase):
     _sentence: TreeIndex
     _fields_after = ("words", "form", "tense", "aspect", "voice", "polarity", "modal")
 
-    def __init__(self, s: TreeIndex, predicate: int, words: Sequence[int], main: int) -> None:
+    def __init__(
+        self, s: TreeIndex, predicate: int, words: Sequence[int], main: int, subject: int = 0
+    ) -> None:
         super().__init__(s, (min(words) - 1, max(words)), main)
         self.words = tuple(words)
         verbs = [m for m in words if s.is_verb(m) or s.tags[m].startswith(("VB", "MD"))] or [main]
@@ -54,10 +65,8 @@ class VerbGroup(Phrase):
         self.form = _form(s, predicate, first)
         self.tense = self._tense(first) if self.form == "finite" else None
         self.aspect = _aspect(s, verbs)
-        voice_markers = s.with_relation(predicate, "aux", *_SUBJECTS)
-        is_passive = any(s.full_relations[m].endswith(":pass") for m in voice_markers)
-        self.voice = "passive" if is_passive else "active"
-        is_negative = any(_is_negation(s, m) for m in words)
+        self.voice = "passive" if _is_passive(s, verbs, subject) else "active"
+        is_negative = any(_is_negative(s, m) for m in words)
         self.polarity = "negative" if is_negative else "positive"
 
     @property
@@ -76,21 +85,41 @@ class VerbGroup(Phrase):
         return self._sentence.lemmas[self.position]
 
     def _tense(self, first: int) -> str | None:
+        if self.modal is not None:
+            return "future" if self.modal in ("will", "shall") else None
         s = self._sentence
-        if s.tags[first] == "MD":
-            # The lemma of "wo" and "'ll" may be wrong or missing.
-            is_future = self.modal in _WILL or s.words[first].lower() in _WILL
-            return "future" if is_future else None
         is_past = s.tags[first] == "VBD" or s.has_feature(first, "Tense=Past")
         return "past" if is_past else "present"
 
 
+def _form_of(s: TreeIndex, m: int) -> str:
+    """Return a word in small letters, with straight apostrophes."""
+    return s.words[m].lower().replace("’", "'")
+
+
 def _lemma(s: TreeIndex, m: int) -> str:
-    return s.lemmas[m] or s.words[m].lower()
+    """Return the lemma of an auxiliary, without a negation that is written in one word with it."""
+    form = _form_of(s, m)
+    if match := _NEGATED.fullmatch(form):
+        form = match["verb"] or match["can"]
+        return _AUXILIARIES.get(form, "do" if form.startswith("d") else form)
+    if form in _AUXILIARIES:
+        return _AUXILIARIES[form]
+    # Without a lemma, 'd and 's are told by their tags.
+    ambiguous = {"'s": "be", "'d": "would" if s.tags[m] == "MD" else "have"}
+    return s.lemmas[m] or ambiguous.get(form, form)
 
 
 def _is_negation(s: TreeIndex, m: int) -> bool:
-    return s.words[m].lower() in _NEGATION
+    return s.relations[m] == "advmod" and _form_of(s, m) in _NEGATION
+
+
+def _is_negative(s: TreeIndex, m: int) -> bool:
+    return _is_negation(s, m) or _NEGATED.fullmatch(_form_of(s, m)) is not None
+
+
+def _is_to(s: TreeIndex, m: int) -> bool:
+    return s.relations[m] == "mark" and s.words[m].lower() == "to"
 
 
 def _form(s: TreeIndex, predicate: int, first: int) -> str:
@@ -98,20 +127,48 @@ def _form(s: TreeIndex, predicate: int, first: int) -> str:
         return "finite"
     if s.tags[first] in ("VBG", "VBN") or s.has_feature(first, "VerbForm=Part", "VerbForm=Ger"):
         return "participle"
-    has_to = any(s.words[m].lower() == "to" for m in s.with_relation(predicate, "mark"))
+    # A conjunct without a subject has the "to" of the first one: "to eat and drink".
+    if not s.with_relation(predicate, *_SUBJECTS):
+        predicate = s.first_conjunct(predicate)
+    has_to = any(_is_to(s, m) for m in s.children[predicate])
     is_bare = s.has_feature(first, "VerbForm=Inf") or s.relations[predicate] == "xcomp"
     # Any other bare verb is a command.
     return "infinitive" if has_to or is_bare else "finite"
 
 
+def _participle(s: TreeIndex, m: int) -> str:
+    """Return "present" or "past" for a participle, by its tag, its features or its ending, else ""."""
+    if s.tags[m]:
+        # After an auxiliary, a past tense is a participle with the wrong tag.
+        return {"VBG": "present", "VBN": "past", "VBD": "past"}.get(s.tags[m], "")
+    if s.features[m]:
+        is_present = s.has_feature(m, "VerbForm=Ger", "Tense=Pres")
+        is_participle = s.has_feature(m, "VerbForm=Ger", "VerbForm=Part")
+        return ("present" if is_present else "past") if is_participle else ""
+    return "present" if s.words[m].lower().endswith("ing") else "past"
+
+
 def _aspect(s: TreeIndex, verbs: Sequence[int]) -> str:
-    last = verbs[-1]
+    """Return the aspect that each auxiliary gives with the form of the verb after it."""
     aspects = []
-    if any(_lemma(s, m) in _HAVE for m in verbs[:-1]):
+    pairs = [(_lemma(s, m), _participle(s, after)) for m, after in pairwise(verbs)]
+    if ("have", "past") in pairs:
         aspects.append("perfect")
-    if len(verbs) > 1 and (s.tags[last] == "VBG" or s.words[last].lower().endswith("ing")):
+    if ("be", "present") in pairs:
         aspects.append("progressive")
     return " ".join(aspects) or "simple"
+
+
+def _is_passive(s: TreeIndex, verbs: Sequence[int], subject: int) -> bool:
+    marked = any(s.full_relations[m].endswith(":pass") for m in (*verbs, subject))
+    if len(verbs) == 1:
+        return marked
+    # A conjunct may share the auxiliary of another voice: "was arrested and crying".
+    *_, auxiliary, main = verbs
+    is_borrowed = s.relations[main] == "conj" and s.heads[auxiliary] != main
+    if is_borrowed:
+        return _lemma(s, auxiliary) in ("be", "get") and _participle(s, main) == "past"
+    return marked
 
 
 @dataclass(eq=False, repr=False)
@@ -156,7 +213,13 @@ class Clauses:
 
     def __init__(self, sentence: TreeIndex, coordinations: Sequence[Coordination]) -> None:
         self.s = sentence
-        self.coordination_of = {c.conjuncts[0].position: c for c in coordinations}
+        # By first conjunct, the largest first; and by every later conjunct, of which each is in one.
+        self.begun: dict[int, list[Coordination]] = {}
+        self.joined: dict[int, Coordination] = {}
+        for coordination in coordinations:
+            first, *others = coordination.conjuncts
+            self.begun.setdefault(first.position, []).append(coordination)
+            self.joined.update((conjunct.position, coordination) for conjunct in others)
         self.all: list[Clause] = []
         # Of two clauses with one predicate, the inner one.
         self.by_word: dict[int, Clause] = {}
@@ -165,7 +228,7 @@ class Clauses:
                 self._add(h)
         for clause in self.all:
             if clause.parent is None:
-                clause.parent = self._parent(clause.position)
+                clause.parent = self._parent(clause)
         self.all.sort(key=lambda clause: (clause.span[0], -clause.span[1]))
 
     # ---- predicates, kinds and spans
@@ -198,13 +261,17 @@ class Clauses:
         begin = 0
         around = None
         if outer := self._outer_subject(h):
-            copula = s.with_relation(h, "cop")[0]
-            verbs = [m for m in s.with_relation(h, "aux") if outer < m < copula]
-            verb = VerbGroup(s, h, [*verbs, copula], copula)
+            copula = min(m for m in s.with_relation(h, "cop") if m > outer)
+            # "The problem is not that he left": what follows the copula is its own.
+            begin = copula
+            while begin < s.n and s.heads[begin + 1] == h and _is_negation(s, begin + 1):
+                begin += 1
+            own = [*s.with_relation(h, "aux"), *self._negations(h)]
+            words = sorted({copula, *(m for m in own if outer < m <= begin)})
+            verb = VerbGroup(s, h, words, copula)
             around = Clause(s, span, h, kind, verb, s.phrase_of(outer))
             self.all.append(around)
-            span, kind = s.trim(copula, span[1], h), "complement"
-            begin = span[0]
+            span, kind = s.trim(begin, span[1], h), "complement"
         verb = self._verb(h, begin)
         objects = [s.phrase_of(m) for m in self.objects(h)]
         clause = Clause(s, span, h, kind, verb, self.subject(h, inside=True), objects, around)
@@ -212,54 +279,91 @@ class Clauses:
         self.by_word[h] = clause
 
     def _outer_subject(self, h: int) -> int:
-        """Return the subject of a clause around a verb's own; 0 without: "the problem is that he left"."""
+        """Return the subject of a clause around a predicate's own; 0 without: "the problem is that he left"."""
         s = self.s
         outer = [m for m in s.children[h] if s.full_relations[m].endswith(":outer")]
-        copulas = s.with_relation(h, "cop")
-        if outer and copulas and s.is_verb(h) and outer[0] < copulas[0]:
-            return outer[0]
-        return 0
+        copulas = [m for m in s.with_relation(h, "cop") if outer and m > outer[0]]
+        # A noun or an adjective needs a copula of its own.
+        return outer[0] if len(copulas) > (0 if s.is_verb(h) else 1) else 0
 
     def _span(self, h: int) -> Range:
         """Return all below the predicate, without later conjuncts and what joins it to earlier ones."""
         s = self.s
         i, j = s.after_coordinator(h) if s.relations[h] == "conj" else s.reach(h)
-        if h in self.coordination_of:
-            conjuncts = self.coordination_of[h].conjuncts
-            if any(self._is_predicate(conjunct.position) for conjunct in conjuncts[1:]):
-                j = conjuncts[0].span[1]
+        # The smallest coordination of clauses comes last.
+        for coordination in self.begun.get(h, ()):
+            first, *others = coordination.conjuncts
+            if any(self._is_predicate(conjunct.position) for conjunct in others):
+                j = first.span[1]
+        pronoun = s.heads[h]
+        if self._is_free_relative(h) and pronoun <= i:
+            i = pronoun - 1
         return i, max(j, h)
 
+    def _is_free_relative(self, h: int) -> bool:
+        """Return True for a relative clause that is headed by its pronoun: "what he cooked"."""
+        s = self.s
+        return s.full_relations[h] == "acl:relcl" and s.tags[s.heads[h]] in ("WP", "WDT", "WRB")
+
     def _shared(self, h: int, *relations: str) -> list[int]:
-        """Return what the conjuncts share whose first one is `h`, by relations."""
-        if h not in self.coordination_of:
+        """Return what a conjunct shares with the earlier ones, by relations."""
+        if h not in self.joined:
             return []
-        shared = [phrase.position for phrase in self.coordination_of[h].shared]
+        shared = [phrase.position for phrase in self.joined[h].shared]
         return [m for m in shared if self.s.relations[m] in relations]
+
+    def _negations(self, h: int) -> list[int]:
+        s = self.s
+        # "Not only" does not negate.
+        return [
+            m
+            for m in s.children[h]
+            if _is_negation(s, m) and not (m < s.n and s.words[m + 1].lower() == "only")
+        ]
+
+    def _borrowed(self, h: int) -> list[int]:
+        """Return the auxiliaries, with "to" and a negation, that a conjunct shares with earlier ones."""
+        s = self.s
+        if h not in self.joined or s.with_relation(h, *_SUBJECTS):
+            return []
+        head = s.heads[h]
+        relations = ("aux",) if s.is_verb(h) else ("aux", "cop")
+        auxiliaries = self._shared(h, *relations)
+        negations = [m for m in self._shared(h, "advmod") if m in self._negations(head)]
+        if not s.spans:
+            # Without constituents, a finite verb has no auxiliary, and others have the negation after it.
+            if s.tags[h] in _FINITE_TAGS:
+                auxiliaries = []
+            negations = [m for m in self._negations(head) if auxiliaries and m > auxiliaries[0]]
+        marks = [m for m in self._shared(h, "mark") if _is_to(s, m) and auxiliaries]
+        if not auxiliaries and not negations and not s.with_relation(head, "aux", "cop"):
+            return self._borrowed(head)
+        return [*auxiliaries, *negations, *marks]
 
     def _verb(self, h: int, begin: int) -> VerbGroup:
         """Return the verb group of a predicate, without words up to `begin`."""
         s = self.s
         auxiliaries = [m for m in s.with_relation(h, "aux", "cop") if m > begin]
-        first = s.first_conjunct(h)
-        if first != h and not auxiliaries and not s.with_relation(h, "nsubj"):
-            relations = ("aux",) if s.is_verb(h) else ("aux", "cop")
-            auxiliaries = self._shared(first, *relations)
-        main = h if s.is_verb(h) or not auxiliaries else auxiliaries[-1]
-        words = {main, *auxiliaries}
-        for m in s.with_relation(h, "advmod"):
-            # "not only" does not negate.
-            is_only = m < s.n and s.words[m + 1].lower() == "only"
-            if m > begin and _is_negation(s, m) and not is_only:
-                words.add(m)
+        words = set(auxiliaries)
+        words.update(m for m in self._negations(h) if m > begin)
         words.update(m for m in s.children[h] if s.full_relations[m] == "compound:prt")
-        return VerbGroup(s, h, sorted(words), main)
+        first = auxiliaries[0] if auxiliaries else h
+        # "will be opened and be read": an auxiliary that is not finite needs one that is.
+        if not auxiliaries or s.tags[first] in ("VB", "VBN", "VBG"):
+            borrowed = self._borrowed(h)
+            words.update(borrowed)
+            auxiliaries += [m for m in borrowed if s.relations[m] in ("aux", "cop")]
+        # "He is to leave."
+        words.update(m for m in s.children[h] if _is_to(s, m) and any(k < m for k in auxiliaries))
+        main = h if s.is_verb(h) or not auxiliaries else max(auxiliaries)
+        words.add(main)
+        subjects = s.with_relation(h, *_SUBJECTS)
+        return VerbGroup(s, h, sorted(words), main, subjects[-1] if subjects else 0)
 
-    def _parent(self, h: int) -> Clause | None:
-        first = self.s.first_conjunct(h)
-        if self.s.relations[first] == "parataxis":
+    def _parent(self, clause: Clause) -> Clause | None:
+        if clause.kind == "main":
             return None
-        m = self.s.heads[first]
+        m = self.s.heads[self.s.first_conjunct(clause.position)]
         while m and m not in self.by_word:
             m = self.s.heads[m]
         return self.by_word.get(m)
@@ -277,6 +381,9 @@ class Clauses:
             antecedent = None if inside else self._antecedent(m, h)
             return antecedent or s.phrase_of(m)
         head = s.heads[h]
+        is_free = self._is_free_relative(h) and s.tags[head] != "WRB"
+        if is_free and self._verb(h, 0).form == "finite":
+            return Phrase(s, (head - 1, head), head)
         if s.relations[h] == "conj" and self._shares_subject(h):
             return self.subject(head, inside=inside)
         if inside or not head:
@@ -304,13 +411,13 @@ class Clauses:
         """Return True if the subject of the word that a conjunct hangs on is the conjunct's, too."""
         relations = (*_SUBJECTS, "expl")
         head = self.s.heads[h]
-        return not self.s.with_relation(head, *relations) or bool(self._shared(head, *relations))
+        return not self.s.with_relation(head, *relations) or bool(self._shared(h, *relations))
 
     def objects(self, h: int) -> list[int]:
         """Return the direct and indirect objects of a predicate, also those shared with its first conjunct."""
         objects = self.s.with_relation(h, "obj", "iobj")
         if self.s.relations[h] == "conj" and not objects:
-            return self._shared(self.s.heads[h], "obj", "iobj")
+            return self._shared(h, "obj", "iobj")
         return objects
 
     def resolved_objects(self, h: int) -> list[Phrase]:

@@ -60,21 +60,48 @@ class Coordination(Phrase):
 
 
 def coordinations(s: TreeIndex) -> list[Coordination]:
-    """Return the coordinations of a sentence, in the order of their first conjuncts."""
-    others_by_first = {h: s.with_relation(h, "conj") for h in range(1, s.n + 1)}
-    return [_coordination(s, h, others) for h, others in others_by_first.items() if others]
+    """Return the coordinations of a sentence, in the order of their first conjuncts, larger ones first."""
+    joined: list[Coordination] = []
+    for h in range(1, s.n + 1):
+        inner: list[int] = []
+        nested = []
+        for group in _nested_groups(s, h):
+            nested.append(_coordination(s, h, group, inner))
+            inner = inner + group
+        joined += nested[::-1]
+    return joined
 
 
-def _coordination(s: TreeIndex, h: int, others: list[int]) -> Coordination:
+def _nested_groups(s: TreeIndex, h: int) -> list[list[int]]:
+    """Divide the conjuncts of a word by the constituents around them, the innermost first.
+
+    UD hangs all of "[lived and worked] and [I stayed]" on the first verb.
+    """
+    groups: dict[Range | None, list[int]] = {}
+    others = s.with_relation(h, "conj")
+    for m in others:
+        # A conjunct before the word it hangs on says nothing about nesting.
+        around = None if others[0] < h else _smallest(s, [h, m])
+        groups.setdefault(around, []).append(m)
+    return list(groups.values())
+
+
+def _coordination(s: TreeIndex, h: int, others: list[int], inner: list[int]) -> Coordination:
+    """Return the coordination of a word with others; `inner` are joined to it more closely."""
     members = sorted([h, *others])
     shared: list[int] = []
     if members[0] == h:
         private, shared = _split_dependents(s, h, others)
-        ranges = {m: s.after_coordinator(m) for m in others} | {h: s.grow(h, private)}
+        ranges = {m: s.after_coordinator(m) for m in others} | {h: s.grow(h, private + inner)}
     else:
         # With a conjunct before the word it hangs on, nothing is known about what is shared.
         ranges = {m: s.reach(m) for m in members}
-    markers = [m for member in members for m in s.with_relation(member, "cc") if m < members[-1]]
+    markers = [m for member in others for m in s.with_relation(member, "cc")]
+    if not inner:
+        # "Both" and the like; the "and" of a conjunct joins it to what comes before.
+        before = s.with_relation(h, "cc")
+        markers += before[1:] if s.relations[h] == "conj" else before
+    markers = sorted(m for m in markers if m < members[-1])
     kinds = {_category(s, m, members) for m in members}
     kind = kinds.pop() if len(kinds) == 1 else "UCP"
     conjuncts = [Phrase(s, ranges[m], m) for m in members]
@@ -84,7 +111,7 @@ def _coordination(s: TreeIndex, h: int, others: list[int]) -> Coordination:
         is_oblique = s.relations[m] in ("obl", "nmod")
         shared_phrases.append(Phrase(s, s.reach(m), m) if is_oblique else s.phrase_of(m))
     span = (ranges[members[0]][0], ranges[members[-1]][1])
-    return Coordination(s, span, members[0], kind, conjuncts, shared_phrases, sorted(markers))
+    return Coordination(s, span, members[0], kind, conjuncts, shared_phrases, markers)
 
 
 def _smallest(s: TreeIndex, words: Sequence[int]) -> Range | None:

@@ -85,7 +85,7 @@ def _left_edge(s: TreeIndex, h: int) -> int:
     for m in s.left_dependents(h):
         if s.relations[m] in relations and not _has_preposition(s, m):
             i = s.left[m]
-        elif s.relations[m] != "punct":
+        elif not s.is_interruption(m):
             break
     return i
 

@@ -27,6 +27,9 @@ VERBS = ("VERB", "AUX")
 _PREDICATE_PARTS = {"det", "amod", "nummod", "nmod", "compound", "flat", "fixed", "goeswith"}
 _PREDICATE_PARTS |= {"acl", "appos", "clf", "predet", "poss"}
 _NOUN_PARTS = _PREDICATE_PARTS | {"advmod", "conj", "dep", "obl"}
+_CLAUSE_RELATIONS = ("csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis")
+# Relations of words that interrupt a phrase and belong to none of its parts.
+_INTERRUPTIONS = ("punct", "reparandum", "discourse")
 # Relations of words that stand where a noun does, and the tags of words that may stand there.
 _NOMINAL = ("nsubj", "obj", "iobj", "nmod", "appos", "obl")
 _NOMINAL_UPOS = ("NUM", "ADJ", "DET", "X", "INTJ", "")
@@ -126,6 +129,10 @@ class TreeIndex(SentenceText):
         """Return True for a punctuation mark."""
         return self.upos[m] == "PUNCT" or self.relations[m] == "punct"
 
+    def is_interruption(self, m: int) -> bool:
+        """Return True for punctuation, a false start, or a filler such as "uh"."""
+        return self.relations[m] in _INTERRUPTIONS or self.upos[m] == "PUNCT"
+
     def is_verb(self, m: int) -> bool:
         """Return True for a verb or an auxiliary."""
         return self.upos[m] in VERBS
@@ -175,18 +182,18 @@ class TreeIndex(SentenceText):
     def grow(self, h: int, parts: Collection[int]) -> Range:
         """Return the span of a word and its dependents in `parts`, up to the first other dependent.
 
-        Punctuation between the parts is no gap.
+        Punctuation, false starts and fillers between the parts are no gaps.
         """
         i, j = h - 1, h
         for m in self.left_dependents(h):
             if m in parts:
                 i = min(i, self.left[m])
-            elif not self.is_punctuation(m):
+            elif not self.is_interruption(m):
                 break
         for m in self.right_dependents(h):
             if m in parts:
                 j = max(j, self.right[m])
-            elif not self.is_punctuation(m):
+            elif not self.is_interruption(m):
                 break
         return self.trim(i, j, h)
 
@@ -214,7 +221,10 @@ class TreeIndex(SentenceText):
 
     def phrase_of(self, m: int) -> Phrase:
         """Return the phrase of an argument: the noun phrase of a noun, all below another word."""
-        return Phrase(self, self.noun_phrase(m) if self.is_noun(m) else self.reach(m), m)
+        # The predicate of a clause may be a noun: "when he was a boy".
+        is_clause = self.relations[m] in _CLAUSE_RELATIONS
+        is_noun_phrase = self.is_noun(m) and not is_clause
+        return Phrase(self, self.noun_phrase(m) if is_noun_phrase else self.reach(m), m)
 
 
 @dataclass(eq=False, repr=False)
