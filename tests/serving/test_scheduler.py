@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,13 @@ import pytest
 from arcspan.parser import Parse, Parser, Query, Sentence
 from arcspan.serving import Settings
 from arcspan.serving.refusals import Refusal
-from arcspan.serving.scheduler import RequestQueue, ScheduledRequest, ScheduledSentence, Scheduler
+from arcspan.serving.scheduler import (
+    RequestQueue,
+    ScheduledRequest,
+    ScheduledSentence,
+    Scheduler,
+    Write,
+)
 from tests.serving.conftest import HeldParser
 
 DOG = ("The", "dog", "sees", "Ada", ".")
@@ -28,9 +34,15 @@ def task(*words: str, pictures: int = 0, **options: Any) -> ScheduledSentence:
     return ScheduledSentence(Sentence(words or DOG), Query(**options), pictures)
 
 
+def submit(
+    scheduler: Scheduler, sentences: Sequence[ScheduledSentence], write: Write = write
+) -> Future[list[bytes]]:
+    return scheduler.submit(ScheduledRequest(sentences, write))
+
+
 def dogs(scheduler: Scheduler, count: int = 1) -> Future[list[bytes]]:
     """A request of so many sentences."""
-    return scheduler.submit([task()] * count, write)
+    return submit(scheduler, [task()] * count, write)
 
 
 @pytest.fixture
@@ -95,8 +107,8 @@ def test_a_newcomer_takes_turns_with_a_request_that_has_had_many() -> None:
 def test_sentences_of_like_length_are_parsed_together(busy: Scheduler, held: HeldParser) -> None:
     """The parser makes a batch of them; turns of all lengths made it run many small ones."""
     lengths = (5, 20, 6, 21)
-    apart = [busy.submit([task(*["Ada"] * n)], write) for n in lengths]
-    together = busy.submit([task(*["Ada"] * n) for n in lengths], write)
+    apart = [submit(busy, [task(*["Ada"] * n)], write) for n in lengths]
+    together = submit(busy, [task(*["Ada"] * n) for n in lengths], write)
     held.let_all_go()
     expected = [" ".join(["Ada"] * n).encode() for n in lengths]
     assert [*(future.result(300)[0] for future in apart)] == together.result(300) == expected
@@ -108,10 +120,10 @@ def test_nobody_waits_for_a_sentence_that_takes_long(
 ) -> None:
     """A search cannot be interrupted, and four long ones stopped everything."""
     held.holds_from = 100
-    long = [scheduler.submit([task(*["Logic"] * 150)], write) for _ in range(4)]
+    long = [submit(scheduler, [task(*["Logic"] * 150)], write) for _ in range(4)]
     assert held.begun.acquire(timeout=300)
     assert len(dogs(scheduler, 20).result(300)) == 20
-    many = scheduler.submit([task(k=10, pictures=2)], write)
+    many = submit(scheduler, [task(k=10, pictures=2)], write)
     assert not any(future.done() for future in (*long, many))
     held.let_all_go()
     for future in (*long, many):
@@ -119,7 +131,7 @@ def test_nobody_waits_for_a_sentence_that_takes_long(
 
 
 def test_a_turn_ends_at_its_number_of_words_too(busy: Scheduler, held: HeldParser) -> None:
-    futures = [busy.submit([task(*["Logic"] * 30)], write) for _ in range(5)]
+    futures = [submit(busy, [task(*["Logic"] * 30)], write) for _ in range(5)]
     held.let_all_go()
     for future in futures:
         future.result(300)
@@ -154,7 +166,7 @@ def test_sentences_of_a_text_keep_their_places(
         found.extend(parses)
         return b""
 
-    scheduler.submit([ScheduledSentence(one) for one in held.split(text)], keep).result(300)
+    submit(scheduler, [ScheduledSentence(one) for one in held.split(text)], keep).result(300)
     assert found == parser(text)
     assert found[1].text == "Ada plays."
     assert found[1].offsets == ((12, 15), (16, 21), (21, 22))
@@ -193,7 +205,7 @@ def test_an_answer_that_grows_too_large_ends_its_request(toy_bundle: Path) -> No
         written.append(len(parses))
         return b" " * 400
 
-    future = scheduler.submit([task()] * 9, large)
+    future = submit(scheduler, [task()] * 9, large)
     with pytest.raises(Refusal) as refusal:
         future.result(300)
     assert (refusal.value.status, refusal.value.code) == (413, "answer_too_large")
@@ -252,7 +264,7 @@ def test_a_sentence_that_fails_spoils_no_other_request_and_no_thread(
     """A panic ended the thread that parses, while /health went on saying that all was well."""
     parser = Fragile(toy_bundle)
     scheduler = Scheduler(parser)
-    futures = [scheduler.submit([task(), task(word)], write) for word in ("fine", bad, "Ada")]
+    futures = [submit(scheduler, [task(), task(word)], write) for word in ("fine", bad, "Ada")]
     assert [len(futures[place].result(300)) for place in (0, 2)] == [2, 2]
     with pytest.raises(Refusal) as failed:
         futures[1].result(300)
@@ -278,6 +290,6 @@ def test_a_sentence_that_takes_long_leaves_the_threads_of_the_parser_to_others(
         return predict(items)
 
     parser.predictor._predict_batch = watched  # type: ignore[method-assign,assignment]
-    assert len(scheduler.submit([task(*["Logic"] * 150)] * 2, write).result(300)) == 2
+    assert len(submit(scheduler, [task(*["Logic"] * 150)] * 2, write).result(300)) == 2
     assert len(at_work) == 2 and not any(name.startswith("arcspan") for name in at_work)
     scheduler.close()

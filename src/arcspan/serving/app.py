@@ -5,24 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from importlib import resources
 from importlib.util import find_spec
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from arcspan._version import __version__
-from arcspan.errors import ArcspanError
 from arcspan.formats import Format, formats_by_media_type
 from arcspan.parser import Parser, Query, Sentence
 from arcspan.serving.messages import ParseRequest
 from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
 from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
-from arcspan.serving.scheduler import ScheduledSentence, Scheduler
+from arcspan.serving.scheduler import ScheduledRequest, ScheduledSentence, Scheduler
 from arcspan.serving.server_settings import Settings
 from arcspan.serving.writers import JSON, AnswerWriter, check_options
 
@@ -42,6 +43,8 @@ PAGES = {  # path -> package, file, media type
     "/docs": ("serving", "docs.html", "text/html"),
     "/docs.js": ("serving", "docs.js", "text/javascript"),
 }
+SMALL_ANSWER = 1 << 20  # bytes that are put together in a millisecond
+Result = TypeVar("Result")
 LIMITS = (
     "max_body",
     "max_text",
@@ -113,6 +116,15 @@ def _file(content: bytes, media_type: str) -> Route:
     return send_file
 
 
+class _Plan(NamedTuple):
+    """A request that has been read: the sentences of each text, and what is to be done with them."""
+
+    texts: list[list[Sentence]]
+    words: int
+    writer: AnswerWriter
+    scheduled: ScheduledRequest
+
+
 class ParseRoute:
     """The handler of `POST /parse`."""
 
@@ -125,7 +137,7 @@ class ParseRoute:
     async def __call__(self, incoming: Request) -> Response:
         """Answer in the accepted format; give up when the client leaves or its time is over."""
         format = _accepted(incoming.headers.get("accept", ""))
-        answer = asyncio.ensure_future(self._answer(_read(incoming), format))
+        answer = asyncio.ensure_future(self._answer(incoming, format))
         departure = asyncio.ensure_future(client_left(incoming.receive))
         try:
             events: set[asyncio.Future[Any]] = {answer, departure}
@@ -138,37 +150,48 @@ class ParseRoute:
             answer.cancel()
             departure.cancel()
 
-    async def _answer(self, request: ParseRequest, format: Format | None) -> Response:
+    async def _answer(self, incoming: Request, format: Format | None) -> Response:
+        plan = await self._run(partial(self._plan, incoming, format), len(incoming.body))
+        sentence_pieces = await asyncio.wrap_future(self.scheduler.submit(plan.scheduled))
+        pieces = iter(sentence_pieces)
+        texts = [list(islice(pieces, len(sentences))) for sentences in plan.texts]
+        size = sum(map(len, sentence_pieces))
+        if size < SMALL_ANSWER:
+            content = plan.writer.join(texts)
+        else:
+            content = await self._run(partial(plan.writer.join, texts), size)
+        self.metrics.sentences.inc(len(sentence_pieces))
+        self.metrics.words.inc(plan.words)
+        return Response(content, media_type=JSON if format is None else format.media_type)
+
+    async def _run(self, work: Callable[[], Result], size: int) -> Result:
+        """Run what can take more than some milliseconds outside the thread that answers all clients."""
+        return await asyncio.wrap_future(self.scheduler.run(work, size))
+
+    def _plan(self, incoming: Request, format: Format | None) -> _Plan:
+        """Read and check a request, and split its texts into sentences."""
+        request = _read(incoming)
         self._check_request(request)
-        try:
-            check_options(request, format)
-        except ArcspanError as error:
-            raise Refusal("bad_request", reason=error) from None
-        # An unknown style is refused before the work of splitting.
+        check_options(request, format)
+        # An unknown style or an impossible constraint is refused before the work of splitting.
         plain = self.parser.query(style=request.style)
-        # The sentences of each text; those in words are one list.
-        texts = [[Sentence(tuple(words)) for words in request.words or []]]
+        query = self._query(request)
+        texts = [[Sentence(tuple(words)) for words in request.words or []]]  # one list
         if request.text is not None:
-            split = self.scheduler.split(request.texts, request.one_sentence)
-            texts = await asyncio.wrap_future(split)
+            split = partial(self.parser.split, one_sentence=request.one_sentence)
+            texts = [split(text) for text in request.texts]
         sentences = [sentence for text in texts for sentence in text]
         is_constrained = bool(request.require or request.forbid or request.prefer)
         is_picture = format is not None and format.is_picture
         self._check_sentences(sentences, is_constrained, is_picture)
-        query = self._query(request)
         pictures = _count_pictures(request, is_picture)
         scheduled = []
         for sentence in sentences:
             is_short = len(sentence.words) <= self.settings.max_words_beyond
             scheduled.append(ScheduledSentence(sentence, query if is_short else plain, pictures))
         writer = AnswerWriter(request, texts, format, self.settings.max_words_beyond)
-        request_pieces = await asyncio.wrap_future(self.scheduler.submit(scheduled, writer))
-        pieces = iter(request_pieces)
-        self.metrics.sentences.inc(len(sentences))
-        self.metrics.words.inc(sum(len(sentence.words) for sentence in sentences))
-        content = writer.join([list(islice(pieces, len(text))) for text in texts])
-        media_type = JSON if format is None else format.media_type
-        return Response(content, media_type=media_type)
+        words = sum(len(sentence.words) for sentence in sentences)
+        return _Plan(texts, words, writer, ScheduledRequest(scheduled, writer))
 
     def _query(self, request: ParseRequest) -> Query:
         return self.parser.query(

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import TypeVar
 
 from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
@@ -29,8 +30,9 @@ from arcspan.serving.refusals import Refusal
 from arcspan.serving.server_settings import Settings
 
 log = logging.getLogger("arcspan.serving")
+Result = TypeVar("Result")
 
-LONG_TEXT = 10_000  # characters
+LARGE = 10_000  # bytes of a request whose text may take long to split
 MOST_SEARCHES = 64  # for constraints that contradict each other
 SHARE = 0.5  # of a batch, divided among the open requests; each has at least a sentence
 SLOW = 250.0  # sentences that cost this or more are parsed one by one, by threads of their own
@@ -176,9 +178,9 @@ class Scheduler:
         self._open: set[ScheduledRequest] = set()  # without an answer
         self._is_closing = False
         threads = parser.predictor.threads
-        # A text that is being split keeps its thread though its client has left, so that threads do not pile up.
-        self._short_texts = ThreadPoolExecutor(threads)
-        self._long_texts = ThreadPoolExecutor(1)
+        # A request that is being read keeps its thread though its client has left, so that threads do not pile up.
+        self._small_work = ThreadPoolExecutor(threads)
+        self._large_work = ThreadPoolExecutor(1)
         queues = [self._quick] * threads + [self._slow] * max(1, threads - 1)
         self._threads = [
             threading.Thread(target=self._run, args=(queue,), daemon=True) for queue in queues
@@ -196,16 +198,13 @@ class Scheduler:
         """Return whether one of its threads still runs."""
         return any(thread.is_alive() for thread in self._threads)
 
-    def split(self, texts: list[str], one_sentence: bool) -> Future[list[list[Sentence]]]:
-        """Split each text into sentences; long texts wait for each other, short ones for none of them."""
-        pool = self._long_texts if sum(map(len, texts)) > LONG_TEXT else self._short_texts
-        return pool.submit(
-            lambda: [self.parser.split(text, one_sentence=one_sentence) for text in texts]
-        )
+    def run(self, work: Callable[[], Result], size: int) -> Future[Result]:
+        """Run some work on a request in a thread; large requests wait for each other, small ones for none of them."""
+        pool = self._large_work if size > LARGE else self._small_work
+        return pool.submit(work)
 
-    def submit(self, sentences: Sequence[ScheduledSentence], write: Write) -> Future[list[bytes]]:
+    def submit(self, request: ScheduledRequest) -> Future[list[bytes]]:
         """Queue a request; its future may be cancelled. Where too many wait, the one with the most work is refused."""
-        request = ScheduledRequest(sentences, write)
         with self._lock:
             if self._is_closing:
                 raise Refusal("stopping")
@@ -217,7 +216,7 @@ class Scheduler:
                 largest = max([request, *queued], key=attrgetter("queued_cost"))
                 largest.end(Refusal("too_busy", limit=self.settings.max_waiting))
             self.metrics.waiting.set(len(self._open))
-            if not sentences:
+            if not request.sentences:
                 request.end()
             self._queue(request)
         return request.future
@@ -238,7 +237,7 @@ class Scheduler:
         with self._lock:
             self._is_closing = True
             self._wake_all()
-        for pool in (self._short_texts, self._long_texts):
+        for pool in (self._small_work, self._large_work):
             pool.shutdown(wait=False, cancel_futures=True)
         end = None if timeout is None else time.monotonic() + timeout
         for thread in self._threads:
