@@ -80,8 +80,8 @@ FILES = 256  # file descriptors of the server
 HALF_OPEN = 300  # connections that send half a head or half a body, or nothing
 HALVES = (
     b"",
-    b"POST /parse HTTP/1.1\r\nHost: x\r\nX-Slow: ",
-    b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{",
+    b"POST /parse HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
+    b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999\r\n\r\n{",
 )
 LONG_TEXT = json.dumps(
     {"text": "Logic plays a maximal role here. " * 6_000}
@@ -194,7 +194,10 @@ def cpu_seconds(process: subprocess.Popen[str]) -> float:
 
 def ask_quickly(port: int, bodies: list[bytes], at_once: int) -> None:
     """Send all bodies on so many connections with as little work as possible for the client."""
-    head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    head = (
+        b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n"
+    )
     waiting = iter([head % len(body) + body for body in bodies])
     with selectors.DefaultSelector() as selector:
         for request in islice(waiting, at_once):
@@ -356,7 +359,10 @@ def attack(port: int) -> Iterator[dict[str, Counter[int]]]:
             one.close()
 
     def leave() -> None:
-        head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        head = (
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n"
+        )
         while not over.wait(0.3):
             with (
                 contextlib.suppress(OSError),

@@ -58,7 +58,9 @@ ATOMS = [
 HEADERS = [
     *(b"Content-Length: -1", b"Content-Length: 99999999999", b"Content-Length: 5, 6", b"Content-Length: x"),
     *(b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked", b"Expect: 100-continue", b"Upgrade: h2c"),
-    *(b"Connection: close", b"Connection: upgrade", b"Host: \xff", b"Authorization: Bearer \xe9", b"Accept: ;q=,,;q=9"),
+    *(b"Connection: close", b"Connection: upgrade", b"Host: \xff"),
+    b"Host: evil.example:80",
+    *(b"Authorization: Bearer \xe9", b"Accept: ;q=,,;q=9"),
     *(b"Accept: text/x-conllu;q=1e9", b"X: " + b"y" * 70_000, b": no name", b"A\x00: b", b"Range: bytes=0-"),
 ]  # fmt: skip
 METHODS = [
@@ -192,7 +194,7 @@ def _check_bytes(rng: random.Random, server: Running, counts: Counter[str]) -> N
             % (rng.choice(METHODS), rng.choice(PATHS), rng.choice((0, 1, 1, 1, 7)))
         ]
         head += [
-            b"Host: x",
+            rng.choice((b"Host: localhost", b"Host: 127.0.0.1:80", b"Host: x")),
             b"Content-Type: application/json",
             *rng.sample(HEADERS, rng.randrange(3)),
         ]
@@ -229,7 +231,10 @@ class _Slow:
 
     def __init__(self, rng: random.Random, server: Running) -> None:
         body = json.dumps({"text": HONEST, "svg": ["wide", "tall", "indented"]}).encode()
-        head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        head = (
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n"
+        )
         whole = head % len(body) + body
         self.left: dict[socket.socket, bytes] = {}
         for _ in range(6):

@@ -562,7 +562,7 @@ def test_the_documentation_lists_every_refusal_and_no_422(server: Running) -> No
     api = server.client.get("/openapi.json").json()
     assert set(api["paths"]) == {"/parse", "/health", "/metrics"}
     parse = api["paths"]["/parse"]["post"]
-    assert set(parse["responses"]) == {"200", "400", "401", "408", "413", "429", "503"}
+    assert set(parse["responses"]) == {"200", "400", "401", "403", "408", "413", "429", "503"}
     for status in ("400", "413", "429", "503"):
         schema = parse["responses"][status]["content"]["application/json"]["schema"]
         assert schema["$ref"].endswith("/ErrorAnswer")

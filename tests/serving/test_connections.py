@@ -13,7 +13,7 @@ from arcspan.serving import Settings, connections
 from tests.serving.conftest import HeldParser, Running, Start
 from tests.serving.test_middleware import HALF, connect, read_answer, wait_until
 
-HALF_HEAD = b"POST /parse HTTP/1.1\r\nHost: x\r\nX-Slow: "
+HALF_HEAD = b"POST /parse HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
 
 
 def is_closed(client: socket.socket) -> bool:
@@ -24,7 +24,7 @@ def is_closed(client: socket.socket) -> bool:
 
 
 def ask_health(client: socket.socket) -> None:
-    client.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+    client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
     answer = http.client.HTTPResponse(client)
     answer.begin()
     assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
@@ -37,7 +37,7 @@ def test_a_request_may_name_its_whole_address(server: Running) -> None:
         ("HTTP://x:80", "text/html"),
     ):
         with connect(server) as client:
-            client.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            client.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             answer = http.client.HTTPResponse(client)
             answer.begin()
             assert answer.status == 200
@@ -84,7 +84,7 @@ def test_two_lengths_of_one_body_are_refused_and_the_connection_is_closed(server
     """A proxy that believes the other one would take the rest of the body for the next request."""
     with connect(server) as client:
         client.sendall(
-            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5\r\n"
             b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
         )
         status, answer = read_answer(client)
@@ -126,7 +126,7 @@ def test_where_all_are_worked_on_the_next_is_refused(start: Start, held: HeldPar
     with connect(server) as working:
         body = b'{"text": "Logic plays."}'
         working.sendall(
-            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
             % (len(body), body)
         )
         assert held.begun.acquire(timeout=300)
@@ -150,7 +150,7 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(
         connection.transport.get_extra_info("socket").setsockopt(
             socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096
         )
-        client.sendall(b"GET /page.js HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
+        client.sendall(b"GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)
         wait_until(
             lambda: server.client.get("/health").is_success and connection not in server.connections
         )

@@ -15,7 +15,10 @@ import pytest
 from arcspan.parser import Parser, Sentence
 from tests.serving.conftest import HeldParser, Running, Start
 
-HALF = b'POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"text": '
+HALF = (
+    b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b'Content-Length: 100\r\n\r\n{"text": '
+)
 
 
 def connect(server: Running) -> socket.socket:
@@ -42,7 +45,7 @@ def test_a_body_that_says_it_is_50_megabytes_is_refused_before_it_is_sent(start:
     server = start()
     with connect(server) as client:
         client.sendall(
-            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Expect: 100-continue\r\nContent-Length: 50000000\r\n\r\n"
         )
         status, answer = read_answer(client)
@@ -65,7 +68,7 @@ def test_an_endless_body_without_a_length_is_cut_off(start: Start) -> None:
     server = start(max_body=100_000)
     with connect(server) as client:
         client.sendall(
-            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Transfer-Encoding: chunked\r\n\r\n"
         )
         piece = b"2710\r\n" + b" " * 10_000 + b"\r\n"
@@ -104,7 +107,7 @@ def test_the_work_of_a_client_that_left_is_given_up(start: Start, held: HeldPars
     body = json.dumps({"words": [["Logic", "plays"]] * 300}).encode()
     with connect(server) as client:
         client.sendall(
-            b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
         )
         assert held.begun.acquire(timeout=300)
@@ -129,7 +132,10 @@ def test_clients_that_leave_do_not_each_leave_a_thread_behind(
 
     server = start(Splitting(toy_bundle, threads=1))
     body = json.dumps({"text": "Logic plays. " * 1_000}).encode()
-    head = b"POST /parse HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    head = (
+        b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n"
+    )
     for number in range(3):
         with connect(server) as client:
             client.sendall(head % len(body) + body)
@@ -201,3 +207,53 @@ def test_the_time_limit_ends_the_work(start: Start, held: HeldParser) -> None:
     wait_until(lambda: server.parse(text="Logic plays.").status_code == 200)
     assert held.sizes[0] == 3
     assert set(held.sizes[1:]) == {1}
+
+
+def status_for(server: Running, host: str, path: str = "/health") -> tuple[int, str]:
+    answer = server.client.get(path, headers={"Host": host})
+    code = answer.json()["error"]["code"] if answer.is_error else ""
+    return answer.status_code, code
+
+
+@pytest.mark.parametrize("path", ["/", "/health", "/metrics", "/parse", "/no/such/path"])
+def test_on_loopback_a_foreign_host_is_refused(start: Start, path: str) -> None:
+    """The page of a site whose name leads to 127.0.0.1 (DNS rebinding) could read the answers."""
+    server = start()
+    for host in (
+        "evil.example",
+        "evil.example:8000",
+        "localhost.evil.example",
+        "192.0.2.1",
+        "[::2]",
+    ):
+        assert status_for(server, host, path) == (403, "foreign_host")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost",
+        "LOCALHOST:80",
+        "a.localhost:8000",
+        "127.0.0.1",
+        "127.0.1.1:8000",
+        "[::1]:8000",
+        "",
+    ],
+)
+def test_names_of_this_machine_are_answered(server: Running, host: str) -> None:
+    assert status_for(server, host) == (200, "")
+
+
+def test_hosts_that_are_named_are_answered(start: Start) -> None:
+    server = start(hosts=("Trees.example",))
+    assert status_for(server, "trees.example:443") == (200, "")
+    assert status_for(server, "other.example") == (403, "foreign_host")
+
+
+def test_on_a_network_any_host_is_answered(start: Start) -> None:
+    """Its clients know it by names that it does not know itself."""
+    server = start()
+    assert server.app.is_local
+    server.app.is_local = False
+    assert status_for(server, "trees.example") == (200, "")

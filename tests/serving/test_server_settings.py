@@ -30,3 +30,9 @@ def test_a_token_that_no_header_can_carry_is_refused(token: str) -> None:
 def test_an_origin_that_no_browser_sends_is_refused(origin: str) -> None:
     with pytest.raises(ConfigError, match="an origin is like"):
         Settings(origins=(origin,))
+
+
+@pytest.mark.parametrize("host", ["*", "https://example.org", "example.org:80", ""])
+def test_a_host_that_no_header_names_is_refused(host: str) -> None:
+    with pytest.raises(ConfigError, match="a host is like"):
+        Settings(hosts=(host,))

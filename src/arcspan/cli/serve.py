@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ipaddress
 import os
 from collections.abc import Callable
 
@@ -48,6 +47,13 @@ def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
     metavar="URL",
     help="A site whose pages may use the API (CORS), such as https://example.org; may be repeated.",
 )
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name that a proxy on this machine passes on in the header Host; may be repeated.",
+)
 @_limit_options
 @click.option("--access-log", is_flag=True, help="Write a line for each request; never its text.")
 def command(
@@ -57,6 +63,7 @@ def command(
     threads: int | None,
     token_file: str | None,
     origins: tuple[str, ...],
+    hosts: tuple[str, ...],
     access_log: bool,
     **given: float,
 ) -> None:
@@ -67,8 +74,9 @@ def command(
     """
     from arcspan.parser import load
     from arcspan.serving import bind, create_app, serve
+    from arcspan.serving.middleware import is_loopback
 
-    settings = Settings(token=_token(token_file), origins=origins, **given)  # type: ignore[arg-type]
+    settings = Settings(token=_token(token_file), origins=origins, hosts=hosts, **given)  # type: ignore[arg-type]
     listener = bind(host, port)
     parser = load(model, threads=threads)
     parser.parse(WARM_UP)  # so that the first client waits for nothing that is made once
@@ -76,7 +84,7 @@ def command(
         parser.parse(WARM_UP, k=2, confidence=True)
     address, number = listener.getsockname()[:2]
     where = f"http://[{host}]:{number}" if ":" in host else f"http://{host}:{number}"
-    if settings.token is None and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
+    if settings.token is None and not is_loopback(address):
         note("anybody who reaches this address may use the server: --token-file asks for a token")
     hello = f"serving {parser.config.get('name') or parser.path} at {where} (Ctrl-C stops)"
     app = create_app(parser, settings)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import ipaddress
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
@@ -63,6 +64,7 @@ class Middleware:
         self.settings = scheduler.settings
         self.metrics = scheduler.metrics
         self.stopping = False
+        self.is_local = False  # listens on loopback only
         self._entry: ASGIApp = self._answer
         if self.settings.origins:  # outermost, so that pages from there can read refusals too
             self._entry = CORSMiddleware(
@@ -115,6 +117,10 @@ class Middleware:
 
     def _admit(self, path: str, headers: Mapping[str, str]) -> None:
         """Refuse what can be refused before the body is read."""
+        host = headers.get("host", "")
+        if self.is_local and not _names_this_machine(host, self.settings.hosts):
+            # The page of another site, whose name leads to this machine, would read the answers.
+            raise Refusal("foreign_host", host=host)
         if self.settings.token is not None and path in GUARDED:
             scheme, _, token = headers.get("authorization", "").partition(" ")
             # In constant time, so that a wrong token tells nothing about the right one.
@@ -170,6 +176,26 @@ class Middleware:
         if self.stopping:
             response.headers["Connection"] = "close"
         return response
+
+
+def _names_this_machine(host: str, allowed: Collection[str]) -> bool:
+    """Return whether a Host header, with or without a port, names this machine or an allowed host.
+
+    >>> [_names_this_machine(host, ["b.org"]) for host in ("127.0.0.1:8000", "[::1]", "b.org", "a.org")]
+    [True, True, True, False]
+    """
+    name = re.sub(r":\d*$", "", host).strip("[]").lower()
+    # Browsers always send a name; programs that send none are no danger.
+    return not name or is_loopback(name) or name in map(str.lower, allowed)
+
+
+def is_loopback(name: str) -> bool:
+    """Return whether an address or a name stands for this machine alone."""
+    try:
+        # An IPv6 address may have its interface behind it.
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
 
 
 class _BodyStream:

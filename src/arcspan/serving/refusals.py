@@ -17,6 +17,10 @@ _TOO_MUCH = "but this server takes {limit} per request: send several requests"
 REFUSALS = {
     "bad_request": (400, "{reason}"),
     "unauthorized": (401, "this server needs a token: send the header Authorization: Bearer TOKEN"),
+    "foreign_host": (
+        403,
+        "this server answers requests to this machine, not to {host}: start it with --allow-host",
+    ),
     "not_found": (404, "no such path: {path}"),
     "method_not_allowed": (405, "this path takes {methods} only"),
     "head_too_slow": (408, "the request's headers did not arrive within {limit:g} seconds"),

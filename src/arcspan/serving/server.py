@@ -20,7 +20,7 @@ import uvicorn
 
 from arcspan.errors import ArcspanError
 from arcspan.serving.connections import ConnectionTable, watch_requests
-from arcspan.serving.middleware import Middleware
+from arcspan.serving.middleware import Middleware, is_loopback
 
 LINGER_SECONDS = 1.0  # for requests that are on the wire at the signal
 ENDING_SECONDS = 1.0  # the end of the grace period: open requests are refused, and threads end
@@ -89,6 +89,8 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
         await super().startup(sockets)
+        addresses = [listener.getsockname()[0] for listener in sockets or []]
+        self._app.is_local = all(map(is_loopback, addresses))
         # asyncio takes one number for the queue of the kernel and for how many it accepts in a row.
         for listener in sockets or []:
             listener.listen(BACKLOG)

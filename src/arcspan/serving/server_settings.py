@@ -21,7 +21,12 @@ def limits() -> list[Field[Any]]:
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits of a server, its token, and the origins (https://example.org) whose pages may use it."""
+    """Limits of a server, and who may use it.
+
+    origins   sites, such as https://example.org, whose pages may use it from a browser
+    hosts     names in the header Host that are answered on loopback, besides those of this machine
+    token     of the clients that may parse; None: all
+    """
 
     max_body: int = described(1_000_000, "Bytes in the body of a request.", least=1)
     max_text: int = described(200_000, "Characters of text per request.", least=1)
@@ -75,6 +80,7 @@ class Settings:
         least=1,
     )
     origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     token: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,6 +90,9 @@ class Settings:
                 raise ConfigError(
                     f"an origin is like https://example.org, without a path, not {origin!r}"
                 )
+        for host in self.hosts:
+            if not re.fullmatch(r"[\w.-]+", host):
+                raise ConfigError(f"a host is like example.org, without a port, not {host!r}")
         # A header can carry nothing else.
         is_visible = self.token is None or (self.token.isascii() and self.token.isprintable())
         if not is_visible or (self.token is not None and not self.token.strip()):
