@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from arcspan import decoding
 from arcspan.decoding import constraints
 from arcspan.decoding.constraints import ArcConstraint as Arc
-from arcspan.decoding.constraints import Head, Masks, Root, constrain
+from arcspan.decoding.constraints import HeadConstraint as Head
+from arcspan.decoding.constraints import Masks, Root, constrain
 from arcspan.decoding.constraints import SpanConstraint as Span
 from arcspan.decoding.inference import log_partition
 from arcspan.errors import ScoreError

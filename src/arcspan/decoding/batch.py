@@ -143,9 +143,14 @@ def check_headed(headed: Any, shape: tuple[int, ...]) -> None:
         )
 
 
-def as_array(scores: Array, dtype: Any) -> Array:
-    """Return the array itself where kernels can read it (type, C order, writeable), else a copy."""
-    if (scores.dtype is dtype or scores.dtype == dtype) and scores.flags.carray:
+def as_array(scores: Values, dtype: Any) -> Any:
+    """Return the array itself if kernels can read it (type, C order, writeable), else a copy.
+
+    None stays None.
+    """
+    if scores is None:
+        return None
+    if isinstance(scores, np.ndarray) and scores.dtype == dtype and scores.flags.carray:
         return scores
     # Doubles beyond float32 become infinite: the kernel then reports TOO_LARGE.
     with np.errstate(over="ignore"):
@@ -261,10 +266,10 @@ def _search_in_double(algorithm: int, scores: ScoreArrays, decoded: Decoded, b: 
     tree, failure = _search(algorithm, (span, arc, headed), _FLOAT64, np.array([n]), 1)
     if failure is not None:
         return int(failure[0])
-    if decoded.heads is not None and tree.heads is not None:
-        decoded.heads[b, : n + 1] = tree.heads[0]
-    if decoded.spans is not None and tree.spans is not None:
-        decoded.spans[b][:] = tree.spans[0]
+    if decoded.heads is not None:
+        decoded.heads[b, : n + 1] = tree.heads[0]  # type: ignore[index]
+    if decoded.spans is not None:
+        decoded.spans[b][:] = tree.spans[0]  # type: ignore[index]
     decoded.scores[b] = tree.scores[0] / factor
     return Status.DONE
 

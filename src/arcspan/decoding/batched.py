@@ -150,15 +150,16 @@ def best(span: Part, arc: Part, lengths: Lengths, headed: Part) -> Decoded:
     count, size = scores.layer.shape[:2]
     # Sentences without words have no tree to trace.
     b = torch.arange(count, device=sizes.device)[sizes > 0]
-    if scores.arc is None:
-        return Decoded(None, _preorder(_trace_spans(charts[0], b, sizes), count, 2), values)
     heads = torch.zeros(count, size, dtype=torch.int64, device=sizes.device)
+    if scores.arc is None:
+        nodes = _trace_nodes(charts[0][..., None], None, b, torch.zeros_like(b), sizes, heads)
+        return Decoded(None, _preorder(nodes, count, 2), values)
     roots = _first_best(tops[b], torch.ones_like(b), sizes[b] + 1)
     spans = None
     if scores.span is None:
         _trace_arcs(charts[0], charts[1], b, roots, sizes, heads)
     else:
-        nodes = _trace_joint(charts[0], scores.arc, b, roots, sizes, heads)
+        nodes = _trace_nodes(charts[0], scores.arc, b, roots, sizes, heads)
         spans = _preorder(nodes, count, 3)
     return Decoded(heads.cpu().numpy(), spans, values)
 
@@ -198,30 +199,22 @@ def _fill_spans(span: Tensor, join: Join) -> Tensor:
 
     chart[i, j] = span[i, j] + join over k of chart[i, k] + chart[k, j]
     """
-    size = span.shape[1]
     chart = span.new_zeros(span.shape)
-    for w in range(1, size):
+    for w in range(1, span.shape[1]):
         value = span.diagonal(w, 1, 2)
         if w > 1:
-            # left_part[b, i, k] = chart[b, i, i+1+k], right_part[b, i, k] = chart[b, i+1+k, i+w]
-            left_part = _stripe(chart, (size - w, w - 1), (0, 1), (0, 1))
-            right_part = _stripe(chart, (size - w, w - 1), (1, w), (1, 0))
-            value = value + join(left_part + right_part, -1)
+            value = value + _join_splits(chart, w, join)
         chart.diagonal(w, 1, 2).copy_(value)
     return chart
 
 
-def _trace_spans(chart: Tensor, b: Tensor, lengths: Tensor) -> list[Tensor]:
-    """Return the nodes (b, i, j) of the best trees, one tensor for each depth."""
-    i = torch.zeros_like(b)
-    j = lengths[b]
-    nodes = []
-    while len(b):
-        nodes.append(torch.stack((b, i, j), -1))
-        b, i, j = (index[j > i + 1] for index in (b, i, j))
-        k = _first_best(chart[b, i] + chart[b, :, j], i + 1, j)
-        b, i, j = torch.cat((b, b)), torch.cat((i, k)), torch.cat((k, j))
-    return nodes
+def _join_splits(chart: Tensor, w: int, join: Join) -> Tensor:
+    """Return the join over k of chart[i, k] + chart[k, j], [b, i, ...] for the spans (i, j) of width w."""
+    shape = chart.shape[1] - w, w - 1
+    # left_part[b, i, k] = chart[b, i, i+1+k], right_part[b, i, k] = chart[b, i+1+k, i+w]
+    left_part = _stripe(chart, shape, (0, 1), (0, 1))
+    right_part = _stripe(chart, shape, (1, w), (1, 0))
+    return join(left_part + right_part, 2)
 
 
 def _fill_arcs(arc: Tensor, join: Join) -> tuple[Tensor, Tensor]:
@@ -288,10 +281,7 @@ def _fill_joint(span: Tensor, arc: Tensor, headed: Part, join: Join) -> Tensor:
         i = positions[:spans]
         value = span.diagonal(w, 1, 2)[..., None].expand(-1, -1, size)
         if w > 1:
-            # left_part[b, i, k, h] = chart[b, i, i+1+k, h], right_part = chart[b, i+1+k, i+w, h]
-            left_part = _stripe(chart, (spans, w - 1), (0, 1), (0, 1))
-            right_part = _stripe(chart, (spans, w - 1), (1, w), (1, 0))
-            value = value + join(left_part + right_part, 2)
+            value = value + _join_splits(chart, w, join)
         second = None
         if headed is not None:
             second = headed[:, pair_number(size, i, i + w)]
@@ -307,10 +297,13 @@ def _fill_joint(span: Tensor, arc: Tensor, headed: Part, join: Join) -> Tensor:
     return chart
 
 
-def _trace_joint(
-    chart: Tensor, arc: Tensor, b: Tensor, roots: Tensor, lengths: Tensor, heads: Tensor
+def _trace_nodes(
+    chart: Tensor, arc: Part, b: Tensor, roots: Tensor, lengths: Tensor, heads: Tensor
 ) -> list[Tensor]:
-    """Write the heads of the best trees; return their nodes (b, i, j, h), one tensor for each depth."""
+    """Return the nodes (b, i, j, h) of the best trees, one tensor for each depth; write their heads.
+
+    Without arcs all h are 0, the only index of the chart's last axis.
+    """
     i = torch.zeros_like(b)
     j = lengths[b]
     h = roots
@@ -319,11 +312,13 @@ def _trace_joint(
         nodes.append(torch.stack((b, i, j, h), -1))
         b, i, j, h = (index[j > i + 1] for index in (b, i, j, h))
         k = _first_best(chart[b, i, :, h] + chart[b, :, j, h], i + 1, j)
-        # The part without h, (low, high], is hooked to h by its head m.
+        m = h
         is_left = h <= k
-        low, high = torch.where(is_left, k, i), torch.where(is_left, j, k)
-        m = _first_best(chart[b, low, high] + arc[b, :, h], low + 1, high + 1)
-        heads[b, m] = h
+        if arc is not None:
+            # The part without h, (low, high], is hooked to h by its head m.
+            low, high = torch.where(is_left, k, i), torch.where(is_left, j, k)
+            m = _first_best(chart[b, low, high] + arc[b, :, h], low + 1, high + 1)
+            heads[b, m] = h
         h = torch.cat((torch.where(is_left, h, m), torch.where(is_left, m, h)))
         b, i, j = torch.cat((b, b)), torch.cat((i, k)), torch.cat((k, j))
     return nodes
@@ -391,13 +386,10 @@ def _fit(scores: ScoreTensors, masks: list[Tensor]) -> tuple[ScoreTensors, Tenso
     for part, mask in zip(scores, masks, strict=True):
         if part is not None and part.numel():
             used = torch.where(mask, part.detach(), 0.0).flatten(1)
-            # NOT_A_NUMBER is the largest code: it wins over TOO_LARGE.
-            for failed, code in (
-                ((used == INFINITY).any(1), Status.TOO_LARGE),
-                (used.isnan().any(1), Status.NOT_A_NUMBER),
-            ):
-                status = torch.maximum(status, failed * int(code))
-            finite = torch.where(used.isinf() | used.isnan(), 0.0, used)
+            status = torch.maximum(status, (used == INFINITY).any(1) * int(Status.TOO_LARGE))
+            # The largest code: it wins over TOO_LARGE.
+            status = torch.maximum(status, used.isnan().any(1) * int(Status.NOT_A_NUMBER))
+            finite = used.nan_to_num(0.0, 0.0, 0.0)
             largest = torch.maximum(largest, finite.abs().amax().double())
     complain(status.cpu().numpy())
     factor = torch.ones((), dtype=torch.float64, device=largest.device)
@@ -414,10 +406,10 @@ def _fit(scores: ScoreTensors, masks: list[Tensor]) -> tuple[ScoreTensors, Tenso
 
 
 def _preorder(nodes: list[Tensor], count: int, columns: int) -> list[Ints]:
-    """Return the nodes (b, i, j, ...) as one array per sentence, in pre-order: by begin, widest first."""
+    """Return the nodes, (i, j) or (i, j, h), of each sentence in pre-order: by begin, widest first."""
     if not nodes:
         return [np.empty((0, columns), np.int64) for _ in range(count)]
     table = torch.cat(nodes).cpu().numpy()
     table = table[np.lexsort((-table[:, 2], table[:, 1], table[:, 0]))]
     borders = np.searchsorted(table[:, 0], np.arange(count + 1))
-    return [table[borders[b] : borders[b + 1], 1:] for b in range(count)]
+    return [table[borders[b] : borders[b + 1], 1 : columns + 1] for b in range(count)]

@@ -53,7 +53,7 @@ class ArcConstraint:
 
 
 @dataclass(frozen=True)
-class Head:
+class HeadConstraint:
     """A constraint that the words i+1..j are a constituent whose head is the word `head`."""
 
     i: int
@@ -73,7 +73,7 @@ def Root(word: int) -> ArcConstraint:
     return ArcConstraint(0, word)
 
 
-TreeConstraint: TypeAlias = SpanConstraint | ArcConstraint | Head
+TreeConstraint: TypeAlias = SpanConstraint | ArcConstraint | HeadConstraint
 
 
 class Masks(NamedTuple):
@@ -164,12 +164,12 @@ def check_range(n: int, constraint: TreeConstraint, name: object) -> None:
         if constraint.head == constraint.modifier:
             raise ScoreError(f"{name}: a word cannot be its own head")
         return
-    if not isinstance(constraint, SpanConstraint | Head):
+    if not isinstance(constraint, SpanConstraint | HeadConstraint):
         raise ScoreError(f"a constraint is a Span, an Arc or a Head, not {constraint!r}")
     i, j = constraint.i, constraint.j
     if not 0 <= i < j <= n:
         raise ScoreError(f"{name}: a span (i, j) of {n} words has 0 <= i < j <= {n}")
-    if isinstance(constraint, Head) and not i < constraint.head <= j:
+    if isinstance(constraint, HeadConstraint) and not i < constraint.head <= j:
         raise ScoreError(f"{name}: the head of a span is one of its words {i + 1} to {j}")
 
 
@@ -188,7 +188,7 @@ def _masks(n: int, demands: Sequence[_SignedConstraint]) -> Masks:
             span[i + 1 : j, j + 1 :] = -np.inf
         elif isinstance(constraint, SpanConstraint):
             span[i, j] = -np.inf
-        if isinstance(constraint, Head):
+        if isinstance(constraint, HeadConstraint):
             if required:
                 others = [m for m in range(i + 1, j + 1) if m != constraint.head]
                 arc[others, : i + 1] = -np.inf
@@ -298,7 +298,7 @@ def _two_heads(constraints: list[TreeConstraint]) -> str:
                 head_inside = i < other.head <= j
                 if head_inside != (i < other.modifier <= j):
                     heads.add(other.head if head_inside else other.modifier)
-            elif isinstance(other, Head) and (other.i, other.j) == (i, j):
+            elif isinstance(other, HeadConstraint) and (other.i, other.j) == (i, j):
                 heads.add(other.head)
         if len(heads) > 1:
             first, second, *_ = sorted(heads)
@@ -317,15 +317,20 @@ def _clash(a: TreeConstraint, b: TreeConstraint) -> str:
     if isinstance(a, ArcConstraint):
         return _arcs_clash(a, b) if isinstance(b, ArcConstraint) else ""
     if isinstance(b, ArcConstraint):
-        if isinstance(a, Head) and b.modifier == a.head and a.i < b.head <= a.j:
+        if isinstance(a, HeadConstraint) and b.modifier == a.head and a.i < b.head <= a.j:
             return f": the head of span ({a.i}, {a.j}) has its own head outside"
-        if isinstance(a, Head) and _between(a.head, b):
+        if isinstance(a, HeadConstraint) and _between(a.head, b):
             return f": the arc would pass over the head of span ({a.i}, {a.j})"
         return ""
-    if a.i < b.i < a.j < b.j or b.i < a.i < b.j < a.j:
+    if _cross(a.i, a.j, b.i, b.j):
         return "cross each other"
     contains = b.i <= a.i and a.j <= b.j
-    if contains and isinstance(a, Head) and isinstance(b, Head) and a.i < b.head <= a.j:
+    if (
+        contains
+        and isinstance(a, HeadConstraint)
+        and isinstance(b, HeadConstraint)
+        and a.i < b.head <= a.j
+    ):
         return f": word {b.head} heads the larger span, so the smaller one too"
     return ""
 
@@ -341,13 +346,16 @@ def _arcs_clash(a: ArcConstraint, b: ArcConstraint) -> str:
     i, j = sorted((a.head, a.modifier))
     k, m = sorted((b.head, b.modifier))
     # Nothing passes over the root of the sentence.
-    if i < k < j < m or k < i < m < j:
-        return "cross each other"
-    if a.head == 0 and _between(a.modifier, b):
+    if _cross(i, j, k, m) or (a.head == 0 and _between(a.modifier, b)):
         return "cross each other"
     if a.head == b.modifier and i < b.head < j:
         return f": {a} would pass over word {b.head}, which is above it"
     return ""
+
+
+def _cross(i: int, j: int, k: int, m: int) -> bool:
+    """Return whether (i, j) and (k, m) overlap, neither inside the other."""
+    return i < k < j < m or k < i < m < j
 
 
 def _between(word: int, arc: ArcConstraint) -> bool:

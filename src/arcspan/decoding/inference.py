@@ -143,23 +143,25 @@ def hessian_product(
     [[0.0, 0.0, 0.0], [0.25, 0.0, -0.25], [-0.25, 0.25, 0.0]]
     """
     scores, sizes = check(span, arc, lengths, headed, threads)
-    arrays: dict[str, Array | None] = {}
-    changes: list[Floats | None] = []
-    names = (("span_along", "spans"), ("arc_along", "heads"), ("headed_along", "parts"))
-    for part, direction, (name, change_name) in zip(scores, along, names, strict=True):
-        change = None if part is None else np.zeros(part.shape)
-        if direction is not None:
-            shape = np.shape(direction)
-            if part is None or shape != part.shape:
-                expected = "None" if part is None else f"of the shape {list(part.shape)}"
-                raise ScoreError(
-                    f"a direction must be shaped as its scores, {expected}, not {list(shape)}"
-                )
-            arrays[name] = as_array(np.asarray(direction), np.float64)
-        arrays[change_name] = change
-        changes.append(change)
+    for part, direction in zip(scores, along, strict=True):
+        shape = np.shape(direction)  # type: ignore[arg-type]
+        if direction is not None and (part is None or shape != part.shape):
+            expected = "None" if part is None else f"of the shape {list(part.shape)}"
+            raise ScoreError(
+                f"a direction must be shaped as its scores, {expected}, not {list(shape)}"
+            )
+    span_along, arc_along, headed_along = (as_array(part, np.float64) for part in along)
+    spans, arcs, parts = (None if part is None else np.zeros(part.shape) for part in scores)
+    arrays = {
+        "span_along": span_along,
+        "arc_along": arc_along,
+        "headed_along": headed_along,
+        "spans": spans,
+        "heads": arcs,
+        "parts": parts,
+    }
     _run(scores, sizes, np.float64, threads, arrays, product=1)
-    return changes
+    return [spans, arcs, parts]
 
 
 def minimum_bayes_risk(
@@ -325,9 +327,9 @@ def _run(
 ) -> Floats:
     """Fill the arrays, fields of `SumsWork` with headed ones of this type; return the log-partitions."""
     # The kernel takes float64; headed scores, the only large ones, it converts by itself.
-    span = None if scores[0] is None else as_array(scores[0], np.float64)
-    arc = None if scores[1] is None else as_array(scores[1], np.float64)
-    headed = None if scores[2] is None else as_array(scores[2], dtype)
+    span = as_array(scores[0], np.float64)
+    arc = as_array(scores[1], np.float64)
+    headed = as_array(scores[2], dtype)
     partition = np.zeros(len(sizes))
     status = np.empty(len(sizes), np.int64)
     order, threads = plan(sizes, 3 if span is None or arc is None else 4, threads)

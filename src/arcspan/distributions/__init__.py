@@ -13,7 +13,8 @@ except ImportError as error:
     raise MissingExtraError("distributions", "train") from error
 
 from arcspan.decoding.constraints import ArcConstraint as Arc
-from arcspan.decoding.constraints import Head, Root
+from arcspan.decoding.constraints import HeadConstraint as Head
+from arcspan.decoding.constraints import Root
 from arcspan.decoding.constraints import SpanConstraint as Span
 from arcspan.distributions.distribution import (
     ConstituencyTrees,

@@ -31,7 +31,7 @@ MOST_WEIGHT = 1_000_000_000
 # Digits of a number on the command line: it fits 64 bits.
 MOST_DIGITS = 18
 
-Part: TypeAlias = binary.SpanConstraint | binary.ArcConstraint | binary.Head
+Part: TypeAlias = binary.SpanConstraint | binary.ArcConstraint | binary.HeadConstraint
 """A part of a binary lexicalized tree."""
 
 Slot: TypeAlias = tuple[str, tuple[int, ...]]
@@ -155,7 +155,7 @@ class Arc(binary.ArcConstraint, Constraint):
 
 
 @dataclass(frozen=True)
-class Head(binary.Head, Constraint):
+class Head(binary.HeadConstraint, Constraint):
     """The words i+1..j are a constituent whose head is the word `head`."""
 
     needs: ClassVar[tuple[str, ...]] = ("arc", "span")

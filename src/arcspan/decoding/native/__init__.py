@@ -41,16 +41,10 @@ _LAYOUT = (
 )
 
 
-class Status(enum.IntEnum):
-    """The status of a sentence after a kernel: the list of native/common.h, in its order."""
-
-    DONE = 0
-    FORBIDDEN = 1
-    TOO_LARGE = 2
-    NO_MEMORY = 3
-    UNSAFE = 4
-    EXHAUSTED = 5
-    NOT_A_NUMBER = 6
+# The status of a sentence after a kernel: the list of native/common.h, in its order.
+Status = enum.IntEnum(
+    "Status", "DONE FORBIDDEN TOO_LARGE NO_MEMORY UNSAFE EXHAUSTED NOT_A_NUMBER", start=0
+)
 
 
 class SumsWork(ctypes.Structure):
@@ -59,33 +53,19 @@ class SumsWork(ctypes.Structure):
     _fields_ = tuple((name, ctype) for names, ctype in _LAYOUT for name in names.split())
 
 
-# The type of the result and the types of the arguments of each kernel.
-_SEARCH = (
-    # algorithm; span, arc, headed; packed
-    _INT,
-    _POINTER,
-    _POINTER,
-    _POINTER,
-    _INT,
-    # lengths, heads, rows, scores, status, order
-    _POINTER,
-    _POINTER,
-    _POINTER,
-    _POINTER,
-    _POINTER,
-    _POINTER,
-    # count, size, threads
-    _INT,
-    _INT,
-    _INT,
-)
-_SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "search_float": (_INT, _SEARCH),
-    "search_double": (_INT, _SEARCH),
-    "sums": (_INT, (ctypes.POINTER(SumsWork),)),
-    "kbest_open": (_POINTER, (_POINTER, _POINTER, _POINTER, _POINTER, _INT, _POINTER)),
-    "kbest_next": (_INT, (_POINTER, _POINTER, _POINTER, _POINTER)),
-    "kbest_close": (None, (_POINTER,)),
+# The types of the result and of the arguments of each kernel: i int, p pointer, - none.
+_TYPES = {"i": _INT, "p": _POINTER, "-": None}
+_SIGNATURES = {
+    # algorithm; span, arc, headed; packed; lengths, heads, rows, scores, status, order; count, size, threads
+    "search_float": ("i", "ipppippppppiii"),
+    "search_double": ("i", "ipppippppppiii"),
+    # a SumsWork
+    "sums": ("i", "p"),
+    # span, arc, headed, visible; n; status
+    "kbest_open": ("p", "ppppip"),
+    # search; heads, spans, score
+    "kbest_next": ("i", "pppp"),
+    "kbest_close": ("-", "p"),
 }
 
 
@@ -93,7 +73,9 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 def kernel(name: str) -> Any:
     """Return a function of the library, in the variant that is used."""
     function = getattr(_library(), f"{name}_{variant()}")
-    function.restype, function.argtypes = _SIGNATURES[name]
+    result, arguments = _SIGNATURES[name]
+    function.restype = _TYPES[result]
+    function.argtypes = [_TYPES[code] for code in arguments]
     return function
 
 
@@ -141,5 +123,4 @@ def _matches(library: ctypes.CDLL) -> bool:
     names.restype = supported.restype = ctypes.c_char_p
     size.restype = ctypes.c_size_t
     names.argtypes = size.argtypes = supported.argtypes = ()
-    expected = " ".join(status.name for status in Status)
-    return names().decode() == expected and size() == ctypes.sizeof(SumsWork)
+    return names().decode() == " ".join(Status.__members__) and size() == ctypes.sizeof(SumsWork)
