@@ -25,9 +25,9 @@ def binary_trees(i: int, j: int) -> tuple[tuple[tuple[int, int], ...], ...]:
     if j - i == 1:
         return (((i, j),),)
     return tuple(
-        ((i, j), *left, *right)
+        ((i, j), *left_tree, *right)
         for k in range(i + 1, j)
-        for left in binary_trees(i, k)
+        for left_tree in binary_trees(i, k)
         for right in binary_trees(k, j)
     )
 
@@ -46,10 +46,10 @@ def lexicalized_trees(n: int) -> tuple[Tree, ...]:
 def _lexicalize(
     spans: tuple[tuple[int, int], ...], choice: dict[tuple[int, int], int], n: int
 ) -> Tree:
-    chosen, split = set(spans), {}
+    heads_of_spans, split = set(spans), {}
     for i, j in spans:
         for k in range(i + 1, j):
-            if (i, k) in chosen and (k, j) in chosen:
+            if (i, k) in heads_of_spans and (k, j) in heads_of_spans:
                 split[i, j] = k
 
     def head(i: int, j: int) -> int:
@@ -60,9 +60,9 @@ def _lexicalize(
 
     heads, hooks = [0] * (n + 1), []
     for (i, j), k in split.items():
-        other, mine = ((i, k), (k, j)) if choice[i, j] else ((k, j), (i, k))
-        heads[head(*other)] = head(*mine)
-        hooks.append((*other, head(*mine)))
+        other, own_parts = ((i, k), (k, j)) if choice[i, j] else ((k, j), (i, k))
+        heads[head(*other)] = head(*own_parts)
+        hooks.append((*other, head(*own_parts)))
     return Tree(spans, tuple(heads), tuple((i, j, head(i, j)) for i, j in spans), tuple(hooks))
 
 

@@ -19,7 +19,7 @@ def random_batch(
     lengths: list[int],
     seed: int = 0,
     *,
-    kind: str = "normal",
+    pattern: str = "normal",
     masked: float = 0.0,
     rubbish: float = np.nan,
 ) -> Batch:
@@ -31,7 +31,7 @@ def random_batch(
     def draw(shape: tuple[int, ...]) -> np.ndarray:
         values = (
             rng.normal(size=shape)
-            if kind == "normal"
+            if pattern == "normal"
             else rng.integers(-1, 2, size=shape).astype(float)
         )
         values[rng.random(shape) < masked] = -np.inf
@@ -63,6 +63,6 @@ def batches(draw: st.DrawFn, longest: int = 6) -> Batch:
     return random_batch(
         lengths,
         draw(st.integers(0, 2**32 - 1)),
-        kind=draw(st.sampled_from(["normal", "ties"])),
+        pattern=draw(st.sampled_from(["normal", "ties"])),
         masked=draw(st.sampled_from([0.0, 0.1, 0.4])),
     )

@@ -24,22 +24,22 @@ def lexicalized(i: int, j: int) -> tuple[Tree, ...]:
     """Every tree over the words i+1..j; its own head's head is left at 0. `heads` has one place per word of (i, j]."""
     if j == i + 1:
         return (Tree(((i, j, j),), (0,), ()),)
-    found = []
+    total = []
     for k in range(i + 1, j):
-        for left, right in itertools.product(lexicalized(i, k), lexicalized(k, j)):
-            a, b = left.spans[0][2], right.spans[0][2]
+        for left_part, right in itertools.product(lexicalized(i, k), lexicalized(k, j)):
+            a, b = left_part.spans[0][2], right.spans[0][2]
             for h, m in ((a, b), (b, a)):
-                heads = list(left.heads + right.heads)
+                heads = list(left_part.heads + right.heads)
                 heads[m - i - 1] = h
                 low, high = (k, j) if m == b else (i, k)
-                found.append(
+                total.append(
                     Tree(
-                        ((i, j, h), *left.spans, *right.spans),
+                        ((i, j, h), *left_part.spans, *right.spans),
                         tuple(heads),
-                        (*left.hooked, *right.hooked, (low, high, h)),
+                        (*left_part.hooked, *right.hooked, (low, high, h)),
                     )
                 )
-    return tuple(found)
+    return tuple(total)
 
 
 @functools.cache
@@ -54,11 +54,11 @@ def projective(n: int) -> tuple[tuple[int, ...], ...]:
 
 def _is_tree(heads: tuple[int, ...]) -> bool:
     for word in range(1, len(heads) + 1):
-        seen = set()
+        visited = set()
         while word:
-            if word in seen:
+            if word in visited:
                 return False
-            seen.add(word)
+            visited.add(word)
             word = heads[word - 1]
     return True
 
@@ -101,8 +101,8 @@ def score_of(
 ) -> float:
     """The score of one tree, found among all of them: a tree that is not one of them is an error."""
     n = len(heads)
-    wanted = tuple(map(tuple, spans.tolist())), tuple(heads.tolist())
-    index = _index(n)[wanted]
+    expected = tuple(map(tuple, spans.tolist())), tuple(heads.tolist())
+    index = _index(n)[expected]
     return float(all_scores(n, span, arc, headed)[index])
 
 

@@ -29,34 +29,38 @@ each_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 LENGTHS = [3, 0, 17, 1, 8, 25, 2, 16, 7, 31, 9, 5]
 
 
-def trees(found: decoding.Decoded, b: int, n: int) -> tuple:
-    heads = None if found.heads is None else found.heads[b, : n + 1].tolist()
-    return heads, None if found.spans is None else found.spans[b].tolist(), float(found.scores[b])
+def trees(decoded: decoding.Decoded, b: int, n: int) -> tuple:
+    heads = None if decoded.heads is None else decoded.heads[b, : n + 1].tolist()
+    return (
+        heads,
+        None if decoded.spans is None else decoded.spans[b].tolist(),
+        float(decoded.scores[b]),
+    )
 
 
 @each_search
-@pytest.mark.parametrize("kind", ["normal", "ties"])
+@pytest.mark.parametrize("pattern", ["normal", "ties"])
 def test_the_result_does_not_depend_on_batch_size_order_padding_or_threads(
-    search, kind: str, monkeypatch
+    search, pattern: str, monkeypatch
 ) -> None:
     # However little there is to do, let the threads do it.
     monkeypatch.setattr(batch_module, "_WORTH_A_THREAD", 1.0)
-    whole = random_batch(LENGTHS, 5, kind=kind)
-    expected = search(whole, threads=1)
+    size = random_batch(LENGTHS, 5, pattern=pattern)
+    expected = search(size, threads=1)
     for threads in (2, 3, None):
-        again = search(whole, threads=threads)
+        reordered = search(size, threads=threads)
         for b, n in enumerate(LENGTHS):
-            assert trees(again, b, n) == trees(expected, b, n)
+            assert trees(reordered, b, n) == trees(expected, b, n)
     order = np.random.default_rng(0).permutation(len(LENGTHS))
-    mixed = search(Batch(*(part[order] for part in whole)), threads=2)
-    for place, b in enumerate(order.tolist()):
-        assert trees(mixed, place, LENGTHS[b]) == trees(expected, b, LENGTHS[b])
+    mixed = search(Batch(*(part[order] for part in size)), threads=2)
+    for offset, b in enumerate(order.tolist()):
+        assert trees(mixed, offset, LENGTHS[b]) == trees(expected, b, LENGTHS[b])
     for b, n in enumerate(LENGTHS):
         part = Batch(
-            whole.span[b : b + 1, : n + 1, : n + 1],
-            whole.arc[b : b + 1, : n + 1, : n + 1],
-            whole.headed[b : b + 1, : n + 1, : n + 1, : n + 1],
-            whole.lengths[b : b + 1],
+            size.span[b : b + 1, : n + 1, : n + 1],
+            size.arc[b : b + 1, : n + 1, : n + 1],
+            size.headed[b : b + 1, : n + 1, : n + 1, : n + 1],
+            size.lengths[b : b + 1],
         )
         assert trees(search(part), 0, n) == trees(expected, b, n)
 
@@ -78,9 +82,9 @@ def test_every_layout_and_type_of_scores_is_read(search) -> None:
         "read-only": read_only,
     }
     for name, parts in variants.items():
-        found = search(Batch(*parts, lengths))
+        decoded = search(Batch(*parts, lengths))
         for b, n in enumerate(lengths.tolist()):
-            assert trees(found, b, n)[:2] == trees(expected, b, n)[:2], name
+            assert trees(decoded, b, n)[:2] == trees(expected, b, n)[:2], name
     listed = search(Batch(*(part.tolist() for part in scores), lengths.tolist()))
     assert trees(listed, 1, 14)[:2] == trees(expected, 1, 14)[:2]
 
@@ -97,12 +101,12 @@ def test_scores_are_left_as_they_were(search) -> None:
 @each_search
 def test_sentences_of_no_word_and_of_one_word(search) -> None:
     batch = random_batch([0, 1], 4)
-    found = search(batch)
-    assert found.scores[0] == 0.0
-    if found.spans is not None:
-        assert [rows[:, :2].tolist() for rows in found.spans] == [[], [[0, 1]]]
-    if found.heads is not None:
-        assert found.heads.tolist() == [[0, 0], [0, 0]]
+    decoded = search(batch)
+    assert decoded.scores[0] == 0.0
+    if decoded.spans is not None:
+        assert [rows[:, :2].tolist() for rows in decoded.spans] == [[], [[0, 1]]]
+    if decoded.heads is not None:
+        assert decoded.heads.tolist() == [[0, 0], [0, 0]]
     for b in (random_batch([0], 1), Batch(*(part[:0] for part in batch))):
         assert len(search(b).scores) == len(b.lengths)
 
@@ -153,26 +157,28 @@ def test_a_sentence_whose_every_tree_is_forbidden_is_named(search) -> None:
 
 @each_search
 @pytest.mark.parametrize("scale", [1e6, 1e20, 3e37])
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_very_large_scores_are_fine(search, scale: float, kind: type) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_very_large_scores_are_fine(search, scale: float, dtype: type) -> None:
     """Scores times a power of two: the same trees, although their sums overflow float32."""
     power = 2.0 ** np.floor(np.log2(scale))
     batch = random_batch([13, 6], 8)
     expected = search(batch)
-    found = search(Batch(*(part.astype(kind) * kind(power) for part in batch[:3]), batch.lengths))
+    decoded = search(
+        Batch(*(part.astype(dtype) * dtype(power) for part in batch[:3]), batch.lengths)
+    )
     for b, n in enumerate([13, 6]):
-        assert trees(found, b, n)[:2] == trees(expected, b, n)[:2]
-    np.testing.assert_allclose(found.scores, expected.scores * power, rtol=1e-5)
+        assert trees(decoded, b, n)[:2] == trees(expected, b, n)[:2]
+    np.testing.assert_allclose(decoded.scores, expected.scores * power, rtol=1e-5)
 
 
 def test_float64_scores_beyond_float32_are_fine() -> None:
     batch = random_batch([13, 6], 8)
     expected = SEARCHES["second"](batch)
-    found = SEARCHES["second"](
+    decoded = SEARCHES["second"](
         Batch(*(part.astype(np.float64) * 2.0**900 for part in batch[:3]), batch.lengths)
     )
     for b, n in enumerate([13, 6]):
-        assert trees(found, b, n)[:2] == trees(expected, b, n)[:2]
+        assert trees(decoded, b, n)[:2] == trees(expected, b, n)[:2]
 
 
 @each_search
@@ -182,8 +188,8 @@ def test_large_negative_masks_do_not_read_as_forbidden(search) -> None:
     lowest = np.finfo(np.float32).min
     batch.span[0, 0, 8] = batch.span[0, 0, 1] = lowest
     batch.arc[0, 3, :] = batch.arc[0, 4, :] = lowest
-    found = search(batch)
-    assert np.isfinite(found.scores).all() and found.scores[0] < -6e38
+    decoded = search(batch)
+    assert np.isfinite(decoded.scores).all() and decoded.scores[0] < -6e38
 
 
 @pytest.mark.parametrize(
@@ -235,20 +241,20 @@ def test_wrong_shapes_and_lengths_are_explained(call, message: str) -> None:
         call()
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_headed_scores_may_be_packed_everywhere(kind: type) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_headed_scores_may_be_packed_everywhere(dtype: type) -> None:
     batch = random_batch(LENGTHS, 3)
-    span, arc, headed = (part.astype(kind) for part in batch[:3])
+    span, arc, headed = (part.astype(dtype) for part in batch[:3])
     rows = packed(headed)
-    found = [decoding.marginals(span, arc, LENGTHS, second) for second in (headed, rows)]
-    for cube, half in zip(found[0][:3], found[1][:3], strict=True):
+    decoded = [decoding.marginals(span, arc, LENGTHS, second) for second in (headed, rows)]
+    for cube, half in zip(decoded[0][:3], decoded[1][:3], strict=True):
         np.testing.assert_array_equal(cube, half)
-    np.testing.assert_array_equal(packed(found[0].headed), found[1].headed)
+    np.testing.assert_array_equal(packed(decoded[0].headed), decoded[1].headed)
     best = [decoding.kbest(span, arc, LENGTHS, 3, second) for second in (headed, rows)]
-    for one, other in zip(*best, strict=True):
+    for decoded_alone, other in zip(*best, strict=True):
         assert (
-            one.heads.tolist() == other.heads.tolist()
-            and one.scores.tolist() == other.scores.tolist()
+            decoded_alone.heads.tolist() == other.heads.tolist()
+            and decoded_alone.scores.tolist() == other.scores.tolist()
         )
     risk = [decoding.minimum_bayes_risk(span, arc, LENGTHS, second) for second in (headed, rows)]
     assert risk[0].heads.tolist() == risk[1].heads.tolist()
@@ -301,9 +307,9 @@ def test_threads_that_race_for_sentences_lose_none(monkeypatch) -> None:
     batch = random_batch([2, 9, 1, 4, 0, 6, 3, 12] * 8, 11)
     expected = SEARCHES["first"](batch, threads=1)
     for _ in range(100):
-        found = SEARCHES["first"](batch, threads=8)
-        assert found.scores.tolist() == expected.scores.tolist()
-        assert found.heads.tolist() == expected.heads.tolist()
+        decoded = SEARCHES["first"](batch, threads=8)
+        assert decoded.scores.tolist() == expected.scores.tolist()
+        assert decoded.heads.tolist() == expected.heads.tolist()
 
 
 def test_many_python_threads_may_search_at_once(monkeypatch) -> None:
@@ -311,10 +317,10 @@ def test_many_python_threads_may_search_at_once(monkeypatch) -> None:
     parts = [random_batch([20 + s, 12, 5, 18], s) for s in range(12)]
     expected = [SEARCHES["second"](part, threads=1).scores.tolist() for part in parts]
     with ThreadPoolExecutor(6) as pool:
-        found = list(
+        decoded = list(
             pool.map(lambda part: SEARCHES["second"](part, threads=3).scores.tolist(), parts * 3)
         )
-    assert found == expected * 3
+    assert decoded == expected * 3
 
 
 def _search_in_child(queue) -> None:

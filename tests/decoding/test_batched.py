@@ -17,11 +17,11 @@ def tensors(batch: Batch) -> list:
     return [torch.from_numpy(part) for part in batch]
 
 
-def as_lists(found: decoding.Decoded) -> tuple:
+def as_lists(decoded: decoding.Decoded) -> tuple:
     """The heads, spans and scores of a result, so that two of them can be compared with ==."""
-    heads = None if found.heads is None else found.heads.tolist()
-    spans = None if found.spans is None else [rows.tolist() for rows in found.spans]
-    return heads, spans, found.scores.tolist()
+    heads = None if decoded.heads is None else decoded.heads.tolist()
+    spans = None if decoded.spans is None else [rows.tolist() for rows in decoded.spans]
+    return heads, spans, decoded.scores.tolist()
 
 
 @settings(max_examples=150, deadline=None)
@@ -63,10 +63,10 @@ def test_scores_that_need_gradients_are_taken_and_no_graph_is_built() -> None:
     batch = random_batch([5, 3], 1)
     span, arc, headed, n = tensors(batch)
     span.requires_grad_(), arc.requires_grad_(), headed.requires_grad_()
-    found = decoding.batched.eisner_satta(span, arc, n, headed)
+    decoded = decoding.batched.eisner_satta(span, arc, n, headed)
     expected = decoding.eisner_satta(batch.span, batch.arc, batch.lengths, batch.headed)
-    np.testing.assert_allclose(found.scores, expected.scores, rtol=2e-6, atol=2e-4)
-    assert isinstance(found.scores, np.ndarray) and span.grad is None
+    np.testing.assert_allclose(decoded.scores, expected.scores, rtol=2e-6, atol=2e-4)
+    assert isinstance(decoded.scores, np.ndarray) and span.grad is None
 
 
 def test_a_sentence_has_the_same_tree_in_any_batch() -> None:
@@ -75,8 +75,8 @@ def test_a_sentence_has_the_same_tree_in_any_batch() -> None:
     together = decoding.batched.eisner_satta(span, arc, n, headed)
     for b, length in enumerate(batch.lengths.tolist()):
         size = length + 1
-        own = span[b : b + 1, :size, :size], arc[b : b + 1, :size, :size], n[b : b + 1]
-        alone = decoding.batched.eisner_satta(*own, headed[b : b + 1, :size, :size, :size])
+        cut = span[b : b + 1, :size, :size], arc[b : b + 1, :size, :size], n[b : b + 1]
+        alone = decoding.batched.eisner_satta(*cut, headed[b : b + 1, :size, :size, :size])
         assert alone.heads[0].tolist() == together.heads[b, :size].tolist()
         assert alone.spans[0].tolist() == together.spans[b].tolist()
         assert alone.scores[0] == together.scores[b]
@@ -126,9 +126,11 @@ def test_torch_is_chosen_for_large_batches_of_long_sentences_on_an_accelerator_o
     assert pays(torch.tensor([200] * 64), torch.device("cuda"), threads=8)
 
 
-@pytest.mark.parametrize("kind", ["spans", "arcs", "first", "second"])
+@pytest.mark.parametrize("structure", ["spans", "arcs", "first", "second"])
 @pytest.mark.parametrize("scale", [1.0, 300.0])
-def test_second_derivatives_of_the_kernel_are_those_of_the_graph(kind: str, scale: float) -> None:
+def test_second_derivatives_of_the_kernel_are_those_of_the_graph(
+    structure: str, scale: float
+) -> None:
     batch = random_batch([9, 1, 0, 6, 9], 3)
     random = np.random.default_rng(1)
     span, arc = (scale * part.astype(np.float64) for part in (batch.span, batch.arc))
@@ -137,12 +139,12 @@ def test_second_derivatives_of_the_kernel_are_those_of_the_graph(kind: str, scal
     arc[:, 1, 4] = -np.inf
     headed = packed(batch.headed).astype(np.float64)
     scores = [
-        None if kind == "arcs" else span,
-        None if kind == "spans" else arc,
-        headed if kind == "second" else None,
+        None if structure == "arcs" else span,
+        None if structure == "spans" else arc,
+        headed if structure == "second" else None,
     ]
     along = [None if part is None else random.normal(size=part.shape) for part in scores]
-    found = decoding.hessian_product(scores[0], scores[1], batch.lengths, scores[2], along=along)
+    decoded = decoding.hessian_product(scores[0], scores[1], batch.lengths, scores[2], along=along)
     tensors = [None if part is None else torch.from_numpy(part).requires_grad_() for part in scores]
     given = [part for part in tensors if part is not None]
     total = decoding.batched.log_partition(tensors[0], tensors[1], batch.lengths, tensors[2]).sum()
@@ -151,17 +153,19 @@ def test_second_derivatives_of_the_kernel_are_those_of_the_graph(kind: str, scal
     expected = torch.autograd.grad(
         sum((a * b).sum() for a, b in zip(first, ways, strict=True)), given
     )
-    for mine, wanted in zip((part for part in found if part is not None), expected, strict=True):
-        np.testing.assert_allclose(mine, wanted.numpy(), atol=1e-9)
+    for actual, reference in zip(
+        (part for part in decoded if part is not None), expected, strict=True
+    ):
+        np.testing.assert_allclose(actual, reference.numpy(), atol=1e-9)
     alone = decoding.hessian_product(
         scores[0], scores[1], batch.lengths, scores[2], along=[None, along[1], None], threads=1
     )
     half = decoding.hessian_product(
         scores[0], scores[1], batch.lengths, scores[2], along=[along[0], None, along[2]], threads=2
     )
-    for whole, one, two in zip(found, alone, half, strict=True):
-        if whole is not None:
-            np.testing.assert_allclose(one + two, whole, atol=1e-9)
+    for batch_decoded, sentence, two in zip(decoded, alone, half, strict=True):
+        if batch_decoded is not None:
+            np.testing.assert_allclose(sentence + two, batch_decoded, atol=1e-9)
 
 
 def test_second_derivatives_refuse_what_does_not_fit() -> None:

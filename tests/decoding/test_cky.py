@@ -24,11 +24,11 @@ def test_finds_the_best_of_all_binary_trees(batch: Batch) -> None:
             with pytest.raises(ScoreError, match=r"sentence 0 .* forbid"):
                 decoding.cky(span, [n])
             continue
-        found = decoding.cky(span, [n])
-        assert found.heads is None
-        assert found.scores[0] == pytest.approx(best, abs=1e-4)
-        assert found.spans[0].shape == (max(2 * n - 1, 0), 2)
-        assert scores[tuple(map(tuple, found.spans[0].tolist()))] == pytest.approx(best, abs=1e-4)
+        decoded = decoding.cky(span, [n])
+        assert decoded.heads is None
+        assert decoded.scores[0] == pytest.approx(best, abs=1e-4)
+        assert decoded.spans[0].shape == (max(2 * n - 1, 0), 2)
+        assert scores[tuple(map(tuple, decoded.spans[0].tolist()))] == pytest.approx(best, abs=1e-4)
 
 
 def test_of_equal_trees_the_first_split_wins() -> None:

@@ -186,10 +186,10 @@ def test_the_search_obeys() -> None:
     assert best.heads[0, 7] == 8
     assert (0, 8) not in spans
     assert spans.get((8, n)) != n
-    found = decoding.marginals(scores[0][None], scores[1][None], [n], scores[2][None])
-    assert found.spans[0, 3, 8] == pytest.approx(1)
-    assert found.arcs[0, 5, 0] == pytest.approx(1)
-    assert found.headed[0, 8, n, n] == 0
+    masks_found = decoding.marginals(scores[0][None], scores[1][None], [n], scores[2][None])
+    assert masks_found.spans[0, 3, 8] == pytest.approx(1)
+    assert masks_found.arcs[0, 5, 0] == pytest.approx(1)
+    assert masks_found.headed[0, 8, n, n] == 0
 
 
 def test_no_constraints_leave_the_scores_alone() -> None:
@@ -208,7 +208,7 @@ def test_masks_apply_to_packed_scores_to_batches_and_to_one_kind_alone() -> None
     cube, packed = masks.apply(span, arc, headed)[2], masks.apply(span, arc, headed[i, j])[2]
     np.testing.assert_array_equal(cube[i, j], packed)
     assert packed[1, 1] == -np.inf
-    several = masks.apply(np.zeros((3, 3, 3)), np.zeros((3, 3, 3)), np.zeros((3, 3, 3)))[2]
-    np.testing.assert_array_equal(several, [packed] * 3)
+    batch_scores = masks.apply(np.zeros((3, 3, 3)), np.zeros((3, 3, 3)), np.zeros((3, 3, 3)))[2]
+    np.testing.assert_array_equal(batch_scores, [packed] * 3)
     assert masks.apply(span[None], arc[None])[2].shape == (1, 3, 3, 3)
     assert masks.apply(None, arc)[0] is None and masks.apply(span, None)[1] is None

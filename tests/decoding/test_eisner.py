@@ -25,11 +25,11 @@ def test_finds_the_best_of_all_projective_trees_with_one_root(batch: Batch) -> N
             with pytest.raises(ScoreError, match=r"sentence 0 .* forbid"):
                 decoding.eisner(arc, [n])
             continue
-        found = decoding.eisner(arc, [n])
-        assert found.spans is None
-        assert found.scores[0] == pytest.approx(best, abs=1e-4)
-        assert scores[tuple(found.heads[0, 1 : n + 1].tolist())] == pytest.approx(best, abs=1e-4)
-        assert not found.heads[0, n + 1 :].any() and found.heads[0, 0] == 0
+        decoded = decoding.eisner(arc, [n])
+        assert decoded.spans is None
+        assert decoded.scores[0] == pytest.approx(best, abs=1e-4)
+        assert scores[tuple(decoded.heads[0, 1 : n + 1].tolist())] == pytest.approx(best, abs=1e-4)
+        assert not decoded.heads[0, n + 1 :].any() and decoded.heads[0, 0] == 0
 
 
 def test_the_root_has_one_child_however_dear_a_second_would_be() -> None:

@@ -25,12 +25,12 @@ def test_finds_the_best_of_all_trees(search, order: int, batch: Batch) -> None:
             with pytest.raises(ScoreError, match=r"sentence 0 .* forbid"):
                 search(span, arc, [n], headed)
             continue
-        found = search(span, arc, [n], headed)
-        assert found.scores[0] == pytest.approx(best, abs=1e-4)
-        assert found.spans[0].shape == (max(2 * n - 1, 0), 3)
-        assert not found.heads[0, n + 1 :].any()
+        decoded = search(span, arc, [n], headed)
+        assert decoded.scores[0] == pytest.approx(best, abs=1e-4)
+        assert decoded.spans[0].shape == (max(2 * n - 1, 0), 3)
+        assert not decoded.heads[0, n + 1 :].any()
         if n:
-            score = score_of(found.spans[0], found.heads[0, 1 : n + 1], span[0], arc[0], second)
+            score = score_of(decoded.spans[0], decoded.heads[0, 1 : n + 1], span[0], arc[0], second)
             assert score == pytest.approx(best, abs=1e-4)
 
 

@@ -62,11 +62,11 @@ def test_the_k_best_are_the_first_k_of_all_trees(seed, n, second, ties, masked) 
         with pytest.raises(ScoreError, match="has no tree"):
             decoding.kbest_iter(span, arc, headed)
         return
-    found = list(islice(decoding.kbest_iter(span, arc, headed), 300))
-    assert len(found) == min(300, len(expected))
-    np.testing.assert_allclose([tree.score for tree in found], expected[:300], atol=1e-9)
-    assert len({(tuple(t.heads), t.spans.tobytes()) for t in found}) == len(found)
-    for tree in found:
+    trees_found = list(islice(decoding.kbest_iter(span, arc, headed), 300))
+    assert len(trees_found) == min(300, len(expected))
+    np.testing.assert_allclose([tree.score for tree in trees_found], expected[:300], atol=1e-9)
+    assert len({(tuple(t.heads), t.spans.tobytes()) for t in trees_found}) == len(trees_found)
+    for tree in trees_found:
         assert tree.score == pytest.approx(score_of(tree, span, arc, headed))
 
 
@@ -86,15 +86,15 @@ def test_trees_that_differ_only_in_unseen_spans_count_once(seed, n, second, ties
         best.setdefault(
             (tree.heads, frozenset(part for part in tree.spans if visible[part])), score
         )
-    found = list(decoding.kbest_iter(span, arc, headed, visible=visible))
+    trees_found = list(decoding.kbest_iter(span, arc, headed, visible=visible))
     np.testing.assert_allclose(
-        [tree.score for tree in found], sorted(best.values(), reverse=True), atol=1e-9
+        [tree.score for tree in trees_found], sorted(best.values(), reverse=True), atol=1e-9
     )
-    seen = {
+    shown = {
         (tuple(t.heads), frozenset((i, j) for i, j, _ in t.spans.tolist() if visible[i, j]))
-        for t in found
+        for t in trees_found
     }
-    assert seen == set(best)
+    assert shown == set(best)
 
 
 def test_the_first_is_the_best_tree_of_the_search_and_scores_never_rise() -> None:
@@ -102,10 +102,10 @@ def test_the_first_is_the_best_tree_of_the_search_and_scores_never_rise() -> Non
     span, arc, headed, random = random_scores(1, n, True, False)
     best = decoding.eisner_satta(span[None], arc[None], [n], headed[None])
     for visible in (None, random.random((n + 1, n + 1)) < 0.3):
-        found = list(islice(decoding.kbest_iter(span, arc, headed, visible=visible), 500))
-        assert found[0].score == pytest.approx(best.scores[0], rel=1e-5)
-        assert found[0].spans.tolist() == best.spans[0].tolist()
-        scores = [tree.score for tree in found]
+        trees_found = list(islice(decoding.kbest_iter(span, arc, headed, visible=visible), 500))
+        assert trees_found[0].score == pytest.approx(best.scores[0], rel=1e-5)
+        assert trees_found[0].spans.tolist() == best.spans[0].tolist()
+        scores = [tree.score for tree in trees_found]
         assert len(scores) == 500
         assert all(a >= b for a, b in pairwise(scores))
 
@@ -114,9 +114,11 @@ def test_many_unseen_variants_of_each_tree_do_not_hide_the_next_one() -> None:
     n = 24
     span, arc, _, _ = random_scores(2, n, False, False)
     span *= 1e-3  # hardly any difference between the binarizations of a dependency tree
-    found = list(islice(decoding.kbest_iter(span, arc, visible=np.zeros((n + 1, n + 1), bool)), 50))
-    assert len({tuple(tree.heads) for tree in found}) == 50
-    assert found[0].heads.tolist() == decoding.eisner(arc[None], [n]).heads[0].tolist()
+    trees_found = list(
+        islice(decoding.kbest_iter(span, arc, visible=np.zeros((n + 1, n + 1), bool)), 50)
+    )
+    assert len({tuple(tree.heads) for tree in trees_found}) == 50
+    assert trees_found[0].heads.tolist() == decoding.eisner(arc[None], [n]).heads[0].tolist()
 
 
 def test_equal_scores_come_in_the_same_order_each_time() -> None:
@@ -143,8 +145,8 @@ def test_a_batch_gives_every_sentence_its_own_list_whatever_stands_in_the_paddin
             np.inf,
             np.nan,
         )
-    found = decoding.kbest(span, arc, lengths, 10, headed)
-    assert [len(trees.scores) for trees in found] == [8, 1, 10, 1]
+    trees_found = decoding.kbest(span, arc, lengths, 10, headed)
+    assert [len(trees.scores) for trees in trees_found] == [8, 1, 10, 1]
     for b, n in enumerate(lengths):
         alone = islice(
             decoding.kbest_iter(
@@ -155,9 +157,9 @@ def test_a_batch_gives_every_sentence_its_own_list_whatever_stands_in_the_paddin
             10,
         )
         for row, tree in enumerate(alone):
-            assert found[b].scores[row] == tree.score
-            assert found[b].heads[row, : n + 1].tolist() == tree.heads.tolist()
-            assert found[b].spans[row].tolist() == tree.spans.tolist()
+            assert trees_found[b].scores[row] == tree.score
+            assert trees_found[b].heads[row, : n + 1].tolist() == tree.heads.tolist()
+            assert trees_found[b].spans[row].tolist() == tree.spans.tolist()
     assert [list(t.scores) for t in decoding.kbest(span, arc, lengths, 10, headed, threads=1)] == [
         list(t.scores) for t in decoding.kbest(span, arc, lengths, 10, headed, threads=3)
     ]

@@ -25,7 +25,7 @@ from tests.decoding.batches import random_batch
 
 lines = []
 for n, kind, masked in ((1, "normal", 0), (7, "ties", 0.5), (16, "normal", 0.05), (33, "normal", 0), (50, "ties", 0)):
-    b = random_batch([n, n // 2 + 1], n, kind=kind, masked=masked)
+    b = random_batch([n, n // 2 + 1], n, pattern=kind, masked=masked)
     for search in (
         lambda: decoding.cky(b.span, b.lengths),
         lambda: decoding.eisner(b.arc, b.lengths),

@@ -28,11 +28,11 @@ LENGTHS = [5, 1, 3, 0, 4, 2]
 WITH_WORDS = [(b, n) for b, n in enumerate(LENGTHS) if n]
 
 
-def draw(kind: str, n: int = 5, batch: int = 6, seed: int = 0, dtype=torch.float64) -> list:
+def draw(structure: str, n: int = 5, batch: int = 6, seed: int = 0, dtype=torch.float64) -> list:
     """span, arc and headed scores of a batch; None where the kind has no such scores."""
     random = torch.Generator().manual_seed(seed)
 
-    def some(*shape: int) -> torch.Tensor:
+    def random_scores(*shape: int) -> torch.Tensor:
         return (
             torch.randn(batch, *shape, generator=random, dtype=torch.float64)
             .to(dtype)
@@ -40,11 +40,11 @@ def draw(kind: str, n: int = 5, batch: int = 6, seed: int = 0, dtype=torch.float
         )
 
     size = n + 1
-    second = {"second": (size, size, size), "packed": (size * n // 2, size)}.get(kind)
+    second = {"second": (size, size, size), "packed": (size * n // 2, size)}.get(structure)
     return [
-        None if kind == "arcs" else some(size, size),
-        None if kind == "spans" else some(size, size),
-        None if second is None else some(*second),
+        None if structure == "arcs" else random_scores(size, size),
+        None if structure == "spans" else random_scores(size, size),
+        None if second is None else random_scores(*second),
     ]
 
 
@@ -88,57 +88,57 @@ def every_tree(scores: list, b: int, n: int) -> tuple[list[Tree], torch.Tensor]:
 
 def log_probabilities(scores: list, lengths=LENGTHS) -> list[torch.Tensor]:
     """Of all trees of each sentence; a sentence without words has one tree, the empty one."""
-    found = [
+    computed = [
         every_tree(scores, b, n)[1] if n else torch.zeros(1, dtype=torch.float64)
         for b, n in enumerate(lengths)
     ]
-    return [values - values.logsumexp(0) for values in found]
+    return [values - values.logsumexp(0) for values in computed]
 
 
 def names(trees, b: int, n: int, *draw: int) -> tuple:
     """A tree of the result in the form of the oracle's: spans and heads."""
-    place = (*draw, b)
+    index = (*draw, b)
     spans = (
         ()
         if trees.spans is None
-        else tuple((i, j) for i, j, *_ in trees.spans[place].tolist() if j)
+        else tuple((i, j) for i, j, *_ in trees.spans[index].tolist() if j)
     )
-    heads = () if trees.heads is None else tuple(trees.heads[place].tolist()[: n + 1])
+    heads = () if trees.heads is None else tuple(trees.heads[index].tolist()[: n + 1])
     return spans, heads
 
 
 def assert_same_derivatives(got: torch.Tensor, expected: torch.Tensor, scores: list) -> None:
     """Values, gradients and Hessians times a direction, of [B]."""
     torch.testing.assert_close(got, expected)
-    given = [part for part in scores if part is not None]
+    inputs = [part for part in scores if part is not None]
     weights = torch.linspace(0.5, 2, len(got), dtype=torch.float64)
     directions = [
         torch.randn(part.shape, generator=torch.Generator().manual_seed(9), dtype=part.dtype)
-        for part in given
+        for part in inputs
     ]
     results = []
     for values in (got, expected):
         first = torch.autograd.grad(
-            values @ weights, given, create_graph=True, materialize_grads=True
+            values @ weights, inputs, create_graph=True, materialize_grads=True
         )
-        slope = sum((one * two).sum() for one, two in zip(first, directions, strict=True))
-        slope = slope + sum(0 * part.sum() for part in given)
-        results.append((first, torch.autograd.grad(slope, given)))
-    for mine, wanted in zip(*results, strict=True):
-        for one, two in zip(mine, wanted, strict=True):
-            torch.testing.assert_close(one, two)
+        slope = sum((entry * two).sum() for entry, two in zip(first, directions, strict=True))
+        slope = slope + sum(0 * part.sum() for part in inputs)
+        results.append((first, torch.autograd.grad(slope, inputs)))
+    for actual, reference in zip(*results, strict=True):
+        for entry, two in zip(actual, reference, strict=True):
+            torch.testing.assert_close(entry, two)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("structure", KINDS)
 def test_log_partition_and_entropy_have_the_values_and_two_derivatives_of_enumeration(
-    kind: str,
+    structure: str,
 ) -> None:
-    scores = draw(kind)
+    scores = draw(structure)
     totals = torch.stack(
         [
             every_tree(scores, b, n)[1].logsumexp(0)
             if n
-            else scores[0 if kind != "arcs" else 1].sum() * 0
+            else scores[0 if structure != "arcs" else 1].sum() * 0
             for b, n in enumerate(LENGTHS)
         ]
     )
@@ -149,85 +149,92 @@ def test_log_partition_and_entropy_have_the_values_and_two_derivatives_of_enumer
     assert_same_derivatives(make(scores).entropy, entropies, scores)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_third_derivatives_are_right_too(kind: str) -> None:
+@pytest.mark.parametrize("structure", KINDS)
+def test_third_derivatives_are_right_too(structure: str) -> None:
     """`create_graph` in the second backward keeps the graph: nothing is silently constant."""
-    scores = draw(kind, 5, 1, seed=4)
-    given = [part for part in scores if part is not None]
+    scores = draw(structure, 5, 1, seed=4)
+    inputs = [part for part in scores if part is not None]
 
     def third(value: torch.Tensor) -> tuple:
         for _ in range(2):
-            gradients = torch.autograd.grad(value, given, create_graph=True)
-            value = sum((one * one.detach().cos() + one**2).sum() for one in gradients)
-        return torch.autograd.grad(value, given)
+            gradients = torch.autograd.grad(value, inputs, create_graph=True)
+            value = sum((entry * entry.detach().cos() + entry**2).sum() for entry in gradients)
+        return torch.autograd.grad(value, inputs)
 
     expected = every_tree(scores, 0, 5)[1].logsumexp(0)
-    for mine, wanted in zip(
+    for actual, reference in zip(
         third(make(scores, [5]).log_partition.sum()), third(expected), strict=True
     ):
-        torch.testing.assert_close(mine, wanted)
+        torch.testing.assert_close(actual, reference)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_marginals_are_the_gradient_of_the_log_partition_and_differentiable(kind: str) -> None:
-    scores = draw(kind)
-    given = [part for part in scores if part is not None]
-    found = make(scores).marginals
-    found = [part for part in found if part is not None] if isinstance(found, tuple) else [found]
+@pytest.mark.parametrize("structure", KINDS)
+def test_marginals_are_the_gradient_of_the_log_partition_and_differentiable(structure: str) -> None:
+    scores = draw(structure)
+    inputs = [part for part in scores if part is not None]
+    computed = make(scores).marginals
+    computed = (
+        [part for part in computed if part is not None]
+        if isinstance(computed, tuple)
+        else [computed]
+    )
     expected = torch.stack([every_tree(scores, b, n)[1].logsumexp(0) for b, n in WITH_WORDS])
-    wanted = torch.autograd.grad(expected.sum(), given, create_graph=True)
-    mine = sum((part * part.detach().sin()).sum() for part in found)
-    theirs = sum((part * part.detach().sin()).sum() for part in wanted)
-    for one, two in zip(found, wanted, strict=True):
-        torch.testing.assert_close(one, two)
-    for one, two in zip(
-        torch.autograd.grad(mine, given), torch.autograd.grad(theirs, given), strict=True
+    reference = torch.autograd.grad(expected.sum(), inputs, create_graph=True)
+    actual = sum((part * part.detach().sin()).sum() for part in computed)
+    theirs = sum((part * part.detach().sin()).sum() for part in reference)
+    for entry, two in zip(computed, reference, strict=True):
+        torch.testing.assert_close(entry, two)
+    for entry, two in zip(
+        torch.autograd.grad(actual, inputs), torch.autograd.grad(theirs, inputs), strict=True
     ):
-        torch.testing.assert_close(one, two)
+        torch.testing.assert_close(entry, two)
 
 
 @pytest.mark.parametrize(
-    ("kind", "others"),
+    ("structure", "others"),
     [
-        *((kind, kind) for kind in KINDS),
+        *((structure, structure) for structure in KINDS),
         ("first", "second"),
         ("first", "packed"),
         ("second", "first"),
         ("second", "packed"),
     ],
 )
-def test_kl_and_cross_entropy_are_sums_over_all_trees(kind: str, others: str) -> None:
-    p, q = draw(kind, 5, 3, seed=1), draw(others, 5, 3, seed=2)
+def test_kl_and_cross_entropy_are_sums_over_all_trees(structure: str, others: str) -> None:
+    p, q = draw(structure, 5, 3, seed=1), draw(others, 5, 3, seed=2)
     lengths = [5, 3, 1]
 
     def expected(value) -> torch.Tensor:
         pairs = zip(log_probabilities(p, lengths), log_probabilities(q, lengths), strict=True)
-        return torch.stack([value(mine, theirs) for mine, theirs in pairs])
+        return torch.stack([value(actual, theirs) for actual, theirs in pairs])
 
-    cross = expected(lambda mine, theirs: -(mine.exp() * theirs).sum())
-    divergence = expected(lambda mine, theirs: (mine.exp() * (mine - theirs)).sum())
-    mine, theirs = make(p, lengths), make(q, lengths)
-    assert_same_derivatives(mine.cross_entropy(theirs), cross, [*p, *q])
-    assert_same_derivatives(mine.kl(theirs), divergence, [*p, *q])
+    cross = expected(lambda actual, theirs: -(actual.exp() * theirs).sum())
+    divergence = expected(lambda actual, theirs: (actual.exp() * (actual - theirs)).sum())
+    actual, theirs = make(p, lengths), make(q, lengths)
+    assert_same_derivatives(actual.cross_entropy(theirs), cross, [*p, *q])
+    assert_same_derivatives(actual.kl(theirs), divergence, [*p, *q])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_argmax_topk_and_log_prob_rank_all_trees(kind: str) -> None:
-    scores = draw(kind, seed=3)
+@pytest.mark.parametrize("structure", KINDS)
+def test_argmax_topk_and_log_prob_rank_all_trees(structure: str) -> None:
+    scores = draw(structure, seed=3)
     trees = make(scores)
     best = trees.topk(250)
     assert best.scores.shape == (250, 6)
     for b, n in WITH_WORDS:
-        known, totals = every_tree(scores, b, n)
+        trees_known, totals = every_tree(scores, b, n)
         order = totals.argsort(descending=True).tolist()
-        found = int((best.scores[:, b] > -torch.inf).sum())
-        assert found == len(order)
-        for rank, place in enumerate(order):
-            assert names(best, b, n, rank) == (known[place].spans, known[place].heads)
-        torch.testing.assert_close(best.scores[:found, b], totals[order].detach())
-        assert names(trees.argmax, b, n) == (known[order[0]].spans, known[order[0]].heads)
+        computed = int((best.scores[:, b] > -torch.inf).sum())
+        assert computed == len(order)
+        for rank, index in enumerate(order):
+            assert names(best, b, n, rank) == (trees_known[index].spans, trees_known[index].heads)
+        torch.testing.assert_close(best.scores[:computed, b], totals[order].detach())
+        assert names(trees.argmax, b, n) == (
+            trees_known[order[0]].spans,
+            trees_known[order[0]].heads,
+        )
         chances = trees.rows([b]).log_prob(
-            type(best)(*(None if part is None else part[:found, [b]] for part in best))
+            type(best)(*(None if part is None else part[:computed, [b]] for part in best))
         )
         torch.testing.assert_close(chances[:, 0], totals[order] - totals.logsumexp(0))
     torch.testing.assert_close(trees.max, best.scores[0])
@@ -236,28 +243,30 @@ def test_argmax_topk_and_log_prob_rank_all_trees(kind: str) -> None:
     torch.testing.assert_close(trees.log_prob(trees.argmax), trees.max - trees.log_partition)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_samples_have_the_probabilities_of_their_trees(kind: str) -> None:
+@pytest.mark.parametrize("structure", KINDS)
+def test_samples_have_the_probabilities_of_their_trees(structure: str) -> None:
     """Pearson's statistic of 4,000 draws stays within four standard deviations of its expectation."""
-    scores = draw(kind, seed=5)
+    scores = draw(structure, seed=5)
     trees = make(scores)
     drawn = trees.sample(4000, generator=torch.Generator().manual_seed(7))
     torch.testing.assert_close(drawn.scores, trees.score(drawn).detach())
     assert trees.log_prob(drawn).isfinite().all(), "all are trees"
     for b, n in WITH_WORDS:
-        known, totals = every_tree(scores, b, n)
+        trees_known, totals = every_tree(scores, b, n)
         expected = 4000 * totals.softmax(0).detach().numpy()
         counts = Counter(names(drawn, b, n, k) for k in range(4000))
-        seen = np.array([counts.pop((tree.spans, tree.heads), 0) for tree in known])
+        drawn_trees = np.array([counts.pop((tree.spans, tree.heads), 0) for tree in trees_known])
         assert not counts
         rare = expected < 5  # in one cell together
         expected = np.append(expected[~rare], expected[rare].sum())
-        seen = np.append(seen[~rare], seen[rare].sum())
-        statistic = ((seen - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
+        drawn_trees = np.append(drawn_trees[~rare], drawn_trees[rare].sum())
+        statistic = ((drawn_trees - expected)[expected > 0] ** 2 / expected[expected > 0]).sum()
         freedom = (expected > 0).sum() - 1
         assert statistic <= freedom + 4 * np.sqrt(2 * freedom) + 1e-9
-    again = trees.sample(4000, generator=torch.Generator().manual_seed(7))
-    assert all(one is None or one.equal(two) for one, two in zip(drawn, again, strict=True))
+    repeated = trees.sample(4000, generator=torch.Generator().manual_seed(7))
+    assert all(
+        entry is None or entry.equal(two) for entry, two in zip(drawn, repeated, strict=True)
+    )
     torch.manual_seed(1)
     first, second = trees.sample(50), trees.sample(50)
     torch.manual_seed(1)
@@ -275,31 +284,31 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("structure", KINDS)
 @pytest.mark.parametrize("case", range(len(CONDITIONS)))
-def test_a_condition_leaves_the_trees_that_meet_it(kind: str, case: int) -> None:
+def test_a_condition_leaves_the_trees_that_meet_it(structure: str, case: int) -> None:
     require, forbid, meets = CONDITIONS[case]
-    scores = draw(kind, 5, 2, seed=6)
+    scores = draw(structure, 5, 2, seed=6)
     trees = make(scores, [5, 2])
-    wanted = {"spans": {Span}, "arcs": {Arc}}.get(kind, {Span, Arc, Head})
-    if not {type(one) for one in [*require, *forbid]} <= wanted:
+    reference = {"spans": {Span}, "arcs": {Arc}}.get(structure, {Span, Arc, Head})
+    if not {type(entry) for entry in [*require, *forbid]} <= reference:
         with pytest.raises(ScoreError, match="constraints only"):
             trees.condition(require, forbid)
         return
-    given = trees.condition([require, []], [forbid, []])
-    known, totals = every_tree(scores, 0, 5)
-    kept = torch.tensor([meets(tree) for tree in known])
-    expected = torch.stack([totals[kept].logsumexp(0), trees.log_partition[1]])
-    torch.testing.assert_close(given.log_partition, expected)
-    values = totals[kept] - expected[0]
-    torch.testing.assert_close(given.entropy[0], -(values.exp() * values).sum())
+    conditioned = trees.condition([require, []], [forbid, []])
+    trees_known, totals = every_tree(scores, 0, 5)
+    remaining = torch.tensor([meets(tree) for tree in trees_known])
+    expected = torch.stack([totals[remaining].logsumexp(0), trees.log_partition[1]])
+    torch.testing.assert_close(conditioned.log_partition, expected)
+    values = totals[remaining] - expected[0]
+    torch.testing.assert_close(conditioned.entropy[0], -(values.exp() * values).sum())
     parts = [part for part in scores if part is not None]
-    mine = torch.autograd.grad(given.entropy[0], parts)
+    actual = torch.autograd.grad(conditioned.entropy[0], parts)
     theirs = torch.autograd.grad(-(values.exp() * values).sum(), parts)
-    for one, two in zip(mine, theirs, strict=True):
-        torch.testing.assert_close(one, two)
-    assert trees.cross_entropy(given)[0] == torch.inf, "the others are impossible"
-    assert given.cross_entropy(trees).isfinite().all()
+    for entry, two in zip(actual, theirs, strict=True):
+        torch.testing.assert_close(entry, two)
+    assert trees.cross_entropy(conditioned)[0] == torch.inf, "the others are impossible"
+    assert conditioned.cross_entropy(trees).isfinite().all()
 
 
 def test_conditions_that_contradict_each_other_are_named() -> None:
@@ -312,27 +321,29 @@ def test_conditions_that_contradict_each_other_are_named() -> None:
         trees.condition([[], [], []])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_minimum_bayes_risk_has_the_greatest_expected_number_of_right_parts(kind: str) -> None:
-    scores = draw(kind, seed=8)
-    found = make(scores).mbr()
+@pytest.mark.parametrize("structure", KINDS)
+def test_minimum_bayes_risk_has_the_greatest_expected_number_of_right_parts(structure: str) -> None:
+    scores = draw(structure, seed=8)
+    computed = make(scores).mbr()
     for b, n in WITH_WORDS:
-        known, totals = every_tree(scores, b, n)
+        trees_known, totals = every_tree(scores, b, n)
         chances = totals.softmax(0).tolist()
 
-        def right(tree: Tree, known=known, chances=chances) -> float:
+        def right(tree: Tree, trees_known=trees_known, chances=chances) -> float:
             return sum(
                 p
                 * (
-                    len(set(tree.spans) & set(one.spans))
-                    + sum(a == c for a, c in zip(tree.heads[1:], one.heads[1:], strict=True))
+                    len(set(tree.spans) & set(entry.spans))
+                    + sum(a == c for a, c in zip(tree.heads[1:], entry.heads[1:], strict=True))
                 )
-                for one, p in zip(known, chances, strict=True)
+                for entry, p in zip(trees_known, chances, strict=True)
             )
 
-        best = max(map(right, known))
-        mine = next(tree for tree in known if (tree.spans, tree.heads) == names(found, b, n))
-        assert right(mine) == pytest.approx(best)
+        best = max(map(right, trees_known))
+        actual = next(
+            tree for tree in trees_known if (tree.spans, tree.heads) == names(computed, b, n)
+        )
+        assert right(actual) == pytest.approx(best)
 
 
 def test_what_is_not_a_tree_has_no_probability() -> None:
@@ -370,46 +381,48 @@ def test_what_is_not_a_tree_has_no_probability() -> None:
         joint.log_prob(decoding.Decoded(np.array([[0, 2, 3, 0]]), [outside], np.zeros(1)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_tree_of_a_sentence_is_accepted_and_probabilities_add_up_to_one(kind: str) -> None:
+@pytest.mark.parametrize("structure", KINDS)
+def test_every_tree_of_a_sentence_is_accepted_and_probabilities_add_up_to_one(
+    structure: str,
+) -> None:
     n = 5
-    scores = draw(kind, n, 1, seed=12)
-    known, _ = every_tree(scores, 0, n)
-    heads = np.array([tree.heads for tree in known])
-    spans = [np.array(tree.headed or tree.spans) for tree in known]
+    scores = draw(structure, n, 1, seed=12)
+    trees_known, _ = every_tree(scores, 0, n)
+    heads = np.array([tree.heads for tree in trees_known])
+    spans = [np.array(tree.headed or tree.spans) for tree in trees_known]
     trees = make(
         [
-            None if part is None else part.repeat(len(known), *[1] * (part.dim() - 1))
+            None if part is None else part.repeat(len(trees_known), *[1] * (part.dim() - 1))
             for part in scores
         ],
-        [n] * len(known),
+        [n] * len(trees_known),
     )
-    total = trees.log_prob(decoding.Decoded(heads, spans, np.zeros(len(known)))).exp().sum()
+    total = trees.log_prob(decoding.Decoded(heads, spans, np.zeros(len(trees_known)))).exp().sum()
     assert total.item() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("structure", KINDS)
 def test_an_accelerator_that_pays_gives_the_same_numbers(
-    kind: str, monkeypatch: pytest.MonkeyPatch
+    structure: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is no accelerator here: its path runs on the processor."""
-    scores, others = draw(kind), draw(kind, seed=1)
+    scores, others = draw(structure), draw(structure, seed=1)
     host = make(scores)
     monkeypatch.setattr(decoding.batched, "pays", lambda *_: True)
     device = make(scores)
     expected = [host.log_partition, host.entropy, host.max, host.kl(make(others))]
-    found = [device.log_partition, device.entropy, device.max, device.kl(make(others))]
-    given = [part for part in scores if part is not None]
-    for mine, wanted in zip(found, expected, strict=True):
-        torch.testing.assert_close(mine, wanted)
-        pairs = [torch.autograd.grad(one.sum(), given) for one in (mine, wanted)]
-        for one, two in zip(*pairs, strict=True):
-            torch.testing.assert_close(one, two)
+    computed = [device.log_partition, device.entropy, device.max, device.kl(make(others))]
+    inputs = [part for part in scores if part is not None]
+    for actual, reference in zip(computed, expected, strict=True):
+        torch.testing.assert_close(actual, reference)
+        pairs = [torch.autograd.grad(entry.sum(), inputs) for entry in (actual, reference)]
+        for entry, two in zip(*pairs, strict=True):
+            torch.testing.assert_close(entry, two)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_half_precision_is_computed_in_single_and_padding_is_not_read(kind: str) -> None:
-    scores = draw(kind, dtype=torch.bfloat16)
+@pytest.mark.parametrize("structure", KINDS)
+def test_half_precision_is_computed_in_single_and_padding_is_not_read(structure: str) -> None:
+    scores = draw(structure, dtype=torch.bfloat16)
     exact = make([None if part is None else part.detach().float() for part in scores])
     trees = make(scores)
     assert trees.log_partition.dtype == torch.bfloat16
@@ -418,7 +431,7 @@ def test_half_precision_is_computed_in_single_and_padding_is_not_read(kind: str)
     )
     with torch.no_grad():
         for part in scores:
-            if part is not None and kind != "packed":
+            if part is not None and structure != "packed":
                 part[2, 4:] = torch.nan
                 part[2, :, 4:] = torch.nan
                 part[3] = torch.nan
@@ -475,8 +488,10 @@ def test_wrong_shapes_and_other_kinds_are_refused() -> None:
 
 def test_without_torch_the_error_names_the_extra() -> None:
     code = "import sys; sys.modules['torch'] = None; import arcspan.distributions"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "MissingExtraError: distributions needs packages that are not installed" in found.stderr
+    computed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (
+        "MissingExtraError: distributions needs packages that are not installed" in computed.stderr
+    )
 
 
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
@@ -490,5 +505,5 @@ def test_batches_without_sentences_or_words_have_trees_of_no_parts(lengths: list
         DependencyTrees(arc, lengths),
         LexicalizedTrees(span, arc, headed, lengths),
     ):
-        for found, lead in ((trees.argmax, ()), (trees.sample(2), (2,)), (trees.topk(2), (2,))):
-            assert trees.log_prob(found).shape == found.scores.shape == (*lead, count)
+        for computed, lead in ((trees.argmax, ()), (trees.sample(2), (2,)), (trees.topk(2), (2,))):
+            assert trees.log_prob(computed).shape == computed.scores.shape == (*lead, count)
