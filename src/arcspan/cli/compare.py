@@ -1,4 +1,4 @@
-"""`arcspan compare`: is system A better than system B?"""
+"""`arcspan compare`: test whether system A is better than system B."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arcspan.cli.scoring import (
+from arcspan.cli.score_options import (
     FILES_HELP,
     gold_and_systems,
     make_scoring,
@@ -43,15 +43,24 @@ HELP = f"""Is system A better than system B, or is the difference due to chance?
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, with the intervals of both systems."
 )
-def command(files: tuple[str, ...], names: tuple[str, ...], as_json: bool, **how: Any) -> None:
-    """Is system A better than system B?"""
+def command(
+    files: tuple[str, ...],
+    names: tuple[str, ...],
+    samples: int,
+    seed: int,
+    confidence: float,
+    as_json: bool,
+    **scoring_rules: Any,
+) -> None:
+    """Test whether system A is better than system B."""
     from arcspan.evaluation.report import evaluate_files
     from arcspan.evaluation.significance import compare
 
-    draws = {name: how.pop(name) for name in ("samples", "seed", "confidence")}
-    scoring = make_scoring(**how)
+    scoring = make_scoring(**scoring_rules)
     gold, systems = gold_and_systems(files, exactly=2)
-    first, second = system_names(names, systems)
+    name_a, name_b = system_names(names, systems)
     a, b = (evaluate_files(gold, system, scoring) for system in systems)
-    result = compare(a, b, names=(first, second), **draws)
-    click.echo(result.to_json() if as_json else result)
+    comparison = compare(
+        a, b, names=(name_a, name_b), samples=samples, seed=seed, confidence=confidence
+    )
+    click.echo(comparison.to_json() if as_json else comparison)

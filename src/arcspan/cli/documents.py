@@ -129,7 +129,7 @@ class ParseCommand:
         parser = self._load()
         text = source if path is None else None
         input_kind, items = self.reader.read(parser, path or "-", text=text)
-        if self.reader.kind is None and input_kind != "text":
+        if self.reader.input_kind is None and input_kind != "text":
             note(
                 f"{name_of(path or '-')}: looks like {input_kind}: its words are parsed "
                 "(--input text takes it as prose)"
@@ -166,7 +166,7 @@ class ParseCommand:
         errors: list[str] = []
         items = _joined(parser, self.reader, documents, errors)
         writer = Writer(parser, output_format, self.options, self.query)
-        code = self._write(writer, items, output, self.reader.kind)
+        code = self._write(writer, items, output, self.reader.input_kind)
         return 2 if errors else code
 
     @property
@@ -277,7 +277,7 @@ class ParseCommand:
         parser = self._load()
         if os.path.exists(self.output) and not os.path.isdir(self.output):
             raise ArcspanError(f"{self.output}: is a file; many files are written to a folder")
-        settings = self._settings(parser, format, self.reader.kind)
+        settings = self._settings(parser, format, self.reader.input_kind)
         remaining = []
         for document in documents:
             if not is_done(self.output_path(document), settings, document.source):
@@ -320,7 +320,7 @@ class ParseCommand:
         """Parse documents into the folder; yield each when it is done, or with the error that ended it."""
         format = self._folder_format
         writer = Writer(parser, format, self.options, self.query)
-        settings = self._settings(parser, format, self.reader.kind)
+        settings = self._settings(parser, format, self.reader.input_kind)
         runs = (self._open(parser, document, settings) for document in documents)
         if format.is_streamed:
             yield from writer.write_runs(runs)

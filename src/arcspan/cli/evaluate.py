@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from arcspan.cli.progress import note
-from arcspan.cli.scoring import FILES_HELP, gold_and_systems, make_scoring, scoring_options
+from arcspan.cli.score_options import FILES_HELP, gold_and_systems, make_scoring, scoring_options
 from arcspan.errors import ArcspanError
 
 HELP = f"""Score predicted trees against gold trees.
@@ -47,9 +47,15 @@ HELP = f"""Score predicted trees against gold trees.
     "and dependencies as CoNLL 2018 did.",
 )
 def command(
-    files: tuple[str, ...], as_json: bool, labels: bool, evalb: bool, raw: bool, **how: Any
+    files: tuple[str, ...],
+    as_json: bool,
+    labels: bool,
+    evalb: bool,
+    raw: bool,
+    **scoring_rules: Any,
 ) -> None:
     """Score predicted trees against gold trees."""
+    # The help is `HELP`, which contains a text of several commands.
     if raw:
         _evaluate_raw(files, as_json)
         return
@@ -58,7 +64,7 @@ def command(
     from arcspan.evaluation.runs import Runs
     from arcspan.evaluation.tables import tally_table
 
-    scoring = make_scoring(**how)
+    scoring = make_scoring(**scoring_rules)
     gold, systems = gold_and_systems(files)
     if evalb:
         if as_json or labels:
@@ -69,14 +75,18 @@ def command(
             summary = evaluate_brackets(gold.brackets, system.brackets, scoring.rules)
             click.echo(summary)
             if summary.gives_up_at:
-                note(
-                    f"{system.brackets}:{summary.gives_up_at}: here the C program gives up (MAX_ERROR)"
-                )
+                line = f"{system.brackets}:{summary.gives_up_at}"
+                note(f"{line}: here the C program gives up (MAX_ERROR)")
         return
     reports = [evaluate_files(gold, system, scoring) for system in systems]
     result = reports[0] if len(reports) == 1 else Runs.of(reports)
-    click.echo(result.to_json() if as_json else result)
-    for report in reports if labels and not as_json else ():
+    if as_json:
+        click.echo(result.to_json())
+        return
+    click.echo(result)
+    if not labels:
+        return
+    for report in reports:
         if report.labels:
             click.echo("\n" + tally_table("label", report.labels))
         if report.relations:
@@ -84,14 +94,16 @@ def command(
 
 
 def _evaluate_raw(files: tuple[str, ...], as_json: bool) -> None:
+    """Score a prediction whose words and sentences may differ from the gold ones."""
     from arcspan.evaluation.raw_text import evaluate_raw
     from arcspan.treebanks.tree_files import kind_of
 
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in ("files", "raw", "as_json"):
+        # A default is no contradiction.
+        is_set = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_set and name not in ("files", "raw", "as_json"):
             raise ArcspanError(f"--raw has rules of its own; leave out {option.opts[0]}")
     if len(files) != 2 or any(kind_of(path) != "conll" for path in files):
         raise ArcspanError("--raw takes two CoNLL-U files, the gold one and the predicted one")

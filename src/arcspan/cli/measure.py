@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import click
 
 from arcspan.cli.corpora import Alternative, corpora, parsed
-from arcspan.cli.options import MODEL
+from arcspan.cli.options import MODEL, OUTPUT
 from arcspan.cli.progress import note, progress
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
@@ -51,7 +51,7 @@ class Row(NamedTuple):
 @click.option(
     "-k", type=click.IntRange(1, 100), default=1, help="Measure the K best parses of texts."
 )
-@click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
+@OUTPUT
 def command(
     files: tuple[str, ...],
     per: str,

@@ -18,3 +18,6 @@ STYLE = click.option(
     metavar="NAME",
     help="Treebank conventions to follow, for a model trained on several.",
 )
+OUTPUT = click.option(
+    "-o", "--output", default="-", help="Write to this file instead of standard output."
+)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from arcspan.cli.corpora import Corpus, corpora
+from arcspan.cli.options import OUTPUT
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError
 from arcspan.files import refuse_to_overwrite
@@ -74,7 +75,7 @@ class MatchCounts:
 @click.option("--tsv", "layout", flag_value="tsv", help="A concordance as a table with tabs.")
 @click.option("--csv", "layout", flag_value="csv", help="A concordance as a table with commas.")
 @click.option("--context", type=click.IntRange(0), default=8, help="Words on each side of a match.")
-@click.option("-o", "--output", default="-", help="Write to this file instead of standard output.")
+@OUTPUT
 def command(
     query: str, files: tuple[str, ...], layout: str | None, context: int, output: str
 ) -> None:

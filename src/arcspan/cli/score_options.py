@@ -1,4 +1,4 @@
-"""What the commands that score share: their files and how they are scored."""
+"""Files and options of the commands that score: evaluate, compare and breakdown."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ FILES_HELP = """
     file; a CoNLL-U file with comments "# constituency = (TOP ...)" has both trees. They
     may be compressed (.gz, .xz). Predictions may come from any parser.
 """
+_EXISTING_FILE = click.Path(exists=True, dir_okay=False)
 
 
 def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The arguments FILES and the options that `make_scoring` takes."""
+    """Add the arguments FILES and the options that `make_scoring` takes to a command."""
     options = [
-        click.argument(
-            "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False)
-        ),
+        click.argument("files", nargs=-1, required=True, type=_EXISTING_FILE),
         click.option(
             "--punctuation",
             type=click.Choice(["auto", "ptb", "ctb", "unicode", "upos", "none"]),
@@ -37,7 +36,7 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--prm",
-            type=click.Path(exists=True, dir_okay=False),
+            type=_EXISTING_FILE,
             help="EVALB parameter file for constituents. [default: the rules of COLLINS.prm]",
         ),
         click.option("--no-subtypes", is_flag=True, help="Take nsubj:pass for nsubj."),
@@ -49,13 +48,14 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "EVALB, a sentence whose words then differ is left out.",
         ),
     ]
+    # Decorators are applied from the last to the first.
     for option in reversed(options):
         command = option(command)
     return command
 
 
 def make_scoring(prm: str | None, no_subtypes: bool, **options: Any) -> Scoring:
-    """How to score, from the options."""
+    """Return the rules of scoring from the options of a command."""
     from arcspan.evaluation.rules import as_rules
     from arcspan.evaluation.scoring import Scoring
 
@@ -65,34 +65,34 @@ def make_scoring(prm: str | None, no_subtypes: bool, **options: Any) -> Scoring:
 def gold_and_systems(
     files: Sequence[str], *, exactly: int | None = None
 ) -> tuple[TreeFiles, list[TreeFiles]]:
-    """Gold files and those of each system: of one at least, or of exactly so many."""
+    """Return the gold files and those of each system: of one at least, or of exactly so many."""
     from arcspan.treebanks.tree_files import group_files
 
     gold, *systems = group_files(files)
     if not systems or exactly not in (None, len(systems)):
-        wanted = f"{exactly} sets" if exactly else "at least 1 set"
+        count = f"{exactly} sets" if exactly else "at least 1 set"
         raise ArcspanError(
-            f"gold files and {wanted} of predicted files are needed, "
+            f"gold files and {count} of predicted files are needed, "
             f"but after the gold {gold} came {len(systems)}"
         )
     return gold, systems
 
 
-def system_names(given: Sequence[str], systems: Sequence[TreeFiles]) -> list[str]:
-    """Names of systems: as given, else by their files, else by their folders, else by number."""
-    if given:
-        if len(given) != len(systems):
+def system_names(names: Sequence[str], systems: Sequence[TreeFiles]) -> list[str]:
+    """Return the names of systems: from --name, else by their files, folders or numbers."""
+    if names:
+        if len(names) != len(systems):
             raise ArcspanError(
-                f"{len(given)} names for {len(systems)} systems: give --name once for each"
+                f"{len(names)} names for {len(systems)} systems: give --name once for each"
             )
-        if len(set(given)) != len(given):
-            raise ArcspanError(f"two systems have the same name: {', '.join(given)}")
-        return list(given)
+        if len(set(names)) != len(names):
+            raise ArcspanError(f"two systems have the same name: {', '.join(names)}")
+        return list(names)
     paths = [Path(files.brackets or files.conll or "") for files in systems]
-    for names in (
+    for candidates in (
         [path.name.split(".")[0] for path in paths],
         [path.resolve().parent.name for path in paths],
     ):
-        if len(set(names)) == len(names) and all(names):
-            return names
-    return [f"system {k}" for k in range(1, len(systems) + 1)]
+        if len(set(candidates)) == len(candidates) and all(candidates):
+            return candidates
+    return [f"system {number}" for number in range(1, len(systems) + 1)]
