@@ -400,7 +400,7 @@ def test_a_second_run_to_the_same_output_is_refused(
     for options in ((), ("--resume",)):
         code, _, error = parse(lines, "--words", "-o", out, *options)
         assert code == 2 and "another run is writing to" in error
-    first._ahead.append("")
+    first._input_hashes.append("")
     first.write("the first run's\n")
     first.finish()
     assert out.read_text() == "the first run's\n"

@@ -1,7 +1,7 @@
 """The command line `arcspan`: one module per command, imported only when that command runs.
 
-Exit codes: 0 done; 2 the input or the call is wrong (one line that names the place and the reason);
-1 anything else.
+Exit codes: 0 done; 2 the input or the call is wrong (one line with the file, the line and the
+reason); 1 anything else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arcspan._version import __version__
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError
 
-# command -> the one line that `arcspan --help` shows; the module of the same name holds `command`.
+# The line of `arcspan --help` for each command; the module of the same name holds `command`.
 COMMANDS = {
     "parse": "Parse text or words into both trees.",
     "search": "Find constituents or words in files of trees.",
@@ -79,7 +79,7 @@ def main(args: list[str] | None = None) -> None:
     warnings.showwarning = _show_warning
     code = run(args)
     if code:
-        # After Ctrl-C or an error, threads that are still busy with a batch are not waited for.
+        # After Ctrl-C or an error, nobody waits for threads that are still parsing a batch.
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
         os._exit(code)
@@ -88,7 +88,7 @@ def main(args: list[str] | None = None) -> None:
 
 def run(args: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    _mend_standard_streams()
+    _repair_standard_streams()
     try:
         code = arcspan.main(args, prog_name="arcspan", standalone_mode=False)
         sys.stdout.flush()
@@ -101,7 +101,7 @@ def run(args: list[str] | None = None) -> int:
     except ArcspanError as error:
         return _complain(str(error), 2)
     except BrokenPipeError:
-        # The reader (head, less) has gone.
+        # The reader (head, less) has gone; what Python flushes at its exit goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (click.Abort, KeyboardInterrupt):
@@ -109,9 +109,9 @@ def run(args: list[str] | None = None) -> int:
     except OSError as error:  # no such file, a full disk, a closed standard output
         if error.errno == errno.EBADF:
             return _complain("standard output is closed", 1)
-        wrong = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
-        where = f"{error.filename}: " if error.filename else ""
-        return _complain(f"{where}{error.strerror or error}", 2 if isinstance(error, wrong) else 1)
+        file = f"{error.filename}: " if error.filename else ""
+        code = 2 if isinstance(error, _WRONG_PATH) else 1
+        return _complain(f"{file}{error.strerror or error}", code)
     except MemoryError:
         return _complain("out of memory", 1)
     except Exception as error:
@@ -121,44 +121,44 @@ def run(args: list[str] | None = None) -> int:
         return _complain(f"{type(error).__name__}: {error} ({hint})", 1)
 
 
-# Control characters, but for those that end lines, and colours.
-_ACTS = re.compile(r"(?!\x1b\[[\d;]*m)[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+# Control characters, except those that end lines, and colours.
+_CONTROLS = re.compile(r"(?!\x1b\[[\d;]*m)[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-def _mend_standard_streams() -> None:
-    """Streams that were closed (`>&-`) lead nowhere, and standard output is in UTF-8, whatever the terminal is.
-
-    A closed descriptor would be given to the next file that is opened, which would then get what others print. Names of
-    files may hold what UTF-8 cannot encode, and they and words what a terminal would obey: neither is passed on.
-    """
+def _repair_standard_streams() -> None:
+    """Reopen closed streams, write standard output in UTF-8, and keep control characters from terminals."""
+    # A descriptor that was closed (`>&-`) would be given to the next file that is opened, which
+    # would then get what others print. `open` takes the lowest free number.
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(
-                os.devnull, os.O_RDONLY
-            )  # gets the lowest free number; writing to it is an error
+            # Writing to it is an error.
+            os.open(os.devnull, os.O_RDONLY)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     else:
+        # Names of files may hold what UTF-8 cannot encode.
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    # Words and names of files may hold what a terminal would obey.
     for stream in (sys.stdout, sys.stderr):
         if stream.isatty():
             write = stream.write
-            stream.write = lambda text, write=write: write(_ACTS.sub("\ufffd", text))  # type: ignore[method-assign, misc]
+            stream.write = lambda text, write=write: write(_CONTROLS.sub("\ufffd", text))  # type: ignore[method-assign, misc]
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, *place: Any, **more: Any
+    message: Warning | str, category: type[Warning], filename: str, *line: Any, **options: Any
 ) -> None:
-    """A warning of arcspan's own is a note; those of other packages are shown as Python does."""
+    """Show a warning of arcspan as a note, and those of other packages as Python does."""
     if category is UserWarning and Path(filename).is_relative_to(Path(__file__).parents[1]):
         note(f"warning: {message}")
     else:
-        _python_shows_warning(message, category, filename, *place, **more)
+        _python_shows_warning(message, category, filename, *line, **options)
 
 
 _python_shows_warning = warnings.showwarning

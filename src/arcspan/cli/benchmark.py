@@ -1,9 +1,10 @@
-"""`arcspan benchmark`: how fast this machine parses. `benchmarks/` has scripts for everything else."""
+"""`arcspan benchmark`: the speed of this machine. `benchmarks/` has scripts for everything else."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import click
 import numpy as np
@@ -12,6 +13,7 @@ from arcspan import decoding, load
 from arcspan.cli.options import MODEL
 from arcspan.cli.progress import progress
 from arcspan.evaluation.tables import columns
+from arcspan.parser import Parser
 
 TEXT = (
     "Logic plays a maximal role here. The dog that chased the cat across the garden was never seen again. "
@@ -19,13 +21,13 @@ TEXT = (
 )
 
 
-def best(call: Callable[[], object], seconds: float) -> float:
-    """The shortest of all calls within that time, in seconds."""
+def shortest_time(call: Callable[[], object], seconds: float) -> float:
+    """Return the shortest time of all calls within `seconds`, at least three."""
     times: list[float] = []
     while len(times) < 3 or sum(times) < seconds:
-        begin = time.perf_counter()
+        start = time.perf_counter()
         call()
-        times.append(time.perf_counter() - begin)
+        times.append(time.perf_counter() - start)
     return min(times)
 
 
@@ -36,33 +38,38 @@ def best(call: Callable[[], object], seconds: float) -> float:
 @click.option("--seconds", default=2.0, help="Time for each figure.")
 def command(model: str | None, sentences: int, words: int, seconds: float) -> None:
     """Measure parsing and search on this machine: the best call of each, on one thread and on all."""
-    rng, n = np.random.default_rng(0), words + 1
-    span, arc = rng.standard_normal((2, sentences, n, n), np.float32)
+    rng = np.random.default_rng(0)
+    span, arc = rng.standard_normal((2, sentences, words + 1, words + 1), np.float32)
     lengths = np.full(sentences, words)
-    counts = sorted({1, decoding.available_threads()})
-    titles = (f"{threads} thread{'s'[: threads - 1]}" for threads in counts)
-    rows = [["sentences (words) per second", *titles]]
-    named: dict[str, Callable[[int], tuple[Callable[[], object], int]]] = {
-        f"search, first order, {words} words": lambda threads: (
-            lambda: decoding.eisner_satta(span, arc, lengths, threads=threads),
-            sentences * words,
-        ),
-        "parse, words to both trees": lambda threads: _parsing(model, sentences, threads),
-    }
-    with progress(len(named) * len(counts), unit="figure") as bar:
-        for name, make in named.items():
-            rates = []
-            for threads in counts:
-                call, size = make(threads)
-                taken = best(call, seconds)
-                rates.append(f"{sentences / taken:,.0f} ({size / taken:,.0f})")
-                bar.update()
-            rows.append([name, *rates])
+    thread_counts = sorted({1, decoding.available_threads()})
+    search_rates = []
+    parse_rates = []
+    with progress(2 * len(thread_counts), unit="figure") as bar:
+        for threads in thread_counts:
+            search = partial(decoding.eisner_satta, span, arc, lengths, threads=threads)
+            duration = shortest_time(search, seconds)
+            search_rates.append(_rates(sentences, sentences * words, duration))
+            bar.update()
+        for threads in thread_counts:
+            parser = load(model, threads=threads)
+            word_lists = [sentence.words for sentence in parser.split(TEXT)]
+            items = [word_lists[k % len(word_lists)] for k in range(sentences)]
+            duration = shortest_time(partial(_parse_all, parser, items), seconds)
+            parse_rates.append(_rates(sentences, sum(map(len, items)), duration))
+            bar.update()
+    titles = ["1 thread" if threads == 1 else f"{threads} threads" for threads in thread_counts]
+    rows = [
+        ["sentences (words) per second", *titles],
+        [f"search, first order, {words} words", *search_rates],
+        ["parse, words to both trees", *parse_rates],
+    ]
     click.echo(columns(rows))
 
 
-def _parsing(model: str | None, sentences: int, threads: int) -> tuple[Callable[[], object], int]:
-    parser = load(model, threads=threads)
-    words = [sentence.words for sentence in parser.split(TEXT)]
-    items = [words[k % len(words)] for k in range(sentences)]
-    return lambda: list(parser.pipe(items)), sum(map(len, items))
+def _parse_all(parser: Parser, items: list[tuple[str, ...]]) -> None:
+    for _ in parser.pipe(items):
+        pass
+
+
+def _rates(sentences: int, words: int, duration: float) -> str:
+    return f"{sentences / duration:,.0f} ({words / duration:,.0f})"

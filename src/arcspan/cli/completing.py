@@ -1,7 +1,7 @@
-"""Silver pairs: sentences with one gold tree get the other by a parser, which is held to the gold one.
+"""Silver pairs: sentences with one gold tree get the other from a parser that keeps the gold one.
 
-Given a d-tree, all its arcs are required; given a c-tree, all its spans. So the two trees fit each other, and how sure
-the parser is of the new one is its probability among all that fit.
+Of a d-tree all arcs are required, of a c-tree all spans. So the two trees are compatible, and the
+confidence in the new one is its probability among all trees that are compatible with the gold one.
 """
 
 from __future__ import annotations
@@ -18,30 +18,37 @@ from arcspan.treebanks.streams import open_outputs
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 
-def question(pair: Pair, style: str | None = None) -> Query:
-    """What a parser is asked about a sentence with one gold tree, all of which the parse must have."""
+def completion_query(pair: Pair, style: str | None = None) -> Query:
+    """Return the query for a sentence with one gold tree, all of which the parse must have."""
     require: list[Arc | Span]
     if pair.dependencies is not None:
         require = [Arc(head, m) for m, head in enumerate(pair.dependencies.heads, 1)]
     else:
-        spans = {
-            (i, j)
-            for i, j, _ in pair.constituency.without_wrapper().spans
-            if 1 < j - i < len(pair.words)
-        }
+        # Single words and the whole sentence are spans of every tree.
+        n = len(pair.words)
+        spans = {(i, j) for i, j, _ in pair.constituency.without_wrapper().spans if 1 < j - i < n}
         require = [Span(i, j) for i, j in sorted(spans)]
     return Query(require=tuple(require), confidence=True, style=style)
 
 
 def _completed(pair: Pair, parse: Parse) -> Pair:
-    """The pair with the tree of the parse that it did not have."""
+    """Return the pair with the tree of the parse that it did not have."""
     if pair.dependencies is not None:
         gold = pair.dependencies
-        tags = gold.tags if any(tag not in ("", "_") for tag in gold.tags) else parse.tags
+        has_tags = any(tag not in ("", "_") for tag in gold.tags)
+        tags = gold.tags if has_tags else parse.tags
         return Pair(ConstituencyTree(pair.words, tags, parse.constituency.spans), gold)
     new = parse.dependencies
-    rows = pair.constituency.tags, new.upos, new.lemmas, new.features
-    return Pair(pair.constituency, DependencyTree(new.heads, new.relations, pair.words, *rows))
+    dependencies = DependencyTree(
+        new.heads,
+        new.relations,
+        pair.words,
+        pair.constituency.tags,
+        new.upos,
+        new.lemmas,
+        new.features,
+    )
+    return Pair(pair.constituency, dependencies)
 
 
 def complete_files(
@@ -53,46 +60,63 @@ def complete_files(
     style: str | None,
     watch: Watch,
 ) -> Counter[str]:
-    """Write pairs of a file's sentences, the gold layer as it stands; how many, and how many left out, by reason."""
-    if not parser.predictor.model.joint:
+    """Write pairs of a file's sentences, the gold layer as it stands.
+
+    Return how many sentences were written, and how many left out, by reason.
+    """
+    if not parser.predictor.joint:
         raise ArcspanError(
-            "to complete a treebank takes a model that finds both trees at once (mtl, joint1o or joint2o)"
+            "to complete a treebank takes a model that finds both trees at once "
+            "(mtl, joint1o or joint2o)"
         )
     for output in outputs:
         refuse_to_overwrite(output, *files)
+    # An unknown style is an error before anything is read.
     parser.query(style=style)
     counts: Counter[str] = Counter()
-    under_way: deque[tuple[TreebankEntry, Pair]] = deque()
+    # The parser reads ahead: these are the sentences whose parses have not come yet.
+    pending: deque[tuple[TreebankEntry, Pair]] = deque()
 
-    def questions() -> Iterator[tuple[tuple[str, ...], Query]]:
-        for place in read_entries(*files, watch=watch):
-            pair = place.checked()
+    def requests() -> Iterator[tuple[tuple[str, ...], Query]]:
+        for entry in read_entries(*files, watch=watch):
+            pair = entry.checked()
+            needed = parser.predictor.chart_bytes(len(pair.words), sums=True)
             if pair.dependencies is not None and not pair.dependencies.is_projective:
                 counts["not projective"] += 1
-            elif (
-                parser.predictor.model.chart_bytes(len(pair.words), sums=True)
-                > parser.predictor.budget.memory
-            ):
+            elif needed > parser.predictor.budget.memory:
                 counts["too long"] += 1
             else:
-                under_way.append((place, pair))
-                yield pair.words, question(pair, style)
+                pending.append((entry, pair))
+                yield pair.words, completion_query(pair, style)
 
     with open_outputs(*outputs) as (trees, rows):
         assert trees is not None and rows is not None
-        for (parse,) in parser.stream(questions()):
-            (unit, sentence, *_), pair = under_way.popleft()
-            sure = None if parse.error is not None else parse.confidence
-            if sure is None:
+        for (parse,) in parser.stream(requests()):
+            entry, pair = pending.popleft()
+            confidence = None if parse.error is not None else parse.confidence
+            if confidence is None:
                 counts["outside the search"] += 1
                 continue
-            probability = sure.dependency if pair.dependencies is None else sure.constituency
+            if pair.dependencies is None:
+                probability = confidence.dependency
+            else:
+                probability = confidence.constituency
             if probability < least:
                 counts[f"below {least:g}"] += 1
                 continue
             counts["written"] += 1
-            both = _completed(pair, parse)
-            trees.write(unit.on_one_line() if unit else both.constituency.brackets() + "\n")
-            comments = [f"# text = {' '.join(both.words)}", f"# probability = {probability:.4f}"]
-            rows.write(str(sentence) if sentence else format_conllu(both.dependencies, comments))
+            completed = _completed(pair, parse)
+            # The gold layer is copied as it was read, with all that arcspan does not read.
+            if entry.unit is not None:
+                trees.write(entry.unit.on_one_line())
+            else:
+                trees.write(completed.constituency.brackets() + "\n")
+            if entry.sentence is not None:
+                rows.write(str(entry.sentence))
+            else:
+                comments = [
+                    f"# text = {' '.join(completed.words)}",
+                    f"# probability = {probability:.4f}",
+                ]
+                rows.write(format_conllu(completed.dependencies, comments))
     return counts

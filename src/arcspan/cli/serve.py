@@ -18,7 +18,7 @@ WARM_UP = ["Logic", "plays", "a", "maximal", "role", "here", "."]
 
 
 def _limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """An option for each limit of `Settings`, in their order."""
+    """Add an option for each limit of `Settings`, in their order, to a command."""
     for limit in reversed(limits()):
         name = f"--{limit.name.replace('_', '-')}"
         command = click.option(name, default=limit.default, help=limit.metadata["doc"])(command)
@@ -65,7 +65,7 @@ def command(
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     access_log: bool,
-    **given: float,
+    **limits: float,
 ) -> None:
     """Serve the HTTP API and the web page.
 
@@ -76,24 +76,32 @@ def command(
     from arcspan.serving import bind, create_app, serve
     from arcspan.serving.middleware import is_loopback
 
-    settings = Settings(token=_token(token_file), origins=origins, hosts=hosts, **given)  # type: ignore[arg-type]
+    settings = Settings(
+        token=_token(token_file),
+        origins=origins,
+        hosts=hosts,
+        **limits,  # type: ignore[arg-type]
+    )
     listener = bind(host, port)
     parser = load(model, threads=threads)
-    parser.parse(WARM_UP)  # so that the first client waits for nothing that is made once
-    with contextlib.suppress(ArcspanError):  # a model that knows no other trees than the best
+    # So that the first client does not wait for what is made once.
+    parser.parse(WARM_UP)
+    with contextlib.suppress(ArcspanError):  # a model without k best parses
         parser.parse(WARM_UP, k=2, confidence=True)
     address, number = listener.getsockname()[:2]
-    where = f"http://[{host}]:{number}" if ":" in host else f"http://{host}:{number}"
+    url = f"http://[{host}]:{number}" if ":" in host else f"http://{host}:{number}"
     if settings.token is None and not is_loopback(address):
         note("anybody who reaches this address may use the server: --token-file asks for a token")
-    hello = f"serving {parser.config.get('name') or parser.path} at {where} (Ctrl-C stops)"
+    greeting = f"serving {parser.config.get('name') or parser.path} at {url} (Ctrl-C stops)"
     app = create_app(parser, settings)
-    serve(app, listener, access_log=access_log, started=lambda: note(hello))
+    serve(app, listener, access_log=access_log, started=lambda: note(greeting))
     if app.scheduler.is_running:
-        os._exit(0)  # a search cannot be interrupted, and nobody waits for what it finds
+        # A search cannot be interrupted, and nobody waits for its result.
+        os._exit(0)
 
 
 def _token(path: str | None) -> str | None:
+    """Return the token that clients must send, from a file or the environment; None for none."""
     if path is None:
         return os.environ.get("ARCSPAN_TOKEN") or None
     token = "".join(read_text(path)).strip()

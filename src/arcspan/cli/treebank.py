@@ -35,7 +35,9 @@ from arcspan.treebanks.tree_files import kind_of, named_kind
 from arcspan.trees import DependencyTree
 from arcspan.trees import convert as convert_tree
 
-Item = TypeVar("Item")
+T = TypeVar("T")
+SplitFiles = tuple[str, str | None, str | None]
+"""The name of a treebank, or a part of one, its bracket file and its CoNLL file."""
 
 _MISMATCH = click.option(
     "--mismatch",
@@ -64,27 +66,29 @@ def command() -> None:
 @_STRIP
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def stats(files: tuple[str, ...], mismatch: Any, strip: bool, as_json: bool) -> None:
-    """Sizes, projectivity, compatibility and its causes, and label inventories of pairs or single files.
+    """Show sizes, projectivity, compatibility and label inventories of pairs or single files.
 
     A bracket file with a CoNLL file after it is a pair. A FOLDER stands for train, dev and test in it, as .ptb,
     .conllu or both.
     """
-    rows: list[tuple[str, Statistics, ReadingReport]] = []
+    results: list[tuple[str, Statistics, ReadingReport]] = []
     for name, brackets, conll in _files_of(files):
         report = ReadingReport()
         pairs = read_pairs(brackets, conll, mismatch=mismatch, report=report, **_options(strip))
-        rows.append((name, count_sentences(_watched(pairs, name)), report))
+        results.append((name, count_sentences(_watched(pairs, name)), report))
     if as_json:
-        found = {name: {**own.to_dict(), "skipped": report.skipped} for name, own, report in rows}
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        figures = {}
+        for name, statistics, report in results:
+            figures[name] = {**statistics.to_dict(), "skipped": report.skipped}
+        click.echo(json.dumps(figures, ensure_ascii=False, indent=2))
         return
-    _print_table([(name, statistics) for name, statistics, _ in rows])
-    for name, statistics, report in rows:
+    _print_table([(name, statistics) for name, statistics, _ in results])
+    for name, statistics, report in results:
         _print_details(name, statistics)
         _tell_skipped(report)
 
 
-_KINDS = "\n".join(f"    {kind:13} {what}" for kind, what in KINDS.items())
+_KINDS = "\n".join(f"    {name:13} {meaning}" for name, meaning in KINDS.items())
 _CHECK = f"""Lint a pair or a file: print each problem as `file:line: what`; exit code 2 if there is any. Kinds:
 
     \b
@@ -100,15 +104,14 @@ _CHECK = f"""Lint a pair or a file: print each problem as `file:line: what`; exi
 )
 def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
     """Print each problem as `file:line: what`; exit code 2 if there is any."""
-    kinds: Counter[str] = Counter()
-    for finding in find_problems(
-        *_one_treebank(files), ignore=ignore, watch=_watched, **_options(strip)
-    ):
-        kinds[finding.kind] += 1
-        click.echo(str(finding))
-    if kinds:
-        note("problems: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
-    return 2 if kinds else 0
+    brackets, conll = _one_treebank(files)
+    counts: Counter[str] = Counter()
+    for problem in find_problems(brackets, conll, ignore=ignore, watch=_watched, **_options(strip)):
+        counts[problem.kind] += 1
+        click.echo(str(problem))
+    if counts:
+        note("problems: " + ", ".join(f"{count} {name}" for name, count in counts.most_common()))
+    return 2 if counts else 0
 
 
 @command.command("filter", short_help="Write the sentences that pass.")
@@ -128,26 +131,38 @@ def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
 )
 @click.option("--only", multiple=True, metavar="NAME=VALUE,...", help="Keep only such documents.")
 def filter_(
-    files: tuple[str, ...], min_length: int, max_length: int | None, **options: Any
+    files: tuple[str, ...],
+    mismatch: Any,
+    min_length: int,
+    max_length: int | None,
+    incompatible: bool,
+    without: tuple[str, ...],
+    only: tuple[str, ...],
 ) -> None:
     """Write the compatible sentences of a pair, comments and all columns included, to another pair.
 
     Of a single file, every sentence is written that the other options do not leave out.
     """
-    without, only = options.pop("without"), options.pop("only")
-    lists = (value.partition("=@")[2] for value in (*without, *only))
-    inputs, outputs = _in_and_out(files, *lists)
-    keep = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
-    if (without or only) and inputs[1] is None:
+    # The values of 'newdoc id=@FILE' are in a file, which is an input, too.
+    value_files = [value.partition("=@")[2] for value in (*without, *only)]
+    inputs, outputs = _in_and_out(files, *value_files)
+    documents = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
+    has_filter = bool(without or only)
+    if has_filter and inputs[1] is None:
         raise click.UsageError(
             "--without and --only need a CoNLL-U file: its comments identify documents."
         )
-    options["keep"] = keep if without or only else None
     report = filter_pairs(
-        inputs, outputs, lengths=(min_length, max_length), watch=_watched, **options
+        inputs,
+        outputs,
+        mismatch=mismatch,
+        lengths=(min_length, max_length),
+        incompatible=incompatible,
+        keep=documents if has_filter else None,
+        watch=_watched,
     )
     _tell_written(report.written, report.left_out)
-    for value in keep.unused():
+    for value in documents.unused():
         note(f"no document has {value}")
     _tell_skipped(report)
 
@@ -192,9 +207,9 @@ def complete(
     from arcspan.cli.completing import complete_files
     from arcspan.parser import load
 
-    files, outputs = _one_treebank((file,)), (brackets_out, conll_out)
     parser = load(model, threads=threads)
-    counts = complete_files(parser, files, outputs, watch=_watched, **options)
+    outputs = (brackets_out, conll_out)
+    counts = complete_files(parser, _one_treebank((file,)), outputs, watch=_watched, **options)
     _tell_written(counts.pop("written", 0), counts)
 
 
@@ -224,14 +239,14 @@ def convert(brackets: str, conll_out: str, rules: str) -> None:
 
 @command.group("import", short_help="PTB, CTB and SPMRL as distributed to paired files.")
 def import_() -> None:
-    """From licensed treebanks as they are distributed to paired files in the standard splits.
+    """Convert licensed treebanks as they are distributed to paired files in the standard splits.
 
     TARGET becomes a folder with train, dev and test as .ptb and .conllu.
     """
 
 
 def _import_penn(name: str, help_text: str) -> None:
-    """A command for a treebank of constituents, whose dependencies are made or given."""
+    """Add a command for a treebank of constituents, with converted dependencies."""
 
     @import_.command(name, help=help_text)
     @click.argument("source")
@@ -262,7 +277,7 @@ _import_penn(
     "--size", type=click.Choice(["full", "5k"]), default="full", help="Size of the training part."
 )
 def spmrl(source: str, target: str, language: str | None, size: Any) -> None:
-    """SPMRL 2013/2014: one language's gold .ptb and .conll files below SOURCE."""
+    """Import SPMRL 2013/2014: one language's gold .ptb and .conll files below SOURCE."""
     _tell_imported(importers.import_spmrl(source, target, language=language, size=size))
 
 
@@ -273,22 +288,23 @@ def _tell_imported(imported: importers.ImportReport) -> None:
         click.echo(f"{split:6}{count:8,} sentences")
 
 
-def _files_of(files: tuple[str, ...]) -> Iterator[tuple[str, str | None, str | None]]:
-    """(name, bracket file, CoNLL file) of every treebank on the command line; a folder holds up to three."""
-    waiting = list(files)
-    while waiting:
-        file = waiting.pop(0)
+def _files_of(files: tuple[str, ...]) -> Iterator[SplitFiles]:
+    """Yield the treebanks of the command line; a folder holds up to three."""
+    remaining = list(files)
+    while remaining:
+        file = remaining.pop(0)
         if Path(file).is_dir():
             yield from _files_in(Path(file))
         elif _is_conll(file):
             yield _name_of(file), None, file
+        elif remaining and not Path(remaining[0]).is_dir() and _is_conll(remaining[0]):
+            yield _name_of(file), file, remaining.pop(0)
         else:
-            has_partner = waiting and not Path(waiting[0]).is_dir() and _is_conll(waiting[0])
-            yield _name_of(file), file, waiting.pop(0) if has_partner else None
+            yield _name_of(file), file, None
 
 
 def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
-    """The bracket file and the CoNLL file, one of which may be missing."""
+    """Return the bracket file and the CoNLL file, one of which may be missing."""
     if len(files) > 2:
         raise click.UsageError("One file is needed, or two: BRACKETS CONLL.")
     if len(files) == 1:
@@ -299,12 +315,13 @@ def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
 
 
 def _in_and_out(files: tuple[str, ...], *others: str) -> tuple[Files, Files]:
-    """What to read and to write, bracket file before CoNLL file, None for none; `others` are read, too."""
+    """Return the files to read and to write, bracket file before CoNLL file; `others` are read, too."""
     if len(files) not in (2, 4):
         raise click.UsageError(f"Two files are needed, or four: {_IN_AND_OUT}.")
     half = len(files) // 2
     brackets, conll = _one_treebank(files[:half])
-    outputs = brackets and files[half], conll and files[-1]
+    # The last output is that of the CoNLL file, the first that of the bracket file.
+    outputs = (files[half] if brackets else None, files[-1] if conll else None)
     _refuse_other_kind(*outputs)
     for output in files[half:]:
         refuse_to_overwrite(output, brackets, conll, *others)
@@ -312,7 +329,7 @@ def _in_and_out(files: tuple[str, ...], *others: str) -> tuple[Files, Files]:
 
 
 def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
-    """UsageError, after the usage, for an output that is named as a file of the other kind: it may be an input."""
+    """Raise UsageError for an output that is named as a file of the other kind: it may be an input."""
     if brackets_out and named_kind(brackets_out) == "conll":
         raise click.UsageError(
             f"{brackets_out}: the name says columns, but brackets would be written to it."
@@ -324,43 +341,52 @@ def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
 
 
 def _is_conll(file: str) -> bool:
-    """Whether a file holds columns; a stream other than standard input is taken for brackets."""
+    """Return whether a file holds columns; a stream other than standard input has brackets."""
     if file == "-":
+        # After a byte order mark and white space.
         return peek_input().lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"#", b"1\t", b"1-"))
     is_stream = os.path.exists(file) and not os.path.isfile(file)
     return not is_stream and kind_of(file) == "conll"
 
 
-def _files_in(folder: Path) -> list[tuple[str, str | None, str | None]]:
-    def find(name: str) -> str | None:
-        paths = (folder / f"{name}{packed}" for packed in ("", ".xz", ".gz"))
-        return next((str(path) for path in paths if path.is_file()), None)
-
-    pairs = [
-        (split, find(f"{split}.ptb"), find(f"{split}.conllu")) for split in ("train", "dev", "test")
-    ]
+def _files_in(folder: Path) -> list[SplitFiles]:
+    """Return the files of train, dev and test in a folder."""
     name = folder.resolve().name
-    found = [(f"{name}/{split}", trees, rows) for split, trees, rows in pairs if trees or rows]
-    if not found:
+    splits = []
+    for split in ("train", "dev", "test"):
+        brackets = _find_file(folder, f"{split}.ptb")
+        conll = _find_file(folder, f"{split}.conllu")
+        if brackets or conll:
+            splits.append((f"{name}/{split}", brackets, conll))
+    if not splits:
         raise click.UsageError(
             f"{folder}: no train, dev or test as .ptb or .conllu in this folder."
         )
-    return found
+    return splits
+
+
+def _find_file(folder: Path, name: str) -> str | None:
+    """Return the file of that name, plain or compressed."""
+    for suffix in ("", ".xz", ".gz"):
+        path = folder / (name + suffix)
+        if path.is_file():
+            return str(path)
+    return None
 
 
 def _name_of(path: str) -> str:
-    """craft/train for any/where/craft/train.ptb.xz."""
-    where = Path(path)
-    stem = where.name.split(".")[0] or where.name
-    return f"{where.parent.name}/{stem}" if where.parent.name else stem
+    """Return the name of a treebank file: craft/train for any/where/craft/train.ptb.xz."""
+    file = Path(path)
+    stem = file.name.split(".")[0] or file.name
+    return f"{file.parent.name}/{stem}" if file.parent.name else stem
 
 
 def _options(strip: bool) -> dict[str, Any]:
     return {"functions": "strip", "empties": "strip"} if strip else {}
 
 
-def _watched(items: Iterable[Item], label: str) -> Iterator[Item]:
-    """The same items, with a progress bar."""
+def _watched(items: Iterable[T], label: str) -> Iterator[T]:
+    """Yield the same items, with a progress bar."""
     with progress(unit="sentence", label=label) as bar:
         for item in items:
             bar.update()
@@ -369,49 +395,51 @@ def _watched(items: Iterable[Item], label: str) -> Iterator[Item]:
 
 def _tell_written(written: int, left_out: Counter[str]) -> None:
     note(f"{written} of {written + left_out.total()} sentences written")
-    for why, count in left_out.most_common():
-        note(f"{count:8,}  left out: {why}")
+    for reason, count in left_out.most_common():
+        note(f"{count:8,}  left out: {reason}")
 
 
 def _tell_skipped(report: ReadingReport) -> None:
     if report.skipped:
         note(f"{report.skipped} sentences skipped:")
-        for problem in [*report.problems[:10], *["..."][: len(report.problems) - 10]]:
+        for problem in report.problems[:10]:
             note(f"  {problem}")
+        if len(report.problems) > 10:
+            note("  ...")
 
 
 def _print_table(rows: list[tuple[str, Statistics]]) -> None:
     from arcspan.evaluation.tables import columns
 
-    heads = ("sentences", "words", "mean", "longest", "projective %", "compatible %")
-    table = [["treebank", *(f"{head:>9}" for head in (*heads, "labels", "relations", "tags"))]]
+    sizes_and_shares = ["sentences", "words", "mean", "longest", "projective %", "compatible %"]
+    titles = [*sizes_and_shares, "labels", "relations", "tags"]
+    table = [["treebank", *(f"{title:>9}" for title in titles)]]
     for name, s in rows:
         projective = f"{s.projective_percent:.1f}" if s.relations else "-"
         compatible = f"{s.compatible_percent:.1f}" if s.relations and s.labels else "-"
         sizes = [f"{s.sentences:,}", f"{s.words:,}", f"{s.mean_length:.1f}", str(s.longest)]
         inventories = [str(len(inventory)) for inventory in (s.labels, s.relations, s.tags)]
         table.append([name, *sizes, projective, compatible, *inventories])
-    head, lines = columns(table).split("\n", 1)
-    click.echo(click.style(head, bold=True) + "\n" + lines)
+    header, lines = columns(table).split("\n", 1)
+    click.echo(click.style(header, bold=True) + "\n" + lines)
 
 
 def _print_details(name: str, statistics: Statistics, top: int = 5) -> None:
-    """Inventories, and the most frequent causes and places of incompatibility."""
+    """Print inventories, and the most frequent causes and labels of incompatibility."""
     click.echo("\n" + click.style(name, bold=True))
     if statistics.labels and statistics.relations:
         incompatible = statistics.sentences - statistics.compatible
         click.echo(f"  incompatible: {incompatible:,} of {statistics.sentences:,} sentences")
-    for kind, count in statistics.causes.most_common(top):
-        click.echo(f"    {count:7,}  {CAUSES.get(kind, kind)}")
-        places = [
-            (label, n) for (cause, label), n in statistics.places.most_common() if cause == kind
-        ]
-        if places:
-            click.echo(
-                "             in " + ", ".join(f"{label} {n:,}" for label, n in places[:top])
-            )
+    for cause, count in statistics.causes.most_common(top):
+        click.echo(f"    {count:7,}  {CAUSES.get(cause, cause)}")
+        labels = []
+        for (label_cause, label), times in statistics.places.most_common():
+            if label_cause == cause:
+                labels.append(f"{label} {times:,}")
+        if labels:
+            click.echo("             in " + ", ".join(labels[:top]))
     for title in ("labels", "relations", "tags"):
         inventory = getattr(statistics, title)
-        shown = " ".join(f"{item or '(none)'}:{count}" for item, count in inventory.most_common())
         if inventory:
-            click.echo(f"  {title} ({len(inventory)}): {shown}")
+            names = [f"{name or '(none)'}:{count}" for name, count in inventory.most_common()]
+            click.echo(f"  {title} ({len(inventory)}): {' '.join(names)}")
