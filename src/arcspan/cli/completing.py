@@ -64,7 +64,7 @@ def complete_files(
 
     Return how many sentences were written, and how many left out, by reason.
     """
-    if not parser.predictor.joint:
+    if not parser.predictor.model.joint:
         raise ArcspanError(
             "to complete a treebank takes a model that finds both trees at once "
             "(mtl, joint1o or joint2o)"
@@ -80,7 +80,7 @@ def complete_files(
     def requests() -> Iterator[tuple[tuple[str, ...], Query]]:
         for entry in read_entries(*files, watch=watch):
             pair = entry.checked()
-            needed = parser.predictor.chart_bytes(len(pair.words), sums=True)
+            needed = parser.predictor.model.chart_bytes(len(pair.words), sums=True)
             if pair.dependencies is not None and not pair.dependencies.is_projective:
                 counts["not projective"] += 1
             elif needed > parser.predictor.budget.memory:
