@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 import warnings
 from pathlib import Path
@@ -330,3 +331,37 @@ def test_the_head_words_of_a_deep_tree_are_found_once(monkeypatch: pytest.Monkey
     tree = ConstituencyTree(["a"], ["A"], [(0, 1, "X")] * 500)
     assert [match.position for match in TreeQuery("*").find(tree)] == [1] * 502
     assert len(steps) <= 502
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "/" + "[\u0100-\uffff]" * 199 + "/i",
+        " .. ".join(["/[\\u0100-\\uffff]/"] * 60),
+        "{word:/" + "[αβ]" * 90 + "/}",
+        "/(?:a|(?=[\u0100-\uffff]{2}[\u0100-\uffff]+)){5}" + "[\u0100-\uffff]" * 5 + "/",
+    ],
+)
+def test_large_classes_of_characters_are_refused_before_they_are_compiled(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiling the first took 1.5 seconds."""
+    compiled: list[str] = []
+    compile_expression = re.compile
+
+    def record(source: Any, flags: int = 0) -> Any:
+        compiled.append(source)
+        return compile_expression(source, flags)
+
+    monkeypatch.setattr(re, "compile", record)
+    with pytest.raises(ArcspanError, match="classes of characters are too large"):
+        TreeQuery(pattern)
+    assert sum("[" in source for source in compiled) <= 5
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["/[^a-zA-Z]+/", "/[\u4e00-\u9fff]{2,4}[。！？]?/", "/[\u0080-\U0010ffff]/i", "/[а-яё]+/i"],
+)
+def test_classes_of_other_scripts_are_fine(pattern: str) -> None:
+    TreeQuery(pattern)

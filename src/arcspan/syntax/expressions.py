@@ -25,6 +25,8 @@ _MOST_WAYS, _REPETITION = (
     40,
 )  # ways to match that may be tried; about how many a repetition has
 _REMEMBERED = 100_000
+_LAST_OF_TABLE = 0xFFFF  # the letters that Python's compiler puts in a table
+_TABLE = 4_000  # what that table costs, in letters
 # Where the parts of a part are, by the name of the code that Python's parser gives it.
 _BELOW: dict[str, Callable[[Any], list[Any]]] = {
     **dict.fromkeys(("SUBPATTERN", "ASSERT", "ASSERT_NOT"), lambda argument: [argument[-1]]),
@@ -66,6 +68,46 @@ class Expression:
     def __call__(self, value: str) -> bool:
         """Whether a string passes."""
         return value in self.values if self.values else self._fits(value)
+
+
+def class_size(source: str) -> int:
+    """Return about how many letters Python goes through to compile the classes of an expression.
+
+    `[A-Z]` has 26; of letters beyond Latin-1 it makes a table of all, which takes as long as some thousand.
+
+    >>> class_size("[A-Z]+|[0-9]"), class_size("[α-ω]") > 4_000
+    (36, True)
+    """
+    return _class_size(_parser.parse(source))
+
+
+def _class_size(parts: Any) -> int:
+    size = 0
+    for code, argument in parts:
+        name = str(code)
+        if name == "IN":
+            size += _letters(argument)
+        elif name.endswith("_REPEAT"):
+            size += _class_size(argument[-1])
+        elif name in _BELOW:
+            size += sum(map(_class_size, _BELOW[name](argument)))
+    return size
+
+
+def _letters(items: Any) -> int:
+    """Return how many letters the literals and ranges of a class have, and what their table costs."""
+    letters = 0
+    needs_table = False
+    for code, argument in items:
+        if str(code) == "RANGE":
+            first, last = argument
+            # Letters beyond the table are compared as they are.
+            letters += max(0, min(last, _LAST_OF_TABLE) - first) + 1
+            needs_table = needs_table or last > 255
+        elif str(code) == "LITERAL":
+            letters += 1
+            needs_table = needs_table or argument > 255
+    return letters + (_TABLE if needs_table else 0)
 
 
 def _ways(parts: Any, inside: int) -> int:
