@@ -44,7 +44,8 @@ def main() -> None:
     predictor = Parser(given.model, threads=1).predictor
     together = predictor.predict(sentences)
     many = sum(
-        int(counts.max(initial=0)) > 4 for _, counts, _ in predictor.model.inputs.prepare(sentences)
+        int(encoding.counts.max(initial=0)) > 4
+        for encoding in predictor.model.inputs.prepare(sentences)
     )
     print(f"{len(sentences)} sentences, {many} of them with a word of more than four pieces")
     wide = Parser(given.model, threads=1).predictor

@@ -116,7 +116,7 @@ class _Batches(Predictor):
         if self.batch is None:
             yield from super().make_batches(items)
             return
-        order = sorted(items, key=lambda place: items[place].length)
+        order = sorted(items, key=lambda place: items[place].n)
         yield from (order[begin : begin + self.batch] for begin in range(0, len(order), self.batch))
 
 

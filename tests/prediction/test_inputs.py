@@ -75,7 +75,7 @@ def test_a_word_without_pieces_still_gets_a_vector(word: str) -> None:
 
 def test_of_a_very_long_word_some_pieces_are_read() -> None:
     inputs = make_inputs(pieces_per_word=3)
-    ids, counts, _ = inputs.prepare([["abcdef", "a"]])[0]
+    ids, counts, *_ = inputs.prepare([["abcdef", "a"]])[0]
     assert counts.tolist() == [3, 1]
     assert len(ids) == 4
 

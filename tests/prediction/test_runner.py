@@ -119,8 +119,8 @@ def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
             for b, item in enumerate(batch):
                 alone = scorer.score(predictor.model.arrays([item.sentence]))
                 found, expected = (
-                    own_scores(together, b, item.length),
-                    own_scores(alone, 0, item.length),
+                    own_scores(together, b, item.n),
+                    own_scores(alone, 0, item.n),
                 )
                 for name, values in expected.items():
                     np.testing.assert_array_equal(
@@ -162,7 +162,7 @@ def test_batches_hold_every_sentence_once_and_like_lengths_together(
 def test_a_sentence_longer_than_the_window_is_parsed_exactly(joint2o: Made) -> None:
     predictor = load(joint2o.folder)
     words = [*sentences(1, seed=4)[0], *["unbelievable"] * 30]
-    assert predictor.model.inputs.cost(predictor.model.inputs.prepare([words])[0]) > 3 * 40
+    assert predictor.model.encode(words).cost > 3 * 40
     (found,) = predictor.predict([words])
     (wanted,) = in_torch(joint2o).predict([words])
     assert same_trees(found, wanted)

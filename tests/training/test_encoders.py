@@ -101,7 +101,7 @@ def test_words_given_one_by_one_are_cut_as_after_a_space(tmp_path: Path, family:
     inputs = make_inputs(EncoderSettings(kind="pretrained", path=str(folder)), [])
     for sentence in SENTENCES:
         words = sentence.split()
-        ids, counts, _ = inputs.prepare([words])[0]
+        ids, counts, *_ = inputs.prepare([words])[0]
         # In running text after a space, which each tokenizer reads as it does between two words.
         running = tokenizer.encode(" " + sentence, add_special_tokens=False)
         assert [tokenizer.id_to_token(id) for id in ids] == running.tokens

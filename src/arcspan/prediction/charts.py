@@ -39,6 +39,7 @@ _LAYER_OF = {
 class Charts:
     """The scores of a batch, one `Chart` for each scorer of the model.
 
+    scores   of each scorer; None to run the model, and then without second order unless `headed`
     lengths  int64 [B], in words
     errors   by sentence: the contradiction in its constraints. Its scores are not to be used
     """
@@ -48,7 +49,9 @@ class Charts:
         model: ParserModel,
         sentences: Sequence[EncodedSentence],
         queries: Sequence[Query],
-        scores: Sequence[Scores],
+        scores: Sequence[Scores] | None = None,
+        *,
+        headed: bool = True,
     ) -> None:
         self.model = model
         self.sentences = sentences
@@ -56,25 +59,15 @@ class Charts:
         self.errors: dict[int, ArcspanError] = {}
         self.demands = {b: query.demands for b, query in enumerate(queries) if query.constrained}
         """By sentence: its constraints, if there are any."""
-        bonuses = self._name_bonuses()
+        bonuses = self._name_bonuses() if self.demands else {}
+        if scores is None:
+            scores = model.score(sentences, headed=headed)
         self.parts = [
             Chart(self, scorer, scorer_scores, bonuses)
             for scorer, scorer_scores in zip(model.scorers, scores, strict=True)
         ]
         if self.demands:
             self._mask_structures()
-
-    @classmethod
-    def of(
-        cls,
-        model: ParserModel,
-        sentences: Sequence[EncodedSentence],
-        queries: Sequence[Query],
-        *,
-        headed: bool = True,
-    ) -> Charts:
-        """Run the model on a batch; without `headed`, second-order scores are left out."""
-        return cls(model, sentences, queries, model.score(sentences, headed=headed))
 
     def part_with(self, output: str) -> Chart:
         """Return the chart of the scorer that has an output."""
@@ -140,7 +133,7 @@ class Chart:
         self._styles = np.asarray(styles, dtype=np.int64).reshape(-1, len(LAYERS))
         self._demands = charts.demands
         self._calibration = charts.model.calibration
-        self._bonuses = bonuses
+        self.bonuses = bonuses
         self._sums: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
         longest = int(self.lengths.max())
         shape = (len(self.lengths), longest + 1, longest + 1)
@@ -238,8 +231,14 @@ class Chart:
 
     def look_up(self, nodes: Indices = NOWHERE, arcs: Indices = NOWHERE) -> tuple[Indices, Indices]:
         """Score those of spans (b, i, j) and arcs (b, m, h) that are not in the cache; return them."""
-        new_nodes = self._not_cached("label", nodes)
-        new_arcs = self._not_cached("relation", arcs)
+        new: list[Indices] = []
+        for output, indices in (("label", nodes), ("relation", arcs)):
+            if output not in self._rows:
+                new.append(NOWHERE)
+                continue
+            is_new = self._row_numbers[output][tuple(indices)] == 0
+            new.append(indices if is_new.all() else [axis[is_new] for axis in indices])
+        new_nodes, new_arcs = new
         for start in range(0, max(len(new_nodes[0]), len(new_arcs[0])), _ROWS):
             stop = start + _ROWS
             some_nodes = [axis[start:stop] for axis in new_nodes]
@@ -251,12 +250,6 @@ class Chart:
                 self._add("relation", some_arcs, relations)
         return new_nodes, new_arcs
 
-    def _not_cached(self, output: str, indices: Indices) -> Indices:
-        if output not in self._row_numbers:
-            return NOWHERE
-        is_new = self._row_numbers[output][tuple(indices)] == 0
-        return indices if is_new.all() else [axis[is_new] for axis in indices]
-
     def _add(self, output: str, indices: Indices, rows: np.ndarray) -> None:
         """Put rows of label scores into the cache."""
         b, x, y = indices
@@ -267,7 +260,7 @@ class Chart:
             rows[(x == 0) & (y == self.lengths[b]) & (y > 1), 0] = -np.inf
         top = rows.max(1, keepdims=True)
         best = -np.log(np.exp((rows - top) / np.float32(temperature)).sum(1))
-        bonuses = self._bonuses.get(output)
+        bonuses = self.bonuses.get(output)
         if bonuses:
             for row, slot in enumerate(zip(b.tolist(), x.tolist(), y.tolist(), strict=True)):
                 if slot in bonuses:
@@ -290,10 +283,8 @@ class Chart:
 
     def look_up_constrained(self) -> None:
         """Score the spans and arcs whose names constraints are about."""
-        if not self._bonuses:
-            return
         nodes, arcs = (
-            np.asarray(list(self._bonuses.get(output, ())), np.int64).reshape(-1, 3).T
+            np.asarray(list(self.bonuses.get(output, ())), np.int64).reshape(-1, 3).T
             for output in ("label", "relation")
         )
         self.look_up(tuple(nodes), tuple(arcs))
@@ -317,6 +308,6 @@ class Chart:
         """Return the best name of an output of words, as its number, for each word m of sentence b."""
         scores = self.scores.words[output][b, m]
         scores = self.inventories.forbid_unused(output, scores, self._styles[b, _LAYER_OF[output]])
-        for (sentence, word), bonus in self._bonuses.get(output, {}).items():
+        for (sentence, word), bonus in self.bonuses.get(output, {}).items():
             scores[(b == sentence) & (m == word)] += bonus
         return scores.argmax(1)

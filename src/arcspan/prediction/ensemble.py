@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from arcspan.errors import BundleError
 from arcspan.prediction.confidence import Calibration
-from arcspan.prediction.inputs import Arrays, InputEncoder
+from arcspan.prediction.inputs import Arrays, Encoding, InputEncoder
 from arcspan.prediction.model import ParserModel
 from arcspan.prediction.outputs import NAMED_OUTPUTS, Indices, Scorer, Scores
 
@@ -74,31 +74,34 @@ def _order_names(first: ParserModel, model: ParserModel) -> NameOrder:
     return orders
 
 
+class EnsembleEncoding(NamedTuple):
+    """The encodings of a sentence by all members; it costs as much as the longest."""
+
+    members: tuple[Encoding, ...]
+    cost: int
+    shape_class: tuple[Any, ...]
+
+
 class EnsembleInputs:
     """The inputs of all members side by side; names of arrays begin with the number of the member."""
 
     def __init__(self, members: Sequence[InputEncoder]) -> None:
         self._members = members
 
-    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[Any]:
-        """Return for each sentence a tuple of the members' encodings."""
-        return list(zip(*(member.prepare(sentences) for member in self._members), strict=True))
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> list[EnsembleEncoding]:
+        """Look every word up in all members."""
+        encodings = []
+        for members in zip(*(member.prepare(sentences) for member in self._members), strict=True):
+            cost = max(encoding.cost for encoding in members)
+            shape_class = tuple([encoding.shape_class for encoding in members])
+            encodings.append(EnsembleEncoding(members, cost, shape_class))
+        return encodings
 
-    def cost(self, encoded: Any) -> int:
-        """Return that of the member with the most to read."""
-        pairs = zip(self._members, encoded, strict=True)
-        return max(member.cost(of_member) for member, of_member in pairs)
-
-    def shape_class(self, encoded: Any) -> tuple[Any, ...]:
-        """Return those of all members."""
-        pairs = zip(self._members, encoded, strict=True)
-        return tuple([member.shape_class(of_member) for member, of_member in pairs])
-
-    def batch(self, encoded: Sequence[Any]) -> Arrays:
+    def batch(self, encodings: Sequence[EnsembleEncoding]) -> Arrays:
         """Return the arrays of all members."""
         arrays: Arrays = {}
-        by_member = zip(*encoded, strict=True)
-        for number, (member, of_member) in enumerate(zip(self._members, by_member, strict=True)):
+        for number, member in enumerate(self._members):
+            of_member = [encoding.members[number] for encoding in encodings]
             for name, array in member.batch(of_member).items():
                 arrays[f"{number}.{name}"] = array
         return arrays

@@ -76,7 +76,7 @@ def _parse_pieces(
 def _parse_and_join(
     model: ParserModel, sentence: EncodedSentence, longest: int, parse: ParseFunction
 ) -> Prediction:
-    charts = Charts.of(model, [sentence], [PLAIN], headed=False)
+    charts = Charts(model, [sentence], [PLAIN], headed=False)
     span = arc = None
     for part in charts.parts:
         if span is None and part.scores.span is not None:

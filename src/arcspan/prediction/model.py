@@ -83,7 +83,12 @@ class ParserModel:
         scores_both = any({"span", "arc"} <= scorer.outputs for scorer in self.scorers)
         return scores_both and not self.apart
 
-    @property
+    @lazy
+    def default_style(self) -> Style:
+        """Return the style of queries that name none."""
+        return next(iter(self.styles.values()), Style())
+
+    @lazy
     def labelled(self) -> bool:
         """Return whether the search is for labelled trees."""
         return not self.two_stage and self.decoder is None
@@ -96,10 +101,10 @@ class ParserModel:
 
     def style_of(self, style: str | Style | None) -> Style:
         """Return a style by its name; of None, the default."""
+        if style is None:
+            return self.default_style
         if isinstance(style, Style):
             return style
-        if style is None:
-            return next(iter(self.styles.values()), Style())
         try:
             return self.styles[style]
         except (KeyError, TypeError):
@@ -114,13 +119,13 @@ class ParserModel:
     ) -> EncodedSentence:
         """Return a sentence of at least one word as the network reads it."""
         (encoded,) = self.inputs.prepare([words])
-        cost = self.inputs.cost(encoded)
-        batch_key = (
+        key = (
             column_class(len(words) + 1),
-            self.inputs.shape_class(encoded),
-            max(0, cost - _WINDOW),
+            encoded.shape_class,
+            max(0, encoded.cost - _WINDOW),
         )
-        return EncodedSentence(words, encoded, cost, batch_key, self.style_of(style), tags)
+        chosen_style = self.default_style if style is None else self.style_of(style)
+        return EncodedSentence(words, encoded, encoded.cost, key, chosen_style, tags)
 
     def arrays(self, sentences: Sequence[EncodedSentence], *, tags: bool = False) -> Arrays:
         """Return the arrays of a batch that scorers read; `tags`: with those of the sentences."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from arcspan.errors import ScoreError
+from arcspan.lazy import lazy
 from arcspan.prediction.inputs import Arrays
 
 
@@ -212,19 +213,18 @@ class Inventories:
         if np.isnan(scores.sum()):
             raise ScoreError(f"the model's scores of {output!r} are NaN: its weights are damaged")
         if output in self.unused and len(styles):
-            penalties = self._style_penalties(output, scores.shape[1])
+            penalties = self._penalties[output]
             # Most batches have one style: adding one row is faster than gathering K of them.
             is_uniform = (styles == styles[0]).all()
             scores += penalties[styles[0]] if is_uniform else penalties[styles]
         return scores
 
-    def _style_penalties(self, output: str, size: int) -> np.ndarray:
-        """Return [styles, names]: -inf for a name that the style does not use, else 0."""
-        # The instance is frozen, so the cache is an entry of its __dict__.
-        cache: dict[str, np.ndarray] = self.__dict__.setdefault("_penalties", {})
-        if output not in cache:
-            table = np.zeros((len(self.unused[output]), size), np.float32)
-            for style, numbers in enumerate(self.unused[output]):
-                table[style, list(numbers)] = -np.inf
-            cache[output] = table
-        return cache[output]
+    @lazy
+    def _penalties(self) -> dict[str, np.ndarray]:
+        """Return [styles, names] by output: -inf for a name that the style does not use, else 0."""
+        tables = {}
+        for output, styles in self.unused.items():
+            tables[output] = np.zeros((len(styles), len(self.names(output))), np.float32)
+            for style, numbers in enumerate(styles):
+                tables[output][style, list(numbers)] = -np.inf
+        return tables

@@ -67,16 +67,15 @@ class Budget:
 
 
 class Request(NamedTuple):
-    """A sentence ready for a batch, and its query; requests share a batch if their keys are equal."""
+    """A sentence of n words ready for a batch, and its query.
+
+    Requests share a batch if their keys are equal.
+    """
 
     sentence: EncodedSentence
     query: Query
     batch_key: tuple[object, ...]
-
-    @property
-    def length(self) -> int:
-        """Return the number of words."""
-        return len(self.sentence.words)
+    n: int
 
 
 class Predictor:
@@ -150,8 +149,8 @@ class Predictor:
         """
         (request,) = self.encode([(words, query)], {}).values()
         if self._is_too_long(request):
-            raise self._length_error(request.length, self.model.chart_bytes(request.length))
-        return Charts.of(self.model, [request.sentence], [query])
+            raise self._length_error(request.n, self.model.chart_bytes(request.n))
+        return Charts(self.model, [request.sentence], [query])
 
     @native
     def distribution(self, words: Sequence[str], query: Query = PLAIN) -> TreeDistribution:
@@ -198,7 +197,8 @@ class Predictor:
                 and "headed" not in self.model.outputs
                 and any(map(changes_heads, query.demands))
             )
-            requests[number] = Request(sentence, query, (*sentence.batch_key, is_raised))
+            key = (*sentence.batch_key, is_raised)
+            requests[number] = Request(sentence, query, key, len(words))
         return requests
 
     def _predict_nothing(self, query: Query) -> Prediction:
@@ -223,18 +223,17 @@ class Predictor:
         """
         batch: list[int] = []
         widest = longest = 0
-
-        def order(number: int) -> tuple[object, ...]:
-            request = requests[number]
-            return request.batch_key, request.sentence.cost, request.length
-
         # Half of the memory: answers to other queries need some, too.
         memory = self.budget.memory // (2 * self.threads)
-        for number in sorted(requests, key=order, reverse=True):
-            request = requests[number]
+        in_order = sorted(
+            requests.items(),
+            key=lambda entry: (entry[1].batch_key, entry[1].sentence.cost, entry[1].n),
+            reverse=True,
+        )
+        for number, request in in_order:
             cost = request.sentence.cost
             widest = max(widest, cost)
-            longest = max(longest, request.length)
+            longest = max(longest, request.n)
             count = len(batch) + 1
             if batch and (
                 request.batch_key != requests[batch[0]].batch_key
@@ -244,7 +243,7 @@ class Predictor:
                 yield batch
                 batch = []
                 widest = cost
-                longest = request.length
+                longest = request.n
             batch.append(number)
         if batch:
             yield batch
@@ -255,18 +254,20 @@ class Predictor:
         try:
             if len(requests) == 1 and self._is_too_long(requests[0]):
                 return [[self._predict_long(requests[0])]]
-            longest = max(request.length for request in requests)
+            longest = max(request.n for request in requests)
             with self._memory.reserve(self.model.chart_bytes(longest) * len(requests)):
-                charts = Charts.of(
+                charts = Charts(
                     self.model,
                     [request.sentence for request in requests],
                     [request.query for request in requests],
                 )
-                best = search.best(charts)
-            return [
-                self._answer(charts, b, request.query, best[b])
-                for b, request in enumerate(requests)
-            ]
+                results = [[prediction] for prediction in search.best(charts)]
+            for b, (_, query, *_) in enumerate(requests):
+                if b in charts.errors:
+                    results[b] = [Prediction(error=str(charts.errors[b]))]
+                elif query.k is not None or query.confidence:
+                    results[b] = self._answer(charts, b, query, results[b])
+            return results
         except Exception as error:
             if len(requests) > 1:
                 # Each alone: only the sentence that fails has the error.
@@ -276,11 +277,10 @@ class Predictor:
             name = "" if isinstance(error, ArcspanError) else f"{type(error).__name__}: "
             return [[Prediction(error=f"{name}{error}")]]
 
-    def _answer(self, charts: Charts, b: int, query: Query, best: Prediction) -> list[Prediction]:
+    def _answer(
+        self, charts: Charts, b: int, query: Query, predictions: list[Prediction]
+    ) -> list[Prediction]:
         """Return all that the query of a sentence is for; its best parse is known."""
-        if b in charts.errors:
-            return [Prediction(error=str(charts.errors[b]))]
-        predictions = [best]
         # Of a sentence that is too long for more, the best parse is better than none.
         with contextlib.suppress(LengthError):
             if query.k is not None:
@@ -296,11 +296,11 @@ class Predictor:
     # ---- length and memory
 
     def _is_too_long(self, request: Request) -> bool:
-        return request.length > self.longest or request.sentence.cost > BLOCK_COST
+        return request.n > self.longest or request.sentence.cost > BLOCK_COST
 
     def _predict_long(self, request: Request) -> Prediction:
         if request.query.constrained:
-            raise self._length_error(request.length, self.model.chart_bytes(request.length))
+            raise self._length_error(request.n, self.model.chart_bytes(request.n))
 
         def parse(questions: Sequence[Question]) -> list[Prediction]:
             # By this thread: a worker that waited for others could wait forever.

@@ -12,6 +12,7 @@ pairs are the k best lexicalized trees, those that differ only in spans without 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -78,44 +79,43 @@ def check_joint(model: ParserModel) -> None:
 
 def search(model: ParserModel, part: Chart) -> tuple[Decoded, np.ndarray]:
     """Return the best structures of a batch, and how many searches each sentence took."""
+    find = model.decoder or partial(best_structures, apart=model.apart)
     rounds = np.ones(len(part.lengths), np.int64)
     if not model.labelled:
-        return _search_once(model, part.with_preferences(), part.lengths), rounds
-    # Preferred names may be worth more than nothing: without their values there is no upper bound.
-    part.look_up_constrained()
+        return find(part.with_preferences(), part.lengths), rounds
+    if part.bonuses:
+        # Preferred names may be worth more than nothing: without them there is no upper bound.
+        part.look_up_constrained()
     scores = part.with_values()
-    decoded = latest = _search_once(model, scores, part.lengths)
+    decoded = latest = find(scores, part.lengths)
     active = np.arange(len(part.lengths))
     for number in range(ROUNDS):
         nodes, arcs = part.look_up(*_chosen_parts(latest, active, part.lengths))
-        _lower(scores, part, nodes, arcs)
         # Sentences whose best structure was labelled before have their best tree.
         active = np.flatnonzero(np.bincount(np.concatenate([nodes[0], arcs[0]])))
+        looked_up = [(nodes, arcs)]
         if number == PATIENCE:
             # Where one word stands hundreds of times, every structure is as good as the next.
-            for b in active[part.lengths[active] <= LABELLED]:
-                _lower(scores, part, *part.look_up_all(int(b)))
+            short = active[part.lengths[active] <= LABELLED]
+            looked_up += [part.look_up_all(int(b)) for b in short]
+        for nodes, arcs in looked_up:
+            if scores.span is not None and len(nodes[0]):
+                scores.span[tuple(nodes)] += part.values["label"][tuple(nodes)]
+            if scores.arc is not None and len(arcs[0]):
+                scores.arc[tuple(arcs)] += part.values["relation"][tuple(arcs)]
         if not len(active):
             break
         rounds[active] += 1
         if len(active) == len(part.lengths):
-            decoded = latest = _search_once(model, scores, part.lengths)
+            decoded = latest = find(scores, part.lengths)
         else:
             span, arc, headed = (
                 None if array is None else array[active]
                 for array in (scores.span, scores.arc, scores.headed)
             )
-            latest = _search_once(model, Scores(None, span, arc, headed), part.lengths[active])
+            latest = find(Scores(None, span, arc, headed), part.lengths[active])
             _replace_structures(decoded, active, latest)
     return decoded, rounds
-
-
-def _lower(scores: Scores, part: Chart, nodes: Indices, arcs: Indices) -> None:
-    """Add the values of labels and relations that were just looked up, in place."""
-    if scores.span is not None and len(nodes[0]):
-        scores.span[tuple(nodes)] += part.values["label"][tuple(nodes)]
-    if scores.arc is not None and len(arcs[0]):
-        scores.arc[tuple(arcs)] += part.values["relation"][tuple(arcs)]
 
 
 def _replace_structures(decoded: Decoded, sentences: np.ndarray, latest: Decoded) -> None:
@@ -126,12 +126,6 @@ def _replace_structures(decoded: Decoded, sentences: np.ndarray, latest: Decoded
     if decoded.spans is not None and latest.spans is not None:
         for b, spans in zip(sentences.tolist(), latest.spans, strict=True):
             decoded.spans[b] = spans
-
-
-def _search_once(model: ParserModel, scores: Scores, lengths: np.ndarray) -> Decoded:
-    if model.decoder is not None:
-        return model.decoder(scores, lengths)
-    return best_structures(scores, lengths, apart=model.apart)
 
 
 def best_structures(scores: Scores, lengths: np.ndarray, *, apart: bool = False) -> Decoded:

@@ -43,9 +43,7 @@ def make_examples(
     made, indexer = {}, Indexer(inventories)
     for sentence, ready in zip(unique, prepared, strict=True):
         style = style_number(sentence.style, inventories)
-        made[id(sentence)] = Example(
-            sentence, ready, inputs.cost(ready), style, **indexer(sentence)
-        )
+        made[id(sentence)] = Example(sentence, ready, ready.cost, style, **indexer(sentence))
     return [made[id(sentence)] for sentence in sentences]
 
 
