@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arcspan.evaluation import COLLINS, BracketReport, BracketRules, evaluate_brackets, read_prm
-from arcspan.evaluation.brackets import OK
+from arcspan.evaluation.evalb import OK
 from arcspan.treebanks.streams import read_lines
 
 LABELS = ["NP", "VP", "S", "ADVP", "PRT", "NP-SBJ", "X=1", "TOP", "PRT|ADVP"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from arcspan.errors import ArcspanError
-from arcspan.evaluation.brackets import read_flat
+from arcspan.evaluation.evalb import read_flat
 from arcspan.segmenting import RuleSegmenter
 from arcspan.segmenting.characters import SHADOW
 from arcspan.segmenting.cleaning import RULES, CleanText

@@ -16,7 +16,7 @@ def test_every_figure_is_made_of_counts_or_of_other_figures() -> None:
     counted = evaluate(GOLD, PREDICTED).counts
     for name, metric in METRICS.items():
         assert metric.kind in KINDS
-        for source in (metric.part, metric.whole):
+        for source in (metric.numerator, metric.denominator):
             assert source in counted or source in METRICS, (
                 f"{name} is made of {source}, which nobody counts"
             )

@@ -59,7 +59,7 @@ def command(
     if raw:
         _evaluate_raw(files, as_json)
         return
-    from arcspan.evaluation.brackets import evaluate_brackets
+    from arcspan.evaluation.evalb import evaluate_brackets
     from arcspan.evaluation.report import evaluate_files
     from arcspan.evaluation.runs import Runs
     from arcspan.evaluation.tables import tally_table

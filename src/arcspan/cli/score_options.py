@@ -11,7 +11,7 @@ import click
 from arcspan.errors import ArcspanError
 
 if TYPE_CHECKING:
-    from arcspan.evaluation.scoring import Scoring
+    from arcspan.evaluation.sentence_scoring import Scoring
     from arcspan.treebanks.tree_files import TreeFiles
 
 FILES_HELP = """
@@ -56,8 +56,8 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def make_scoring(prm: str | None, no_subtypes: bool, **options: Any) -> Scoring:
     """Return the rules of scoring from the options of a command."""
-    from arcspan.evaluation.rules import as_rules
-    from arcspan.evaluation.scoring import Scoring
+    from arcspan.evaluation.bracket_rules import as_rules
+    from arcspan.evaluation.sentence_scoring import Scoring
 
     return Scoring(rules=as_rules(prm), subtypes=not no_subtypes, **options)
 

@@ -1,14 +1,14 @@
-"""Scores of predicted trees: brackets as EVALB counts them, attachment, complete match, significance."""
+"""Scores of predicted trees: EVALB's brackets, attachment, complete match, significance."""
 
 from arcspan.evaluation.attachment import PUNCTUATION_RULES
-from arcspan.evaluation.brackets import BracketReport, BracketScores, evaluate_brackets
+from arcspan.evaluation.bracket_rules import COLLINS, BracketRules, read_prm
 from arcspan.evaluation.breakdown import Breakdown, breakdown
+from arcspan.evaluation.evalb import BracketReport, BracketScores, evaluate_brackets
 from arcspan.evaluation.metrics import METRICS, Tally
 from arcspan.evaluation.raw_text import RawReport, RawScore, evaluate_raw
 from arcspan.evaluation.report import Report, evaluate, evaluate_files
-from arcspan.evaluation.rules import COLLINS, BracketRules, read_prm
 from arcspan.evaluation.runs import Runs
-from arcspan.evaluation.scoring import Scoring
+from arcspan.evaluation.sentence_scoring import Scoring
 from arcspan.evaluation.significance import Comparison, compare
 
 __all__ = [

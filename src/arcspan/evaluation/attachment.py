@@ -1,14 +1,11 @@
-"""Attachment scores of dependency trees, and which words count: the punctuation rules in use.
+"""Attachment scores of dependency trees, and the punctuation rules by which words count or not.
 
-| rule | words left out |
-|---|---|
-| ptb | those whose gold tag is one of the Penn Treebank's for punctuation: `` '' : , . (the paper's rule) |
-| ctb | those whose gold tag is the Chinese Treebank's for punctuation: PU |
-| unicode | those made of characters of the Unicode categories P* only: % & # go out, `` (category S*) stays |
-| upos | those whose gold universal tag is PUNCT |
-| none | none |
+| rule | words left out | |---|---| | ptb | those whose gold tag is one of the Penn Treebank's for
+punctuation: `` '' : , . (the paper's rule) | | ctb | those whose gold tag is the Chinese Treebank's
+for punctuation: PU | | unicode | those made of characters of the Unicode categories P* only: % & #
+are, `` (category S*) is not | | upos | those whose gold universal tag is PUNCT | | none | none |
 
-Where a caller does not choose (`auto`), the data decide: upos where gold trees have universal tags, otherwise ptb.
+The rule `auto` is upos if gold trees have universal tags, otherwise ptb.
 """
 
 from __future__ import annotations
@@ -37,28 +34,28 @@ class ScoredArc(NamedTuple):
 
     @property
     def right_head(self) -> bool:
-        """Whether the head is right."""
+        """Return True if the head is right."""
         return self.gold_head == self.predicted_head
 
     @property
     def right_relation(self) -> bool:
-        """Whether the relation is right, whatever the head."""
+        """Return True if the relation is right, whatever the head."""
         return self.gold_relation == self.predicted_relation
 
     @property
     def right_main(self) -> bool:
-        """Whether the relation is right up to its subtype."""
+        """Return True if the relation is right up to its subtype."""
         return main_relation(self.gold_relation) == main_relation(self.predicted_relation)
 
     @property
     def right(self) -> bool:
-        """Whether head and relation are right."""
+        """Return True if head and relation are right."""
         return self.right_head and self.right_relation
 
 
 @lru_cache(maxsize=65536)
 def is_punctuation(word: str) -> bool:
-    """Whether a word is made of Unicode punctuation only.
+    """Return True for a word of Unicode punctuation only.
 
     >>> [is_punctuation(word) for word in ("...", "%", "``", "U.S.")]
     [True, True, False, False]
@@ -69,9 +66,9 @@ def is_punctuation(word: str) -> bool:
 def words_that_count(
     rule: Punctuation, words: Sequence[str], tags: Sequence[str], upos: Sequence[str]
 ) -> tuple[list[bool], bool]:
-    """Whether each word of a gold sentence counts, and whether the sentence has what the rule looks at.
+    """Return True for each word that counts, and True if there is the column of the rule.
 
-    Every word counts where the tags that the rule needs are not there.
+    Every word counts in a sentence without the tags that the rule uses.
 
     >>> words_that_count("ptb", ["Yes", ","], ["UH", ","], ["", ""])
     ([True, False], True)
@@ -80,11 +77,12 @@ def words_that_count(
         rule = "upos" if any(upos) else "ptb"
     if rule not in _COUNTS:
         raise ArcspanError(f"punctuation is one of {', '.join(PUNCTUATION_RULES)}, not {rule!r}")
-    source, counts = _COUNTS[rule]
-    items = {"words": words, "tags": tags, "upos": upos}[source]
-    return [counts(item) for item in items], rule == "none" or any(items)
+    name, counts = _COUNTS[rule]
+    column = {"words": words, "tags": tags, "upos": upos}[name]
+    return [counts(cell) for cell in column], rule == "none" or any(column)
 
 
+# The column that a rule uses, and a function from its cells to True if the word counts.
 _COUNTS: dict[str, tuple[str, Callable[[str], bool]]] = {
     "ptb": ("tags", lambda tag: tag not in ("``", "''", ":", ",", ".")),
     "ctb": ("tags", lambda tag: tag != "PU"),
@@ -96,7 +94,7 @@ _COUNTS: dict[str, tuple[str, Callable[[str], bool]]] = {
 
 @lru_cache(maxsize=4096)
 def main_relation(relation: str) -> str:
-    """A relation without its subtype.
+    """Return a relation without its subtype.
 
     >>> main_relation("nsubj:pass")
     'nsubj'
@@ -111,14 +109,21 @@ def score_attachment(
     *,
     subtypes: bool = True,
 ) -> list[ScoredArc]:
-    """The arcs of both trees where `counts` says so; `subtypes=False` takes nsubj:pass for nsubj.
+    """Return the arcs of the words that count; `subtypes=False` takes nsubj:pass for nsubj.
 
     >>> from arcspan.trees import DependencyTree
     >>> gold = DependencyTree([2, 0], ["nsubj:pass", "root"])
-    >>> score_attachment(gold, DependencyTree([2, 0], ["nsubj", "root"]), [True, False])
-    [ScoredArc(word=1, gold_head=2, predicted_head=2, gold_relation='nsubj:pass', predicted_relation='nsubj')]
+    >>> arcs = score_attachment(gold, DependencyTree([2, 0], ["nsubj", "root"]), [True, False])
+    >>> [(arc.word, arc.right_head, arc.right) for arc in arcs]
+    [(1, True, False)]
     """
-    name = str if subtypes else main_relation
-    relations = [map(name, tree.relations) for tree in (gold, predicted)]
-    rows = zip(range(1, len(counts) + 1), gold.heads, predicted.heads, *relations, strict=True)
+    compared = str if subtypes else main_relation
+    rows = zip(
+        range(1, len(counts) + 1),
+        gold.heads,
+        predicted.heads,
+        map(compared, gold.relations),
+        map(compared, predicted.relations),
+        strict=True,
+    )
     return [ScoredArc(*row) for row in compress(rows, counts)]

@@ -1,8 +1,9 @@
-"""The figures: what each is called, what it scores, and the counts it is the ratio of.
+"""The figures of evaluation: their titles, their kinds, and the counts of which they are ratios.
 
-Every figure is a ratio of counts that add up over sentences, or the harmonic mean of two such ratios. A class with
-`totals` that inherits from `BracketFigures` or `AllFigures` has every figure as an attribute; this table is the only
-place that names them. What is counted in a sentence is listed in `brackets.bracket_counts` and `scoring.count`.
+Every figure is a ratio of counts that add up over sentences, or the harmonic mean of two such
+ratios. A class with `totals` that inherits from `BracketFigures` or `AllFigures` has every figure
+as an attribute; only this module names them. The counts of a sentence are listed in
+`evalb.bracket_counts` and `sentence_scoring.count`.
 """
 
 from __future__ import annotations
@@ -15,33 +16,33 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-#: What figures score, in the order in which they are shown, and the titles of the blocks of a table.
 KINDS = {
     "attachment": "Dependencies",
     "brackets": "Constituents (as EVALB)",
     "complete": "Whole sentences",
     "tags": "Tags, lemmas and features",
 }
+"""The kinds of figures in the order of tables, and the titles of their blocks."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure: its title, its kind (one of KINDS), and the counts it is the ratio of.
+    """A figure: its title, its kind (one of KINDS), and the two counts of which it is the ratio.
 
-    Where `part` and `whole` name other figures, it is their harmonic mean. `rules` names the rules of scoring that
-    its value depends on, where these are not those of its kind.
+    If `numerator` and `denominator` name other figures, it is their harmonic mean. `rules` names
+    the rules of scoring on which its value depends, if these are not those of its kind.
     """
 
     title: str
     kind: str
-    part: str
-    whole: str
+    numerator: str
+    denominator: str
     scale: float = 100.0
     rules: tuple[str, ...] | None = None
 
     @property
     def depends_on(self) -> tuple[str, ...]:
-        """The rules of scoring that the value depends on: names of kinds, or "main" (no subtypes)."""
+        """Return the rules on which the value depends: names of kinds, or "main" (no subtypes)."""
         return (self.kind,) if self.rules is None else self.rules
 
     @overload
@@ -51,25 +52,28 @@ class Metric:
     @overload
     def __get__(self, report: BracketFigures, owner: type) -> float | None: ...
     def __get__(self, report: BracketFigures | None, owner: type) -> Metric | float | None:
+        # A metric is a descriptor: `report.las` is the figure, `AllFigures.las` the metric.
         return self if report is None else report.figure(self)
 
     def value(self, counts: Mapping[str, Any]) -> Any:
-        """The figure from summed counts: numbers, or arrays with one entry per resample; 0 where nothing counts."""
-        if self.part in METRICS:
-            p, r = METRICS[self.part].value(counts), METRICS[self.whole].value(counts)
+        """Return the figure from summed counts, numbers or arrays [resamples]; 0 for 0 of 0."""
+        if self.numerator in METRICS:
+            p = METRICS[self.numerator].value(counts)
+            r = METRICS[self.denominator].value(counts)
             return _ratio(2 * p * r, p + r, 1.0)
-        return _ratio(counts[self.part], counts[self.whole], self.scale)
+        return _ratio(counts[self.numerator], counts[self.denominator], self.scale)
 
 
-def _ratio(part: Any, whole: Any, scale: float) -> NDArray[np.float64]:
-    part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
-    out: NDArray[np.float64] = np.zeros(np.broadcast(part, whole).shape)
-    np.divide(scale * part, whole, out=out, where=whole != 0)
-    return out
+def _ratio(numerator: Any, denominator: Any, scale: float) -> NDArray[np.float64]:
+    numerator = np.asarray(numerator, dtype=np.float64)
+    denominator = np.asarray(denominator, dtype=np.float64)
+    ratio: NDArray[np.float64] = np.zeros(np.broadcast(numerator, denominator).shape)
+    np.divide(scale * numerator, denominator, out=ratio, where=denominator != 0)
+    return ratio
 
 
 class BracketFigures:
-    """What EVALB reports, in percent (crossing brackets: per sentence), and the same whatever the labels."""
+    """EVALB's figures, in percent (crossing brackets: per sentence), and unlabelled ones."""
 
     precision = Metric("precision", "brackets", "matched", "predicted")
     recall = Metric("recall", "brackets", "matched", "gold")
@@ -85,21 +89,24 @@ class BracketFigures:
 
     @property
     def totals(self) -> Counter[str]:
-        """The counts summed over sentences, by name."""
+        """Return the counts summed over sentences, by name."""
         raise NotImplementedError
 
     def figure(self, metric: Metric) -> float | None:
-        """The value of one figure; None where there was nothing to make it of."""
-        counted = self.totals["con_sentences" if metric.kind == "brackets" else metric.whole]
-        known = metric.kind == "brackets" or metric.part in self.totals
-        return float(metric.value(self.totals)) if counted and known else None
+        """Return the value of one figure; None if nothing was counted."""
+        if metric.kind == "brackets":
+            # Without a gold bracket the figures are 0.
+            has_counts = self.totals["con_sentences"] > 0
+        else:
+            has_counts = self.totals[metric.denominator] > 0 and metric.numerator in self.totals
+        return float(metric.value(self.totals)) if has_counts else None
 
 
 class EvalbFigures(BracketFigures):
-    """The same, 0 where nothing was counted, as EVALB has it."""
+    """The same figures, 0 if nothing was counted, like EVALB's."""
 
     def figure(self, metric: Metric) -> float:
-        """The value of one figure."""
+        """Return the value of one figure."""
         return float(metric.value(self.totals))
 
 
@@ -113,8 +120,8 @@ class AllFigures(BracketFigures):
     relation_accuracy_main = Metric(
         "relations, no subtypes", "attachment", "right_main_relations", "arcs", rules=("main",)
     )
-    # Complete match is labelled (the paper's Table 8), over all sentences with such trees; one that EVALB refuses is
-    # not a match.
+    # Complete match is labelled (the paper's Table 8), over all sentences with such trees; one that
+    # EVALB refuses is not a match.
     lcm_con = Metric("LCM con", "complete", "complete_con", "con_sentences", rules=("brackets",))
     lcm_dep = Metric("LCM dep", "complete", "complete_dep", "dep_sentences", rules=("attachment",))
     lcm_both = Metric(
@@ -141,59 +148,64 @@ METRICS: dict[str, Metric] = {
 
 
 class Tally(NamedTuple):
-    """How often a label or relation stands in gold trees and in predicted ones, and how often rightly."""
+    """The counts of a label or relation in gold trees and in predicted ones.
+
+    `found` of the gold ones were found, `right` of the predicted ones are right; they differ if
+    rules take two labels for the same.
+    """
 
     gold: int = 0
     predicted: int = 0
-    found: int = 0  # of the gold ones
-    right: int = (
-        0  # of the predicted ones; differs from `found` where rules take two labels for the same
-    )
+    found: int = 0
+    right: int = 0
 
     @property
     def precision(self) -> float:
-        """Share of the predicted ones that are right, in percent."""
+        """Return the share of the predicted ones that are right, in percent."""
         return 100.0 * self.right / self.predicted if self.predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of the gold ones that were found, in percent."""
+        """Return the share of the gold ones that were found, in percent."""
         return 100.0 * self.found / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of both."""
+        """Return the harmonic mean of precision and recall."""
         total = self.precision + self.recall
         return 2 * self.precision * self.recall / total if total else 0.0
 
     def to_dict(self) -> dict[str, float]:
-        """Counts and shares by name."""
+        """Return counts and shares by name."""
         return {**self._asdict(), "precision": self.precision, "recall": self.recall, "f1": self.f1}
 
 
 Confusion = Counter[tuple[str | None, str | None, bool]]
-"""How often a gold item met a predicted one, by their names (None: it had no partner), and whether that was right."""
+"""Counts of (gold name, predicted name, True if right); the name of a missing partner is None."""
 
 
 def tallies(confusion: Confusion, order: Iterable[str] | None = None) -> dict[str, Tally]:
-    """Tallies by name, in this order; else the most frequent in gold first.
+    """Return tallies by name, in this order; else the most frequent in gold first.
 
     >>> tallies(Counter({("NP", "NP", True): 1, ("VP", "NP", False): 1}))["NP"]
     Tally(gold=1, predicted=2, found=1, right=1)
     """
-    counters = gold, predicted, found, right = (
-        Counter[Any](),
-        Counter[Any](),
-        Counter[Any](),
-        Counter[Any](),
-    )
-    for (a, b, is_right), count in confusion.items():
-        gold[a] += count
-        predicted[b] += count
+    gold = Counter[Any]()
+    predicted = Counter[Any]()
+    right_gold = Counter[Any]()
+    right_predicted = Counter[Any]()
+    for (gold_name, predicted_name, is_right), count in confusion.items():
+        gold[gold_name] += count
+        predicted[predicted_name] += count
         if is_right:
-            found[a] += count
-            right[b] += count
+            right_gold[gold_name] += count
+            right_predicted[predicted_name] += count
     if order is None:
         order = sorted({*gold, *predicted} - {None}, key=lambda name: (-gold[name], name))
-    counted = {name: Tally(*(counter[name] for counter in counters)) for name in order}
-    return {name: tally for name, tally in counted.items() if tally.gold or tally.predicted}
+    tally_of = {}
+    for name in order:
+        if gold[name] or predicted[name]:
+            tally_of[name] = Tally(
+                gold[name], predicted[name], right_gold[name], right_predicted[name]
+            )
+    return tally_of

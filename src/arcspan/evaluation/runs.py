@@ -1,4 +1,4 @@
-"""Several runs of one system, with different random seeds: mean and standard deviation of every figure."""
+"""Mean and standard deviation of every figure over runs with different random seeds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from arcspan.errors import ArcspanError
 from arcspan.evaluation.metrics import METRICS
 from arcspan.evaluation.report import Report, check_comparable
-from arcspan.evaluation.tables import Printable, blocks, columns
+from arcspan.evaluation.tables import Printable, blocks, columns, two_decimals
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,45 +38,58 @@ class Runs(Printable):
         return runs
 
     def _values(self) -> dict[str, list[float]]:
-        found = [report.figures() for report in self.reports]
-        shared = [name for name in found[0] if all(name in values for values in found)]
-        return {name: [values[name] for values in found] for name in shared}
+        """Return the values of every figure that all runs have."""
+        figures = [report.figures() for report in self.reports]
+        values = {}
+        for name in figures[0]:
+            if all(name in run for run in figures):
+                values[name] = [run[name] for run in figures]
+        return values
 
     def mean(self) -> dict[str, float]:
-        """The mean of every figure."""
+        """Return the mean of every figure."""
         return {name: statistics.fmean(values) for name, values in self._values().items()}
 
     def deviation(self) -> dict[str, float]:
-        """The standard deviation of every figure, with n - 1 in its denominator; 0 for a single run."""
+        """Return the standard deviation of every figure (n - 1 in its denominator)."""
         values = self._values()
-        return {
-            name: statistics.stdev(own) if len(own) > 1 else 0.0 for name, own in values.items()
-        }
+        # Of a single run the deviation is not defined.
+        if len(self.reports) == 1:
+            return dict.fromkeys(values, 0.0)
+        return {name: statistics.stdev(per_run) for name, per_run in values.items()}
 
     def _signatures(self) -> dict[str, str]:
         return {name: self.reports[0].signature(name) for name in self._values()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Means, deviations, signatures, and the report on each run."""
-        found = {**self.mean(), "deviation": self.deviation(), "signatures": self._signatures()}
-        return {**found, "runs": [report.to_dict() for report in self.reports]}
+        """Return means, deviations, signatures, and the report on each run."""
+        return {
+            **self.mean(),
+            "deviation": self.deviation(),
+            "signatures": self._signatures(),
+            "runs": [report.to_dict() for report in self.reports],
+        }
 
     def __str__(self) -> str:
-        """A table: mean, deviation, and each run."""
-        mean, deviation, each = self.mean(), self.deviation(), self._values()
+        """Return a table of mean, deviation, and each run."""
+        mean = self.mean()
+        deviation = self.deviation()
+        values = self._values()
+        run_names = [f"run {k}" for k in range(1, len(self.reports) + 1)]
         parts = [f"{len(self.reports)} runs over {self.reports[0].sentences} sentences"]
-        for title, how, names in blocks(self._signatures()):
-            rows = [["", "mean", "std", *(f"run {k}" for k in range(1, len(self.reports) + 1))]]
+        for title, rules, names in blocks(self._signatures()):
+            rows = [["", "mean", "std", *run_names]]
             for name in names:
-                values = [mean[name], deviation[name], *each[name]]
-                rows.append([METRICS[name].title, *(f"{value:.2f}" for value in values)])
-            parts.append(f"{title}  [{how}]\n{columns(rows)}")
+                row = [mean[name], deviation[name], *values[name]]
+                rows.append([METRICS[name].title, *map(two_decimals, row)])
+            parts.append(f"{title}  [{rules}]\n{columns(rows)}")
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
-        mean, deviation = self.mean(), self.deviation()
-        shown = [name for name in ("las", "uas", "f1") if name in mean]
-        text = ", ".join(
-            f"{METRICS[name].title} {mean[name]:.2f}±{deviation[name]:.2f}" for name in shown
-        )
-        return f"<{len(self.reports)} runs: {text}>"
+        mean = self.mean()
+        deviation = self.deviation()
+        figures = []
+        for name in ("las", "uas", "f1"):
+            if name in mean:
+                figures.append(f"{METRICS[name].title} {mean[name]:.2f}±{deviation[name]:.2f}")
+        return f"<{len(self.reports)} runs: {', '.join(figures)}>"

@@ -1,4 +1,4 @@
-"""Reports as text, for people and for machines."""
+"""Layout of reports as text and JSON; the figures are made in `metrics` and `report`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from arcspan.evaluation.metrics import KINDS, METRICS, Tally
 
 
 class Printable:
-    """What prints as JSON; each class says itself how it prints for people."""
+    """Base class of reports that print as JSON; their `str` is for people."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The content by name."""
+        """Return the content by name."""
         raise NotImplementedError
 
     def to_json(self) -> str:
-        """`to_dict` as JSON text."""
+        """Return `to_dict` as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1)
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows with their cells in columns; the cells of the first column start left, the others end right.
+    """Align the cells of rows in columns: the first column to the left, the others to the right.
 
     >>> print(columns([["LAS", "95.64"], ["F1", "5.8"]]))
     LAS  95.64
@@ -37,16 +37,18 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
 
 
 def blocks(signatures: Mapping[str, str]) -> Iterator[tuple[str, str, list[str]]]:
-    """Figures by kind: title, how they were made (by the figure that depends on most rules), and their names."""
+    """Yield title, rules and names of the figures of each kind."""
     for kind, title in KINDS.items():
         names = [name for name in signatures if METRICS[name].kind == kind]
         if names:
-            most = max(names, key=lambda name: len(METRICS[name].depends_on))
-            yield title, signatures[most].partition("|")[2], names
+            # The figure that depends on most rules has the signature of all.
+            fullest = max(names, key=lambda name: len(METRICS[name].depends_on))
+            _, _, rules = signatures[fullest].partition("|")
+            yield title, rules, names
 
 
 def report_table(report: Any) -> str:
-    """Return every figure of a `Report`, by what it scores, and the signatures.
+    """Return every figure of a `Report` by kind, with the signatures.
 
     The type is not imported: `arcspan.evaluation.report` imports this module.
     """
@@ -59,39 +61,41 @@ def report_table(report: Any) -> str:
             f"{totals['skipped']} (nothing predicted)"
         )
     width = max(len(metric.title) for metric in METRICS.values())
-    for title, how, names in blocks({name: report.signature(name) for name in METRICS}):
-        if any(name in values for name in names):
-            lines = [
-                f"  {METRICS[name].title:<{width}}  {shown(values.get(name)):>6}" for name in names
-            ]
-            parts.append("\n".join([f"{title}  [{how}]", *lines]))
-        else:
+    for title, rules, names in blocks({name: report.signature(name) for name in METRICS}):
+        if not any(name in values for name in names):
             parts.append(f"{title}  -")
-    return "\n\n".join([*parts, *(f"Note: {text}" for text in report.notes)])
+            continue
+        lines = [f"{title}  [{rules}]"]
+        for name in names:
+            lines.append(f"  {METRICS[name].title:<{width}}  {two_decimals(values.get(name)):>6}")
+        parts.append("\n".join(lines))
+    parts += [f"Note: {text}" for text in report.notes]
+    return "\n\n".join(parts)
 
 
-def shown(value: float | None) -> str:
-    """A figure with two decimals; "-" where there is none."""
+def two_decimals(value: float | None) -> str:
+    """Return a figure with two decimals, "-" for None."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def tally_table(
     title: str, tallies: Mapping[str, Tally], main: Mapping[str, Tally] | None = None
 ) -> str:
-    """Precision and recall of each label or relation, the most frequent first; beside them those without subtypes."""
+    """Return precision and recall of each label or relation; `main` are those without subtypes."""
     heads = ["gold", "predicted", "P", "R", "F1"]
-    rows = [[title, *heads] + ["|", "any subtype:", *heads] * (main is not None)]
+    rows = [[title, *heads]]
+    if main is not None:
+        rows[0] += ["|", "any subtype:", *heads]
     for name in {**tallies, **(main or {})}:
         row = [name or '""', *_cells(tallies.get(name))]
-        rows.append(row if main is None else [*row, "|", "", *_cells(main.get(name))])
+        if main is not None:
+            row += ["|", "", *_cells(main.get(name))]
+        rows.append(row)
     return columns(rows)
 
 
 def _cells(tally: Tally | None) -> list[str]:
     if tally is None:
         return ["-"] * 5
-    return [
-        str(tally.gold),
-        str(tally.predicted),
-        *map(shown, (tally.precision, tally.recall, tally.f1)),
-    ]
+    shares = (tally.precision, tally.recall, tally.f1)
+    return [str(tally.gold), str(tally.predicted), *map(two_decimals, shares)]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from arcspan.errors import FileError
 from arcspan.evaluation import COLLINS, BracketRules, evaluate_brackets
-from arcspan.evaluation.brackets import (
+from arcspan.evaluation.evalb import (
     ERROR,
     OK,
     SKIPPED,
@@ -100,7 +100,7 @@ class TestDeletedWords:
         gold = "(S (NP-SBJ (-NONE- *)) (VP (VB go) (SBAR (-NONE- 0) (S (-NONE- *T*-1)))))"
         assert brackets(score(gold, "(S (VP (VB go)))")) == (2, 2, 2)
 
-    def test_brackets_in_parentheses_are_words_that_count(self) -> None:
+    def test_evalb_in_parentheses_are_words_that_count(self) -> None:
         one = score(
             "(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))", "(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))"
         )
@@ -141,7 +141,7 @@ class TestMatching:
         gold = [(0, 4, "S"), (0, 2, "NP"), (2, 4, "VP")]
         assert count_crossing(gold, [(0, 4, "S"), (1, 3, "X"), (1, 4, "X"), (0, 1, "Y")]) == 2
 
-    def test_brackets_that_touch_or_nest_do_not_cross(self) -> None:
+    def test_evalb_that_touch_or_nest_do_not_cross(self) -> None:
         assert (
             count_crossing([(0, 2, "NP"), (2, 4, "VP")], [(0, 4, "S"), (2, 3, "X"), (0, 2, "Z")])
             == 0

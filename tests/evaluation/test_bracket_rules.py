@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from arcspan.errors import FileError
-from arcspan.evaluation.rules import COLLINS, BracketRules, as_rules, read_prm
+from arcspan.evaluation.bracket_rules import COLLINS, BracketRules, as_rules, read_prm
 
 COLLINS_PRM = """\
 ##------------------------------------------##

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arcspan.evaluation.scoring import Scoring, count, same_words
+from arcspan.evaluation.sentence_scoring import Scoring, count, same_words
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.evaluation.samples import CATS, WRONG_CATS
 
