@@ -22,6 +22,10 @@ Reach = Callable[["NodeTable", int], Iterable[int]]
 """From a node to all nodes at the other end of a relation, in pre-order unless a path is followed."""
 
 
+# Steps that it costs to visit a node or a word without matching it against a pattern.
+_VISIT = 1 / 16
+
+
 class NodeTable:
     """The nodes of a sentence in pre-order.
 
@@ -47,7 +51,8 @@ class NodeTable:
         self.heads: Sequence[int] = d.heads if d is not None else ()
         self._uses_arcs = d is not None and rules is None
         self._rules = rules
-        self._steps_left = steps
+        self.steps_left = steps
+        self._answers: dict[tuple[Expression, str], bool] = {}
         self._head_words: dict[int, int] = {}
         tags, spans = (empty_column(len(tree)), ()) if c is None else (c.tags, c.spans)
         self.labels: list[str] = []
@@ -99,12 +104,22 @@ class NodeTable:
 
     def spend(self, steps: int) -> None:
         """Count steps from node to node; raise ArcspanError if there are too many."""
-        self._steps_left -= steps
-        if self._steps_left < 0:
+        self.steps_left -= steps
+        if self.steps_left < 0:
             raise ArcspanError(
                 f"the query takes too many steps in a sentence of {len(self.tree)} words: "
                 "say more about its nodes, or name fewer of them"
             )
+
+    def passes(self, expression: Expression, value: str) -> bool:
+        """Test a value; each expression and value of a sentence costs steps once."""
+        if expression.values:
+            return value in expression.values
+        key = (expression, value)
+        if key not in self._answers:
+            self.spend(expression.cost(value))
+            self._answers[key] = expression(value)
+        return self._answers[key]
 
     @lazy
     def below(self) -> list[list[int]]:
@@ -121,6 +136,8 @@ class NodeTable:
         while child < end:
             nodes.append(child)
             child = ends[child]
+        # The next `spend` checks it.
+        self.steps_left -= len(nodes) * _VISIT
         return nodes
 
     def sisters(self, k: int) -> list[int]:
@@ -132,7 +149,9 @@ class NodeTable:
         if self.words[k]:
             return self.words[k]
         if self._uses_arcs:
-            return next(outgoing_words(self.heads, self.left[k], self.right[k]), 0)
+            i, j = self.left[k], self.right[k]
+            self.steps_left -= (j - i) * _VISIT
+            return next(outgoing_words(self.heads, i, j), 0)
         # All nodes on the way down have the same head word.
         path = [k]
         while not (word := self._head_words.get(k) or self.words[k]):
@@ -152,6 +171,8 @@ class NodeTable:
             return around[0] if around else -1
         rules = self._rules or HeadRules.load("ptb")
         labels = [self.labels[child] for child in children]
+        # Rules may try every label for every child.
+        self.steps_left -= len(labels) / 2
         return children[rules.head_child(self.labels[k], labels)]
 
 
@@ -215,12 +236,18 @@ def _right_after(t: NodeTable, k: int) -> Iterable[int]:
 
 
 def _right_before(t: NodeTable, k: int) -> list[int]:
-    nodes = []
+    nodes: list[int] = []
     other = t.leaves[t.left[k]]
     while other >= 0 and t.right[other] == t.left[k]:
         nodes.append(other)
         other = t.parents[other]
+    t.steps_left -= len(nodes) * _VISIT
     return nodes[::-1]
+
+
+def _before(t: NodeTable, k: int) -> list[int]:
+    t.steps_left -= k * _VISIT
+    return [other for other in range(k) if t.ends[other] <= k]
 
 
 # The child that a sign below < and << speaks of; a number speaks of the child of that number.
@@ -238,7 +265,7 @@ _TREE: dict[str, Reach] = {
     ".": _right_after,
     ",": _right_before,
     "..": lambda t, k: range(t.ends[k], len(t.ends)),
-    ",,": lambda t, k: [other for other in range(k) if t.ends[other] <= k],
+    ",,": _before,
     "$": _sisters(lambda t, k, other: other != k),
     "$.": _sisters(lambda t, k, other: other == t.ends[k]),
     "$,": _sisters(lambda t, k, other: t.ends[other] == k),
@@ -275,7 +302,9 @@ def _words_below(t: NodeTable, m: int) -> Iterator[int]:
 
 def _siblings(t: NodeTable, m: int) -> Sequence[int]:
     head = t.heads[m - 1]
-    return t.below[head] if head else ()
+    siblings = t.below[head] if head else ()
+    t.steps_left -= len(siblings) * _VISIT
+    return siblings
 
 
 # From a word to the modifiers of the arcs whose relation is compared.
@@ -308,7 +337,9 @@ def reach_along_arcs(sign: str, relation: Expression | None) -> Reach:
     def reach(t: NodeTable, k: int) -> list[int]:
         modifiers = modifiers_of(t, t.words[k]) if t.d is not None and t.words[k] else ()
         if t.d is not None and relation is not None:
-            modifiers = [m for m in modifiers if relation(t.d.relations[m - 1])]
+            modifiers = list(modifiers)
+            t.steps_left -= len(modifiers) * _VISIT
+            modifiers = [m for m in modifiers if t.passes(relation, t.d.relations[m - 1])]
         return [t.leaves[t.heads[m - 1] if sign[0] == "<" else m] for m in modifiers]
 
     return reach

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from arcspan.errors import ArcspanError
 from arcspan.lazy import lazy
-from arcspan.syntax.expressions import Expression, class_size
+from arcspan.syntax.expressions import MOST_LETTERS, Expression
 from arcspan.syntax.nodes import ARCS, Reach, reach_along_arcs, reach_of
 
 # The attributes of words that a pattern can test, and the column of the trees that holds each.
@@ -45,7 +45,6 @@ _RELATION = re.compile(rf"{_REGEX}i?|[\w:-]+(?:\|[\w:-]+)*")
 _NAMED = re.compile(r"\s*=\s*(?P<name>\w+)")
 _NAME = re.compile(r"\w+")
 _NESTING = 50
-_MOST_LETTERS = 300_000  # in the classes of all regular expressions
 # Signs that may name the relation of an arc.
 _LABELLED_SIGNS = (">", "<", ">>", "<<")
 # Signs of the same meaning.
@@ -125,7 +124,8 @@ class Pattern:
         self.depth = 0
         # How often names were mentioned up to the position: a relation that mentions one has several matches.
         self.mentions = 0
-        self.class_size = 0  # of all regular expressions
+        # In the classes of all regular expressions: compiling many of them may take seconds.
+        self.letters_left = MOST_LETTERS
         self.names: dict[str, bool] = {}
         self.literals: dict[str, set[str]] = {}
         self.layers: set[str] = set()
@@ -197,7 +197,7 @@ class Pattern:
         if label[0] == '"':
             label = re.sub(r"\\(.)", r"\1", label[1:-1])
         if ignore_case:
-            return Expression([label], ignore_case=True)
+            return Expression(re.escape(label), ignore_case=True)
         return self._literals("label", label)
 
     def _word(self) -> PatternNode:
@@ -291,13 +291,16 @@ class Pattern:
         source = text.removesuffix("i")
         ignore_case |= source != text
         try:
-            # Before it is compiled, which takes about 10 milliseconds for 100,000 letters.
-            self.class_size += class_size(source[1:-1])
-            if self.class_size > _MOST_LETTERS:
-                raise ValueError("the pattern's classes of characters are too large")
-            return Expression(source[1:-1], anywhere=anywhere, ignore_case=ignore_case)
-        except (ValueError, re.error, RecursionError, OverflowError) as error:
+            expression = Expression(
+                source[1:-1],
+                anywhere=anywhere,
+                ignore_case=ignore_case,
+                most_letters=self.letters_left,
+            )
+        except ValueError as error:
             self.refuse(f"{text} is not a regular expression that can be used: {error}", start)
+        self.letters_left -= expression.letters
+        return expression
 
     def _defined_name(self) -> str:
         start = self.position

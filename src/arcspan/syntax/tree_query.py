@@ -217,12 +217,12 @@ def _passes(t: NodeTable, node: PatternNode, k: int, names: Names) -> bool:
             return False
         for name, expression in node.words:
             value = _attribute(t, m, name)
-            if not expression(value):
+            if not t.passes(expression, value):
                 return False
         return True
-    return (
-        node.any or node.label_set is not None or any(label(t.labels[k]) for label in node.labels)
-    )
+    if node.any or node.label_set is not None:
+        return True
+    return any(t.passes(label, t.labels[k]) for label in node.labels)
 
 
 def _attribute(t: NodeTable, m: int, name: str) -> str:
