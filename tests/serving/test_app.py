@@ -359,7 +359,7 @@ def test_pictures_are_xml_with_the_text_as_text(server: Running) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("nope", "the body is not JSON: Expecting value at character 0"),
+        ("nope", "the body is not JSON: Expecting value: line 1 column 1"),
         ('{"text": "a"', "the body is not JSON"),
         ("[]", "the body must be a JSON object"),
         ("", "the body must be a JSON object"),

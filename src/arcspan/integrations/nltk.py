@@ -85,6 +85,7 @@ def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:
     """
     if isinstance(tree, Parse):
         tree = tree.dependencies
+    # NLTK finds the root by its relation.
     root = tree.relations[tree.root - 1] if len(tree) else "ROOT"
     return DependencyGraph(format_conllu(tree), cell_separator="\t", top_relation_label=root)
 

@@ -48,5 +48,6 @@ def to_dataframe(
             continue
         for sentence, parse in enumerate(element):
             rows += [(number, sentence, *row) for row in sentence_rows(parse)]
+    # pandas would make columns with missing numbers floating-point ones.
     frame = pd.DataFrame(rows, columns=["document", "sentence", *columns])
     return frame.astype({name: "Int64" for name in _WHOLE_NUMBERS if name in columns})

@@ -97,6 +97,7 @@ def parse_column(
 
 def write_parses(parses: Iterable[Sequence[Parse]], target: Target) -> tuple[int, int]:
     """Write the parses of each row to a Parquet file; return what `parse_column` does."""
+    # A table holds all its rows in memory.
     rows = iter(parses)
     chunks = iter(lambda: list(islice(rows, ROWS)), [])
     return _write(target, _tables((chunk, None) for chunk in chunks))
@@ -131,6 +132,7 @@ def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[lis
             problem = "two columns" if column in schema.names else "no column"
             names = ", ".join(schema.names)
             raise FileError(f"{problem} {column!r} (name one with --column): {names}", path=path)
+        # Arrow has two types each for strings and lists, by the size of their offsets.
         column_type = schema.field(column).type
         has_words = pa.types.is_list(column_type) or pa.types.is_large_list(column_type)
         text_type = column_type.value_type if has_words else column_type
@@ -139,6 +141,7 @@ def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[lis
                 f"column {column!r} holds {column_type}; it must hold strings, or lists of strings",
                 path=path,
             )
+        # Other columns stand beside the parses in the output.
         clash = sorted((set(schema.names) - {column}) & set(SCHEMA.names))
         if clash:
             problem = f"columns {', '.join(clash)} have names that parses need: rename them"
@@ -147,7 +150,9 @@ def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[lis
         for batch in source.iter_batches(ROWS):
             table = pa.Table.from_batches([batch])
             cells = table.column(column).to_pylist()
-            contents = [empty if cell is None else cell for cell in cells]
+            contents = []
+            for cell in cells:
+                contents.append(empty if cell is None else cell)
             yield contents, table.drop_columns([column])
 
 
@@ -166,5 +171,6 @@ def _tables(chunks: Iterable[tuple[Sequence[Sequence[Parse]], Any]]) -> Iterator
                 table = table.add_column(index, others.schema.field(name), cells)
         first_row += len(parses)
         yield table
+    # A file without rows still has its columns.
     if first_row == 0:
         yield to_table([])

@@ -37,6 +37,7 @@ class _Worker:
 
     def __init__(self, work: Work, options: dict[str, Any]) -> None:
         self.work = work
+        # Ray gives each worker one processor.
         self.parser = Parser(threads=1, **options)
 
     def __call__(self, task: dict[str, Any]) -> dict[str, Any]:
@@ -106,5 +107,8 @@ class ParseBatches:
         """Parse a batch of rows into a `pyarrow.Table`."""
         from arcspan.integrations.parquet import to_table
 
-        items = [item if isinstance(item, str) else list(item) for item in batch[self.column]]
-        return to_table(self.parser.stream(items))
+        # Ray hands lists of words over as arrays of numpy.
+        contents = []
+        for content in batch[self.column]:
+            contents.append(content if isinstance(content, str) else list(content))
+        return to_table(self.parser.stream(contents))

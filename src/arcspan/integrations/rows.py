@@ -72,7 +72,7 @@ def constituent_rows(parse: Parse) -> Iterator[Row]:
     if "constituency" not in parse.layers:
         return
     has_arcs = "dependency" in parse.layers
-    spans = parse.constituency.spans[1:]
+    spans = parse.constituency.spans[1:]  # in pre-order, so a parent comes before its children
     depths: list[int] = []
     for (i, j, label), parent in zip(spans, parents(spans), strict=True):
         depth = depths[parent] + 1 if parent >= 0 else 0
@@ -92,6 +92,7 @@ def constituent_rows(parse: Parse) -> Iterator[Row]:
 def clause_rows(parse: Parse) -> Iterator[Row]:
     """Yield the `CLAUSES` of a parse; none where the model has no dependencies."""
     clauses = parse.clauses if "dependency" in parse.layers else []
+    # By identity: two clauses may have equal words.
     rows = {id(clause): row for row, clause in enumerate(clauses)}
     for clause in clauses:
         yield (

@@ -109,6 +109,7 @@ class ArcspanComponent(Pipe):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Parse a stream of Docs, in place and in order; the sentences of `batch_size` Docs go together."""
+        # spaCy's own way to go on after an error: `nlp.set_error_handler`.
         error_handler = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
@@ -123,6 +124,7 @@ class ArcspanComponent(Pipe):
         inputs = []
         for doc, bounds in zip(docs, doc_bounds, strict=True):
             inputs += [self._input(doc, start, end) for start, end in bounds]
+        # One stream for all Docs, so that short ones share batches.
         parses = self.parser.pipe(inputs, batch_size=CHUNK, style=self.style)
         for doc, bounds in zip(docs, doc_bounds, strict=True):
             self._write(doc, bounds, list(islice(parses, len(bounds))))
@@ -133,6 +135,7 @@ class ArcspanComponent(Pipe):
         words = [token.text for token in tokens]
         prefer = []
         for entity in doc.ents if self.entities else ():
+            # An entity of one word, or of the whole sentence, is a constituent anyway.
             inside = [k for k, token in enumerate(tokens) if entity.start <= token.i < entity.end]
             if start <= entity.start and entity.end <= end and 1 < len(inside) < len(tokens):
                 span = ("span", inside[0], inside[-1] + 1)
@@ -182,16 +185,19 @@ class ArcspanComponent(Pipe):
                 doc[start]._.set(TREE, tree)
         written = []
         if self.tags:
-            words = [token.i for token in doc if not token.is_space]
-            written = [name for name in _WORD_LAYERS if any(columns[name][i] for i in words)]
+            # A layer that the model does not predict leaves what the Doc has.
+            for name, layer in _WORD_LAYERS.items():
+                if any(any(getattr(parse, layer)) for parse in parses):
+                    written.append(name)
         if self.dependencies and any("dependency" in parse.layers for parse in parses):
+            # Heads imply the sentence starts; spaCy refuses both at once.
             written += ["HEAD", "DEP"]
         elif self.sentences and n:
             written += ["SENT_START"]
         if written:
-            rows = [
-                [_attribute_id(doc, name, value) for value in columns[name]] for name in written
-            ]
+            rows = []
+            for name in written:
+                rows.append([_attribute_id(doc, name, value) for value in columns[name]])
             doc.from_array(written, np.array(rows, dtype=np.uint64).T)
 
     def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
@@ -205,7 +211,7 @@ class ArcspanComponent(Pipe):
             examples,
             "constituents",
             getter=lambda doc, _: doc[:]._.constituents,
-            has_annotation=lambda doc: any(token._.get(TREE) is not None for token in doc),
+            has_annotation=_has_constituents,
             allow_overlap=True,
         )
         for attribute in ("tag", "pos", "lemma"):
@@ -228,6 +234,7 @@ class ArcspanComponent(Pipe):
         """Save the model bundle, so that the saved pipeline does not depend on where it was."""
         target = Path(path) / "model"
         source = self.parser.path
+        # Saved where it was loaded from: there is nothing to copy.
         if target.exists() and target.resolve() == source.resolve():
             return
         shutil.copytree(source, target, copy_function=shutil.copyfile, dirs_exist_ok=True)
@@ -236,6 +243,7 @@ class ArcspanComponent(Pipe):
         self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()
     ) -> ArcspanComponent:
         """Load the model bundle that `to_disk` saved."""
+        # In the place where the lazy attribute looks first.
         self.__dict__["parser"] = Parser(Path(path) / "model", threads=self.threads)
         self.model = str(self.parser.path)
         return self
@@ -298,6 +306,7 @@ def make_component(
     entities: float,
 ) -> ArcspanComponent:
     """Make the component for `nlp.add_pipe("arcspan", config={...})`; the settings are those of `ArcspanComponent`."""
+    # spaCy looks for the rules of noun chunks here; its own need the relations of its own models.
     if dependencies:
         nlp.vocab.get_noun_chunks = noun_chunks
     return ArcspanComponent(
@@ -318,6 +327,7 @@ def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
 
     It has the annotation that the component writes, over the words of the parses.
     """
+    # A Doc cannot hold a sentence of no words.
     parses = [parse for parse in parses if len(parse)]
     words: list[str] = []
     spaces: list[str] = []
@@ -354,6 +364,7 @@ def _fill(
 
 def _attribute_id(doc: Doc, name: str, value: Any) -> int:
     """Return a value as `Doc.from_array` takes it: 64 bits without a sign."""
+    # Negative numbers in two's complement.
     if name in ("HEAD", "SENT_START"):
         return value % 2**64
     if name == "POS":
@@ -363,11 +374,16 @@ def _attribute_id(doc: Doc, name: str, value: Any) -> int:
     return doc.vocab.strings.add(value) if value else 0
 
 
+def _has_constituents(doc: Doc) -> bool:
+    return any(token._.get(TREE) is not None for token in doc)
+
+
 # ------------------------------------------------------------------------------------------- constituents
 
 
 def set_extensions() -> None:
     """Register the extensions; done once, by the first component."""
+    # spaCy's extensions are global; another component may have registered them.
     if Token.has_extension(TREE):
         return
     Token.set_extension(TREE, default=None)
@@ -402,6 +418,7 @@ def _sentence_trees(doc: Doc, start: int, end: int) -> Iterator[_SentenceTree]:
     for first in range(start, end):
         tree = doc[first]._.get(TREE)
         if tree:
+            # From positions in the sentence to tokens of the Doc: white space may stand in between.
             words = [first + word for word in tree["words"]]
             spans = [(words[i], words[j - 1] + 1, label) for i, j, label in tree["spans"]]
             yield _SentenceTree(words, tree["tags"], spans)
@@ -467,6 +484,7 @@ def parent(span: Span) -> Span | None:
     ]
     if not above:
         return None
+    # The smallest of those around it is the parent.
     _, start, end = min(above)
     return constituent.span(start, end)
 
@@ -485,6 +503,7 @@ def children(span: Span) -> list[Span]:
                 for start, end in constituent.others()
                 if start == word and end <= constituent.end
             ]
+            # The longest that begins here, or the word alone.
             covered = max(ends, default=word + 1)
             below.append(constituent.span(word, covered))
     return below
@@ -504,6 +523,7 @@ def constituency(span: Span) -> ConstituencyTree | None:
             for start, end, label in tree.spans
             if start in number and end - 1 in number
         ]
+        # The whole sentence has the wrapper that `Parse.constituency` has.
         if n == len(tree.words):
             spans.insert(0, (0, n, "TOP"))
         if not spans or spans[0][:2] != (0, n):
@@ -540,16 +560,22 @@ def _syntax(sentence: Span, constituents: ConstituencyTree | None = None) -> Syn
     tokens = [token for token in sentence if not token.is_space]
     number = {token.i: m for m, token in enumerate(tokens, 1)}
     heads = []
-    for token in tokens:
+    relations = []
+    root = 0
+    for m, token in enumerate(tokens, 1):
+        relations.append("root" if token.dep_ == ROOT else token.dep_)
         # In spaCy a root is its own head; a head outside the sentence makes a root, too.
-        is_root = token.head.i == token.i
-        heads.append(0 if is_root else number.get(token.head.i, 0))
-    # A tree has one root: the first; others hang on it.
-    root = heads.index(0) + 1 if 0 in heads else 0
-    heads = [head if head or m == root else root for m, head in enumerate(heads, 1)]
+        head = 0 if token.head.i == token.i else number.get(token.head.i, 0)
+        heads.append(head)
+        if not head and not root:
+            root = m
+    # A tree has one root: other roots hang on the first.
+    for m, head in enumerate(heads, 1):
+        if not head and m != root:
+            heads[m - 1] = root
     tree = DependencyTree(
         heads,
-        ["root" if token.dep_ == ROOT else token.dep_ for token in tokens],
+        relations,
         [token.text for token in tokens],
         [token.tag_ for token in tokens],
         [token.pos_ for token in tokens],
@@ -557,6 +583,7 @@ def _syntax(sentence: Span, constituents: ConstituencyTree | None = None) -> Syn
         [str(token.morph) for token in tokens],
     )
     offsets = [(token.idx, token.idx + len(token.text)) for token in tokens]
+    # Offsets are those of the Doc; the text begins at the first of them.
     text = sentence.doc.text[offsets[0][0] : offsets[-1][1]] if offsets else None
     return Syntax(constituents, tree, tokens=tokens, text=text, offsets=offsets)
 

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from arcspan._version import __version__
+from arcspan.errors import ArcspanError
 from arcspan.formats import Format, formats_by_media_type
 from arcspan.parser import Parser, Query, Sentence
 from arcspan.serving.messages import ParseRequest
@@ -69,6 +70,7 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
         content = (resources.files(f"arcspan.{package}") / "page" / name).read_bytes()
         routes[path] = {"GET": _file(content, media_type)}
     app = Middleware(routes, scheduler)
+    # Nothing in it changes while the server runs.
     description = _describe_server(scheduler)
 
     async def health(_: Request) -> Response:
@@ -142,6 +144,7 @@ class ParseRoute:
         try:
             events: set[asyncio.Future[Any]] = {answer, departure}
             limit = self.settings.time_limit
+            # Whichever comes first ends the other, and the sentences that have had no turn are dropped.
             await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
@@ -152,6 +155,7 @@ class ParseRoute:
 
     async def _answer(self, incoming: Request, format: Format | None) -> Response:
         plan = await self._run(partial(self._plan, incoming, format), len(incoming.body))
+        # The event loop only waits: for other threads that read, parse and write.
         sentence_pieces = await asyncio.wrap_future(self.scheduler.submit(plan.scheduled))
         pieces = iter(sentence_pieces)
         texts = [list(islice(pieces, len(sentences))) for sentences in plan.texts]
@@ -187,6 +191,7 @@ class ParseRoute:
         pictures = _count_pictures(request, is_picture)
         scheduled = []
         for sentence in sentences:
+            # A long sentence gets its best tree alone; the answer says why.
             is_short = len(sentence.words) <= self.settings.max_words_beyond
             scheduled.append(ScheduledSentence(sentence, query if is_short else plain, pictures))
         writer = AnswerWriter(request, texts, format, self.settings.max_words_beyond)
@@ -206,8 +211,7 @@ class ParseRoute:
     def _check_request(self, request: ParseRequest) -> None:
         settings = self.settings
         if request.k > settings.max_k:
-            reason = f"k: this server gives at most {settings.max_k} trees per sentence"
-            raise Refusal("bad_request", reason=reason)
+            raise ArcspanError(f"k: this server gives at most {settings.max_k} trees per sentence")
         length = sum(map(len, request.texts))
         if length > settings.max_text:
             raise Refusal("text_too_long", count=length, limit=settings.max_text)
@@ -225,8 +229,7 @@ class ParseRoute:
         if (is_constrained or is_drawn) and len(sentences) != 1:
             subject = "constraints are about the words of" if is_constrained else "a picture shows"
             advice = 'send one, as "words" or with "one_sentence" if its text is split in two'
-            reason = f"{subject} one sentence, but there are {len(sentences)}: {advice}"
-            raise Refusal("bad_request", reason=reason)
+            raise ArcspanError(f"{subject} one sentence, but there are {len(sentences)}: {advice}")
         limit = self.settings.max_words_beyond if is_constrained else self.settings.max_words
         condition = " with constraints" if is_constrained else ""
         for number, sentence in enumerate(sentences, 1):
@@ -250,27 +253,24 @@ def _count_pictures(request: ParseRequest, is_picture: bool) -> int:
 
 def _read(request: Request) -> ParseRequest:
     """Return the checked content of a request."""
+    # A page of another site may send text/plain without asking first; it may not send JSON.
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     is_json = request.body and (media_type == JSON or media_type.endswith("+json"))
     try:
         content = json.loads(request.body) if is_json else None
     except RecursionError:
-        raise Refusal(
-            "bad_request", reason="the body is not JSON: it is nested too deeply"
-        ) from None
-    except json.JSONDecodeError as error:
-        reason = f"the body is not JSON: {error.msg} at character {error.pos}"
-        raise Refusal("bad_request", reason=reason) from None
-    except ValueError as error:  # bytes that are not UTF-8
-        raise Refusal("bad_request", reason=f"the body is not JSON: {error}") from None
+        raise ArcspanError("the body is not JSON: it is nested too deeply") from None
+    except ValueError as error:  # no JSON, or no UTF-8
+        raise ArcspanError(f"the body is not JSON: {error}") from None
     if not isinstance(content, dict):
         example = '{"text": "Logic plays a role."}'
-        reason = f"the body must be a JSON object, such as {example}, sent as application/json"
-        raise Refusal("bad_request", reason=reason)
+        raise ArcspanError(
+            f"the body must be a JSON object, such as {example}, sent as application/json"
+        )
     try:
         return ParseRequest.model_validate(content)
     except ValidationError as error:
-        raise Refusal("bad_request", reason=describe(error)) from None
+        raise ArcspanError(describe(error)) from None
 
 
 def _accepted(header: str) -> Format | None:
@@ -282,6 +282,7 @@ def _accepted(header: str) -> Format | None:
     formats = formats_by_media_type()
     best_weight = 0.0
     accepted = None
+    # The header comes from the client: no browser sends more than a few types.
     for part in header.split(",")[:16]:
         media_type, _, options = part.strip().lower().partition(";")
         match = re.search(r"\bq\s*=\s*(?P<weight>[01](?:\.\d{0,3})?)", options)

@@ -58,6 +58,7 @@ class ConnectionTable:
     def admit(self, connection: Connection) -> bool:
         """Close an older connection where there are too many; False if every one of them is in use."""
         alive = [other for other in self.open if not other.transport.is_closing()]
+        # One client's connections make room for each other before they take that of others.
         same_client = [other for other in alive if other.address == connection.address]
         has_room = self._make_room(same_client, self.settings.max_client_connections, connection)
         return has_room and self._make_room(alive, self.limit, connection)
@@ -68,6 +69,7 @@ class ConnectionTable:
         idle = [other for other in crowd if other.waits and other is not newest]
         if not idle:
             return False
+        # Of two, the one that has never been answered goes first: it may be an attack.
         longest = min(idle, key=lambda other: (other.was_answered, other.waits_since))
         longest.transport.abort()
         return True
@@ -106,6 +108,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         """Close another connection where there are too many, and wait for headers."""
         self.transport = transport
+        # In the table before the limits are checked, which count this connection, too.
         self._table.open.add(self)
         self.http.connection_made(_HttpTransport(self))  # type: ignore[arg-type]
         if self._table.admit(self):
@@ -115,6 +118,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read bytes; the time limit of headers runs however slowly they arrive."""
+        # Within a request these are bytes of its body, which has a time limit of its own.
         if not self._in_request:
             self._head_has_begun = True
             self._await_head()
@@ -169,6 +173,7 @@ class Connection(asyncio.Protocol):
         answer = refusal.response({"Connection": "close"})
         head = [b"HTTP/1.1 %d \r\n" % answer.status_code]
         head += [b"%s: %s\r\n" % header for header in answer.raw_headers]
+        # Not through uvicorn, for which there is no request to answer.
         self.transport.write(b"".join(head) + b"\r\n" + bytes(answer.body))
         self.transport.close()
         self._watch_reading()
@@ -181,6 +186,7 @@ class Connection(asyncio.Protocol):
     def _head_too_slow(self, limit: float) -> None:
         if self.transport.is_closing():
             return
+        # A client that has sent nothing expects no answer; browsers open connections in advance.
         if self._head_has_begun:
             self.refuse(Refusal("head_too_slow", limit=limit))
         else:
@@ -190,6 +196,7 @@ class Connection(asyncio.Protocol):
         if self._drain_timer is not None:
             self._drain_timer.cancel()
             self._drain_timer = None
+        # What the kernel has taken counts as read: its buffers are small.
         unread = self.transport.get_write_buffer_size()
         if unread:
             self._drain_timer = self._loop.call_later(DRAIN_SECONDS, self._check_reading, unread)
@@ -215,6 +222,7 @@ class _HttpTransport:
         # After a refusal nothing more is sent, or the client would read it as part of that answer.
         if connection.transport.is_closing():
             return
+        # The application's own 400 comes after its `http.response.start`.
         if data.startswith(b"HTTP/1.1 400 ") and not connection.app_responds:
             connection.refuse(Refusal("bad_request", reason="this is not a valid HTTP request"))
             return
@@ -232,6 +240,7 @@ def watch_requests(app: ASGIApp) -> ASGIApp:
     """Return the application, telling each connection of a `ConnectionTable` about its requests."""
 
     async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        # There is none in other ASGI servers, nor in the lifespan's scope.
         connection: Connection | None = scope.get("state", {}).get(_STATE_KEY)
         if scope["type"] != "http" or connection is None:
             await app(scope, receive, send)
@@ -249,6 +258,7 @@ def watch_requests(app: ASGIApp) -> ASGIApp:
             await send(message)
 
         connection.request_began()
+        # Nobody calls `receive` for a body that is not there.
         if not has_body(scope):
             connection.request_arrived()
         try:

@@ -23,6 +23,7 @@ class Metrics:
     """One server's counters, in a registry of their own: several servers fit in one process."""
 
     def __init__(self) -> None:
+        # Not the library's own registry, which is one for the process.
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)

@@ -108,8 +108,9 @@ class Middleware:
             status = response.status_code
             await self._finish(response)(scope, receive, send)
         except ClientLeft:
-            pass
+            pass  # counted below, with status 499
         finally:
+            # Paths that clients invent would make a metric each.
             path = scope["path"] if scope["path"] in self.routes else "other"
             self.metrics.requests.labels(path, str(status)).inc()
             if path == "/parse":
@@ -134,6 +135,7 @@ class Middleware:
             raise Refusal(
                 "bad_request", reason="Content-Length and Transfer-Encoding contradict each other"
             )
+        # Other values are uvicorn's to refuse.
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.settings.max_body:
             raise Refusal("body_too_large", limit=self.settings.max_body)
@@ -155,6 +157,7 @@ class Middleware:
             methods = self.routes.get(scope["path"])
             if methods is None:
                 raise Refusal("not_found", path=scope["path"])
+            # uvicorn leaves the body of such an answer out.
             method = "GET" if scope["method"] == "HEAD" else scope["method"]
             if method not in methods:
                 allowed = ", ".join(methods)

@@ -74,6 +74,7 @@ class Refusal(Exception):
 
 def describe(error: ValidationError) -> str:
     """Return one line about the first problem that pydantic found."""
+    # The input stays out of it: it may be long, and the client knows it.
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     path = ".".join(map(str, first["loc"]))
     message = first["msg"].removeprefix("Value error, ")

@@ -181,6 +181,7 @@ class Scheduler:
         # A request that is being read keeps its thread though its client has left, so that threads do not pile up.
         self._small_work = ThreadPoolExecutor(threads)
         self._large_work = ThreadPoolExecutor(1)
+        # One thread fewer for slow sentences, so that a processor is left for quick ones.
         queues = [self._quick] * threads + [self._slow] * max(1, threads - 1)
         self._threads = [
             threading.Thread(target=self._run, args=(queue,), daemon=True) for queue in queues
@@ -309,6 +310,7 @@ class Scheduler:
         except BaseException:
             log.exception("a sentence of %d words failed", len(sentence.sentence.words))
             refusal = Refusal("internal")
+        # Threads deliver sentences of one request at the same time.
         with self._lock:
             if refusal is None:
                 request.pieces[index] = piece

@@ -32,10 +32,11 @@ ACCEPTED_AT_ONCE = 16  # before older connections can make room
 def bind(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address; port 0 takes a free one."""
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        # The first address of a name: a socket listens on one.
+        family, socket_type, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listener = socket.socket(family, kind, protocol)
+        listener = socket.socket(family, socket_type, protocol)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
     except (OSError, UnicodeError) as error:  # names of hosts are encoded
@@ -120,6 +121,7 @@ class Server(uvicorn.Server):
         loop = asyncio.get_running_loop()
         start = loop.time()
         work_seconds = max(0.0, self._app.settings.grace - ENDING_SECONDS)
+        # Whatever happens in between, requests are refused in time for their answers to be sent.
         loop.call_later(work_seconds, self._refuse_open_requests)
         while self.connections.open and not self.force_exit:
             if loop.time() - start > min(LINGER_SECONDS, work_seconds):

@@ -85,11 +85,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         check(self)
+        # As browsers write it in the header Origin, which is compared letter by letter.
         for origin in self.origins:
             if not re.fullmatch(r"https?://[^/\s]+", origin):
                 raise ConfigError(
                     f"an origin is like https://example.org, without a path, not {origin!r}"
                 )
+        # The port of the header Host is not compared.
         for host in self.hosts:
             if not re.fullmatch(r"[\w.-]+", host):
                 raise ConfigError(f"a host is like example.org, without a port, not {host!r}")

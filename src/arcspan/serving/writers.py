@@ -138,6 +138,7 @@ class AnswerWriter:
     def _sentence(self, parses: list[Parse]) -> dict[str, Any]:
         """Return the parses of a sentence in the shape of `SentenceAnswer`."""
         request = self.request
+        # The best trees stand beside the sentence's words, the others in a list.
         best, *others = [self._trees(parse) for parse in parses]
         if others:
             for trees in others:
