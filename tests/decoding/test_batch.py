@@ -357,3 +357,18 @@ def test_importing_loads_neither_the_library_nor_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "set() 0"
+
+
+@pytest.mark.parametrize("search", [decoding.eisner_satta, decoding.naive])
+def test_scores_at_the_end_of_float64_have_a_tree_or_an_error(search) -> None:
+    scores = np.zeros((1, 4, 4))
+    scores[0, 2, 1] = 1.7e308
+    decoded = search(np.zeros((1, 4, 4)), scores, [3])
+    assert decoded.heads[0, 2] == 1 and decoded.scores[0] == 1.7e308
+    assert search(np.zeros((1, 4, 4)), -scores, [3]).heads[0, 2] != 1
+    span = np.zeros((1, 4, 4))
+    span[0, 0, 3] = 1.7e308
+    with pytest.raises(
+        ScoreError, match=r"sentence 0 of the batch has a score .* too large to add"
+    ):
+        search(span, scores, [3])

@@ -178,3 +178,16 @@ def test_second_derivatives_refuse_what_does_not_fit() -> None:
         arc[0, 1] = wrong
         with pytest.raises(ScoreError, match=why):
             decoding.hessian_product(None, arc, [3], along=(None, arc, None))
+
+
+def test_scores_at_the_end_of_float64_have_a_tree_or_an_error_in_torch() -> None:
+    scores = torch.zeros(1, 4, 4, dtype=torch.float64)
+    scores[0, 2, 1] = 1.7e308
+    zeros = torch.zeros_like(scores)
+    decoded = decoding.batched.eisner_satta(zeros, scores, [3])
+    assert decoded.heads[0, 2] == 1 and decoded.scores[0] == 1.7e308
+    zeros[0, 0, 3] = 1.7e308
+    with pytest.raises(
+        ScoreError, match=r"sentence 0 of the batch has a score .* too large to add"
+    ):
+        decoding.batched.eisner_satta(zeros, scores, [3])

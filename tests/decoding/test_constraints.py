@@ -212,3 +212,12 @@ def test_masks_apply_to_packed_scores_to_batches_and_to_one_kind_alone() -> None
     np.testing.assert_array_equal(batch_scores, [packed] * 3)
     assert masks.apply(span[None], arc[None])[2].shape == (1, 3, 3, 3)
     assert masks.apply(None, arc)[0] is None and masks.apply(span, None)[1] is None
+
+
+@pytest.mark.parametrize("name", ["Span", "Arc", "Head"])
+def test_old_names_still_work_with_a_warning(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{name} is called {name}Constraint now"):
+        old = getattr(constraints, name)
+    assert old is getattr(constraints, f"{name}Constraint")
+    with pytest.raises(AttributeError, match="no attribute 'Spam'"):
+        constraints.__getattr__("Spam")

@@ -443,3 +443,13 @@ def test_samples_are_trees_with_their_scores_and_entropy_is_that_of_all_trees(
     assert decoding.entropy(span, arc, [n], headed)[0] == pytest.approx(
         expected, abs=1e-9 * max(scale, 1) * 10
     )
+
+
+@pytest.mark.parametrize("structure", KINDS)
+def test_an_empty_batch_has_sums_of_no_sentences(structure: str) -> None:
+    span = None if structure == "arcs" else np.zeros((0, 3, 3))
+    arc = None if structure == "spans" else np.zeros((0, 3, 3))
+    headed = np.zeros((0, 3, 3, 3)) if structure == "second" else None
+    assert decoding.entropy(span, arc, [], headed).tolist() == []
+    assert decoding.log_partition(span, arc, [], headed).tolist() == []
+    assert decoding.sample(span, arc, [], headed) == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from arcspan import decoding
+from arcspan import decoding, distributions
 from arcspan.distributions import (
     Arc,
     ConstituencyTrees,
@@ -507,3 +507,96 @@ def test_batches_without_sentences_or_words_have_trees_of_no_parts(lengths: list
     ):
         for computed, lead in ((trees.argmax, ()), (trees.sample(2), (2,)), (trees.topk(2), (2,))):
             assert trees.log_prob(computed).shape == computed.scores.shape == (*lead, count)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.bool, torch.complex64])
+def test_scores_that_are_not_floating_point_are_refused(dtype: torch.dtype) -> None:
+    scores = torch.zeros(1, 3, 3, dtype=dtype)
+    floats = torch.zeros(1, 3, 3)
+    with pytest.raises(ScoreError, match=rf"arc scores must be .* floating-point .*{dtype}"):
+        DependencyTrees(scores)
+    with pytest.raises(ScoreError, match="span scores must be a tensor of floating-point"):
+        ConstituencyTrees(scores)
+    with pytest.raises(ScoreError, match=r"headed scores .* convert them with \.float\(\)"):
+        LexicalizedTrees(floats, floats, torch.zeros(1, 3, 3, 3, dtype=dtype))
+
+
+def flat(structure: str, seed: int, dtype=torch.float64):
+    """A distribution whose scores differ by less than float32 resolves at their size."""
+    scores = [
+        None if part is None else (1e4 + 1e-3 * part).to(dtype)
+        for part in draw(structure, seed=seed)
+    ]
+    return make(scores)
+
+
+@pytest.mark.parametrize("structure", KINDS)
+def test_scores_in_float64_are_searched_in_float64(structure: str) -> None:
+    for seed in range(5):
+        trees = flat(structure, seed)
+        best = trees.topk(1).scores[0]
+        assert torch.equal(trees.argmax.scores, best)
+        assert torch.equal(trees.max, best)
+
+
+def test_the_search_in_float32_would_not_find_these_trees() -> None:
+    trees = flat("first", 0)
+    narrow = flat("first", 0, torch.float32)
+    assert (trees.score(narrow.argmax) < trees.max).any()
+
+
+@pytest.mark.parametrize("structure", ["spans", "arcs", "first"])
+def test_expected_parts_in_float64_are_searched_in_float64(structure: str) -> None:
+    """Where chances differ by 1e-9: the tree of `mbr` has the greatest expectation to the last digits."""
+    for seed in range(5):
+        scores = [
+            None if part is None else (1e-9 * part).detach() for part in draw(structure, seed=seed)
+        ]
+        trees = make(scores)
+        chances = trees.marginals
+        parts = [chances, None] if structure == "spans" else [None, chances]
+        if structure == "first":
+            parts = [chances.spans, chances.arcs]
+        expectations = make([*parts, None])
+        gained = expectations.score(trees.mbr())
+        torch.testing.assert_close(gained, expectations.topk(1).scores[0], rtol=0, atol=1e-13)
+
+
+def test_the_difference_between_distributions_is_named() -> None:
+    trees = DependencyTrees(torch.zeros(2, 4, 4), lengths=[3, 2])
+    zeros = torch.zeros(2, 4, 4)
+    for other, message in (
+        (ConstituencyTrees(zeros, lengths=[3, 2]), "they differ in their type"),
+        (DependencyTrees(torch.zeros(3, 4, 4)), "2 and 3 sentences"),
+        (DependencyTrees(torch.zeros(2, 5, 5), lengths=[3, 2]), "scores for up to 3 and 4 words"),
+        (DependencyTrees(zeros, lengths=[3, 1]), "sentence 1 has 2 and 1 words"),
+    ):
+        for compare in (trees.kl, trees.cross_entropy):
+            with pytest.raises(ScoreError, match=f"are not over the same trees: {message}"):
+                compare(other)
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap, torch.func.jacrev])
+def test_transforms_of_torch_func_are_refused(transform) -> None:
+    function = transform(lambda scores: DependencyTrees(scores).log_partition.sum())
+    with pytest.raises(
+        ScoreError, match=r"torch\.func .* use torch\.autograd\.grad, and one batch"
+    ):
+        function(torch.zeros(2, 1, 3, 3) if transform is torch.func.vmap else torch.zeros(1, 3, 3))
+
+
+def test_scores_at_the_end_of_the_range_have_a_tree_or_an_error() -> None:
+    span, arc = torch.zeros(2, 1, 4, 4, dtype=torch.float64)
+    arc[0, 2, 1] = 1.7e308
+    assert DependencyTrees(arc).argmax.heads[0, 2] == 1
+    assert DependencyTrees(-arc).argmax.heads[0, 2] != 1
+    span[0, 0, 2] = 1.7e308
+    joint = LexicalizedTrees(span, arc)
+    for answer in (lambda: joint.argmax, lambda: joint.log_partition, lambda: joint.entropy):
+        with pytest.raises(ScoreError, match=r"sentence 0 of the batch has a score .* too large"):
+            answer()
+
+
+def test_the_old_name_of_marginals_still_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match="Marginals is called MarginalTensors now"):
+        assert distributions.Marginals is distributions.MarginalTensors

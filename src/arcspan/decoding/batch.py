@@ -187,15 +187,19 @@ def best(
     headed: Values = None,
     threads: int | None = None,
     algorithm: int | None = None,
+    double: bool = False,
 ) -> Decoded:
-    """Return the best trees, by the search that fits the scores or by one for lexicalized trees."""
+    """Return the best trees, by the search that fits the scores or by one for lexicalized trees.
+
+    double: search in float64 instead of float32.
+    """
     scores, sizes = check(span, arc, lengths, headed, threads, joint=algorithm is not None)
     if algorithm is None:
         if arc is None:
             algorithm = CKY
         else:
             algorithm = EISNER if span is None else EISNER_SATTA
-    dtype = _FLOAT64 if algorithm == NAIVE else _FLOAT32
+    dtype = _FLOAT64 if double or algorithm == NAIVE else _FLOAT32
     decoded, status = _search(algorithm, scores, dtype, sizes, threads)
     if status is not None:
         complain(status, lambda b: _search_in_double(algorithm, scores, decoded, b, int(sizes[b])))
@@ -261,16 +265,20 @@ def _search_in_double(algorithm: int, scores: ScoreArrays, decoded: Decoded, b: 
         return Status.FORBIDDEN
     # Sums of doubles near the end of their range overflow as well: divided by a power of two they keep
     # their digits.
-    factor = 2.0 ** -np.ceil(np.log2(largest)) if largest > 1e300 else 1.0
+    factor = 2.0 ** -float(np.ceil(np.log2(largest))) if largest > 1e300 else 1.0
     span, arc, headed = (None if part is None else part[None] * factor for part in parts)
     tree, failure = _search(algorithm, (span, arc, headed), _FLOAT64, np.array([n]), 1)
     if failure is not None:
         return int(failure[0])
+    score = float(tree.scores[0]) / factor
+    # The best tree exists, but its score is beyond float64.
+    if np.isinf(score):
+        return Status.TOO_LARGE
     if decoded.heads is not None:
         decoded.heads[b, : n + 1] = tree.heads[0]  # type: ignore[index]
     if decoded.spans is not None:
         decoded.spans[b][:] = tree.spans[0]  # type: ignore[index]
-    decoded.scores[b] = tree.scores[0] / factor
+    decoded.scores[b] = score
     return Status.DONE
 
 

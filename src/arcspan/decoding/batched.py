@@ -146,7 +146,9 @@ def best(span: Part, arc: Part, lengths: Lengths, headed: Part) -> Decoded:
     tops = _tops(charts, scores, sizes)
     top = torch.where(sizes > 0, tops.amax(-1), 0.0)
     _complain_if_forbidden(top == -INFINITY)
-    values = (top.double() * factor).cpu().numpy()
+    totals = top.double() * factor
+    complain((totals.isinf() * int(Status.TOO_LARGE)).cpu().numpy())
+    values = totals.cpu().numpy()
     count, size = scores.layer.shape[:2]
     # Sentences without words have no tree to trace.
     b = torch.arange(count, device=sizes.device)[sizes > 0]
@@ -394,7 +396,8 @@ def _fit(scores: ScoreTensors, masks: list[Tensor]) -> tuple[ScoreTensors, Tenso
     complain(status.cpu().numpy())
     factor = torch.ones((), dtype=torch.float64, device=largest.device)
     if float(largest) > -IMPOSSIBLE:
-        factor = 2.0 ** largest.log2().ceil()
+        # 2^1024 would be infinite.
+        factor = 2.0 ** largest.log2().ceil().clamp(max=1023)
     wide = any(part is not None and part.dtype == torch.float64 for part in scores)
     dtype = torch.float64 if wide else torch.float32
     fitted: list[Part] = []

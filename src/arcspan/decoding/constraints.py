@@ -13,6 +13,7 @@ binarization made it, is a span here: a caller who lets labels vanish forbids la
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
@@ -361,3 +362,14 @@ def _cross(i: int, j: int, k: int, m: int) -> bool:
 def _between(word: int, arc: ArcConstraint) -> bool:
     """Return whether an arc passes over a word."""
     return min(arc.head, arc.modifier) < word < max(arc.head, arc.modifier)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("Span", "Arc", "Head"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        f"{__name__}.{name} is called {name}Constraint now; the old name will go in 0.4",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return globals()[f"{name}Constraint"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,6 +173,7 @@ def minimum_bayes_risk(
     *,
     spans: Values = None,
     arcs: Values = None,
+    double: bool = False,
     threads: int | None = None,
 ) -> Decoded:
     """Return the trees with the greatest expected number of right spans and arcs.
@@ -181,6 +183,7 @@ def minimum_bayes_risk(
     span, arc, lengths, headed   the scores, as for `marginals`; what they forbid (-inf) stays forbidden
     spans, arcs   the marginal probabilities, if the caller has better ones than those of the scores as
                   they are: calibrated ones, or ones it has computed already
+    double        search in float64 instead of float32
 
     `scores` of the result are these expectations, at most 2n-1 for spans plus n for arcs.
 
@@ -200,14 +203,17 @@ def minimum_bayes_risk(
         # Headed spans count for nothing here: without a forbidden one the first-order search will do.
         if forbidden.any():
             masks = np.where(forbidden, -np.inf, 0).astype(np.float32)
-    return best(_chances(span, spans), _chances(arc, arcs), lengths, masks, threads)
+    dtype = np.float64 if double else np.float32
+    span_chances = _chances(span, spans, dtype)
+    arc_chances = _chances(arc, arcs, dtype)
+    return best(span_chances, arc_chances, lengths, masks, threads, double=double)
 
 
-def _chances(scores: Values, probabilities: Values) -> Array | None:
+def _chances(scores: Values, probabilities: Values, dtype: Any) -> Array | None:
     """Return the probabilities of parts as scores, -inf where the scores forbid a part."""
     if scores is None:
         return None
-    chances = np.asarray(probabilities, np.float32)
+    chances = np.asarray(probabilities, dtype)
     return np.where(np.asarray(scores) == -np.inf, -np.inf, chances)
 
 
@@ -233,7 +239,8 @@ def entropy(
             # Only possible parts: 0 times -inf is NaN, and padding may hold anything.
             products = np.zeros(probabilities.shape)
             np.multiply(scores, probabilities, out=products, where=probabilities > 0)
-            expected += products.reshape(len(expected), -1).sum(1)
+            # Not -1 for the number of columns, which an empty batch does not tell.
+            expected += products.reshape(len(expected), prod(products.shape[1:])).sum(1)
     return partition - expected
 
 

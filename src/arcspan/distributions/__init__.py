@@ -5,6 +5,9 @@ argmax, max, entropy, log_prob, sample, topk, mbr, kl, cross_entropy, condition.
 whatever depends on the scores smoothly is differentiable, more than once.
 """
 
+import warnings
+from typing import Any
+
 from arcspan.errors import MissingExtraError
 
 try:
@@ -37,3 +40,14 @@ __all__ = [
     "TreeDistribution",
     "Trees",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Marginals":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        "arcspan.distributions.Marginals is called MarginalTensors now; the old name will go in 0.4",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return MarginalTensors

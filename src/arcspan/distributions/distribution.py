@@ -49,6 +49,9 @@ class TreeDistribution:
         layer = arc if span is None else span
         if not isinstance(layer, Tensor) or layer.dim() != 3:
             raise ScoreError("scores of spans or arcs must be a tensor of the shape [B, n+1, n+1]")
+        for name, part in (("span", span), ("arc", arc), ("headed", headed)):
+            if part is not None:
+                _check_tensor(name, part)
         if lengths is None:
             lengths = [layer.shape[1] - 1] * len(layer)
         _, self.lengths = batched.check(span, arc, lengths, headed)
@@ -81,7 +84,7 @@ class TreeDistribution:
         if self._sums.on_device:
             span, arc, headed = self._sums.packed
             return self._trees(batched.best(span, arc, self.lengths, headed))
-        return self._trees(best(*self._host_arguments()))
+        return self._trees(best(*self._host_arguments(), double=self._is_double()))
 
     @property
     def max(self) -> Tensor:
@@ -114,10 +117,9 @@ class TreeDistribution:
 
         It is inf if q forbids what is possible here.
         """
-        if type(self) is not type(other) or not np.array_equal(
-            self._host_lengths, other._host_lengths
-        ):
-            raise ScoreError(f"{self!r} and {other!r} are not over the same trees")
+        difference = self._difference(other)
+        if difference:
+            raise ScoreError(f"{self!r} and {other!r} are not over the same trees: {difference}")
         total = other.log_partition
         marginals = self._sums.marginals(with_headed=other._sums.scores.headed is not None)
         for chances, scores in zip(marginals, other._sums.packed, strict=True):
@@ -168,7 +170,8 @@ class TreeDistribution:
 
         They have minimum Bayes risk.
         """
-        return self._trees(decoding.minimum_bayes_risk(*self._host_arguments()))
+        double = self._is_double()
+        return self._trees(decoding.minimum_bayes_risk(*self._host_arguments(), double=double))
 
     def condition(self: Self, require: Constraints = (), forbid: Constraints = ()) -> Self:
         """Return the distribution under the condition that trees have some parts and lack others.
@@ -236,6 +239,24 @@ class TreeDistribution:
         span, arc, headed = scores
         TreeDistribution.__init__(distribution, span, arc, headed, lengths)
         return distribution
+
+    def _difference(self, other: Any) -> str:
+        """Return a text if another distribution is not over the same trees."""
+        if type(self) is not type(other):
+            return "they differ in their type"
+        if len(self) != len(other):
+            return f"{len(self)} and {len(other)} sentences"
+        if self.size != other.size:
+            return f"scores for up to {self.size - 1} and {other.size - 1} words"
+        different = np.flatnonzero(self._host_lengths != other._host_lengths).tolist()
+        if not different:
+            return ""
+        b = different[0]
+        return f"sentence {b} has {self._host_lengths[b]} and {other._host_lengths[b]} words"
+
+    def _is_double(self) -> bool:
+        """Return whether any of the scores is in float64, which the search then is as well."""
+        return any(part is not None and part.dtype == torch.float64 for part in self._sums.scores)
 
     def _host_arguments(self) -> tuple[Any, Any, np.ndarray, Any]:
         """Return span, arc, lengths and headed as numpy arrays, for the functions of `decoding`."""
@@ -321,6 +342,24 @@ class TreeDistribution:
         trees = self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)
         mask = torch.from_numpy(exists).view(k, count).to(trees.scores.device)
         return trees._replace(scores=trees.scores.where(mask, -torch.inf))
+
+
+def _check_tensor(name: str, scores: Any) -> None:
+    """Refuse scores that are no tensor of floating-point numbers in memory."""
+    if not isinstance(scores, Tensor) or not scores.is_floating_point():
+        actual = getattr(scores, "dtype", type(scores).__name__)
+        raise ScoreError(
+            f"{name} scores must be a tensor of floating-point numbers, not of {actual}: "
+            "convert them with .float()"
+        )
+    try:
+        # Tensors of transforms have no memory, which the kernels read.
+        scores.data_ptr()
+    except RuntimeError:
+        raise ScoreError(
+            f"{name} scores inside of a transform of torch.func (grad, vmap, ...) cannot be read: use "
+            "torch.autograd.grad, and one batch instead of vmap"
+        ) from None
 
 
 class ConstituencyTrees(TreeDistribution):
