@@ -27,7 +27,9 @@ except ImportError:
 
 
 def to_nltk(tree: ConstituencyTree | Parse) -> Tree:
-    """Return a constituency tree, or that of a parse, as an `nltk.Tree`; leaves are words, under their tags.
+    """Return a constituency tree, or that of a parse, as an `nltk.Tree`.
+
+    Leaves are words, under their tags.
 
     A word without a tag is a leaf of its constituent. A tree of no words cannot be one of NLTK's.
     """
@@ -35,9 +37,12 @@ def to_nltk(tree: ConstituencyTree | Parse) -> Tree:
 
 
 def from_nltk(tree: Tree) -> ConstituencyTree:
-    """Return an `nltk.Tree` as a constituency tree: the parents of single leaves are tags, all others constituents.
+    """Return an `nltk.Tree` as a constituency tree.
 
-    As in bracket files, where a leaf has no parent of its own there are no tags: `(NP a (NN role))`.
+    The parents of single leaves are tags, all others constituents.
+
+    As in bracket files, there are no tags where a leaf has no parent of its own:
+    `(NP a (NN role))`.
     """
     nodes = [tree]
     for node in nodes:  # grows as it is read
@@ -47,7 +52,8 @@ def from_nltk(tree: Tree) -> ConstituencyTree:
     words: list[str] = []
     tags: list[str] = []
     spans: list[tuple[int, int, str]] = []
-    # Still to visit, last first: trees, leaves, and ends of constituents. No recursion, as trees may be deep.
+    # Still to visit, last first: trees, leaves, and ends of constituents. No recursion, as trees
+    # may be deep.
     stack: list[Any] = [tree]
     while stack:
         node = stack.pop()
@@ -91,7 +97,7 @@ def to_dependency_graph(tree: DependencyTree | Parse) -> DependencyGraph:
 
 
 class NltkParser(ParserI):
-    """A parser with NLTK's interface: `parse(words)` gives an iterator over trees, best first (here: one).
+    """A parser with NLTK's interface: `parse(words)` gives an iterator over one tree.
 
     >>> NltkParser(parser).parse_one(["Ada", "sees"]).label()  # doctest: +SKIP
     'TOP'

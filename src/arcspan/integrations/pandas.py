@@ -21,22 +21,26 @@ def to_dataframe(
     parses: Parse | Iterable[Parse | Iterable[Parse]],
     table: Literal["words", "constituents", "clauses"] = "words",
 ) -> pd.DataFrame:
-    """Return one parse, several, or those of several texts (`parser.stream`), as a `pandas.DataFrame`.
+    """Return a parse, parses, or those of several texts (`parser.stream`), as a `pandas.DataFrame`.
 
-    Every row has `document`, the number of its text, and `sentence`, the number of its parse in it, both from 0.
+    Every row has `document`, the number of its text, and `sentence`, the number of its parse in it,
+    both from 0.
 
-    words         position (1..n), word, lemma, tag, upos, features, head (0 for the root), head_word, relation, and
-                  the characters start..end of the text where the parse was made of text
-    constituents  start and end (words start+1..end), label, depth and parent (the row of the constituent around
-                  it within the sentence; -1 at the top), head (the position of its head word), head_word, text, and
-                  the characters start_char..end_char; top-down, left to right, without the wrapper TOP
-    clauses       start and end as above, kind, finite, verb, subject and objects as texts (objects with " / " between
-                  them), parent (the row of the clause around it within the sentence; -1 for main clauses), text, and
-                  the characters start_char..end_char
+    words         position (1..n), word, lemma, tag, upos, features, head (0 for the root),
+                  head_word, relation, and the characters start..end of the text where the parse
+                  was made of text
+    constituents  start and end (words start+1..end), label, depth and parent (the row of the
+                  constituent around it within the sentence; -1 at the top), head (the position of
+                  its head word), head_word, text, and the characters start_char..end_char;
+                  top-down, left to right, without the wrapper TOP
+    clauses       start and end as above, kind, finite, verb, subject and objects as texts (objects
+                  with " / " between them), parent (the row of the clause around it within the
+                  sentence; -1 for main clauses), text, and the characters start_char..end_char
 
     What a model of one layer does not predict is missing.
 
-    >>> to_dataframe(parser("Logic plays a role."))[["word", "head_word", "relation"]]  # doctest: +SKIP
+    >>> table = to_dataframe(parser("Logic plays a role."))  # doctest: +SKIP
+    >>> table[["word", "head_word", "relation"]]  # doctest: +SKIP
     """
     columns, sentence_rows = rows_of(table)
     rows: list[Row] = []

@@ -9,8 +9,8 @@
 | `constituents` | (start, end, label), top-down, without the wrapper; words start+1..end |
 | `brackets` | the constituency tree on one line |
 
-What a model of one layer does not predict is null. Every other column of the input is kept, its value repeated for
-each sentence of the row.
+What a model of one layer does not predict is null. Every other column of the input is kept, its
+value repeated for each sentence of the row.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ROWS = 256  # of the input that are parsed together
 
 
 def to_table(parses: Iterable[Sequence[Parse]], first_row: int = 0) -> Any:
-    """Return a `pyarrow.Table` of the parses of consecutive rows, such as `parser.stream(texts)` gives."""
+    """Return a `pyarrow.Table` of the parses of consecutive rows (`parser.stream`)."""
     records = []
     for row, row_parses in enumerate(parses, first_row):
         for sentence, parse in enumerate(row_parses):
@@ -121,7 +121,10 @@ def _write(target: Target, tables: Iterable[Any]) -> tuple[int, int]:
 
 
 def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[list[Any], Any]]:
-    """Yield the contents to parse and the other columns, up to `ROWS` rows at a time; null is an empty text."""
+    """Yield the contents to parse and the other columns, up to `ROWS` rows at a time.
+
+    Null is an empty text.
+    """
     try:
         source = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
@@ -157,7 +160,10 @@ def read_column(path: str | os.PathLike[str], column: str) -> Iterator[tuple[lis
 
 
 def _tables(chunks: Iterable[tuple[Sequence[Sequence[Parse]], Any]]) -> Iterator[Any]:
-    """Yield a table for each chunk of rows and their other columns; an empty one if there is no chunk."""
+    """Yield a table for each chunk of rows and their other columns.
+
+    Without chunks there is one empty table.
+    """
     first_row = 0
     for parses, others in chunks:
         table = to_table(parses, first_row)

@@ -1,13 +1,15 @@
 """Corpora beyond one machine: Ray Data, one parser per worker, one file per task.
 
-When a worker dies, Ray starts another and gives it the same task; since a parse does not depend on what is parsed
-beside it, the output is the same, byte for byte, as that of one process that works on the tasks in turn.
+When a worker dies, Ray starts another and gives it the same task; since a parse does not depend on
+what is parsed beside it, the output is the same, byte for byte, as that of one process that works
+on the tasks in turn.
 
 `ParseBatches` is for pipelines of your own:
 
 >>> import ray
 >>> dataset = ray.data.from_items([{"text": "Logic plays a role."}])  # doctest: +SKIP
->>> dataset.map_batches(ParseBatches, fn_constructor_kwargs={"column": "text"}, concurrency=2)  # doctest: +SKIP
+>>> options = {"column": "text"}
+>>> dataset.map_batches(ParseBatches, fn_constructor_kwargs=options)  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ except ImportError:
 
 
 Work = Callable[[Parser, dict[str, Any]], dict[str, Any]]
-"""A function from a parser and a task to its outcome; both are flat, for Arrow, in which no value may be None."""
+"""A function from a parser and a task to its outcome.
+
+Both are flat, for Arrow, in which no value may be None.
+"""
 
 
 class _Worker:
@@ -49,8 +54,9 @@ def run_tasks(
 ) -> Iterator[dict[str, Any]]:
     """Run `work(parser, task)` for every task, in `workers` processes with one thread each.
 
-    Results come as tasks are finished, in no order. `options` are those of `Parser`. Ray connects to the cluster that
-    RAY_ADDRESS names, or starts one on this machine; `workers` is one per processor by default.
+    Results come as tasks are finished, in no order. `options` are those of `Parser`. Ray connects
+    to the cluster that RAY_ADDRESS names, or starts one on this machine; `workers` is one per
+    processor by default.
     """
     if not tasks:
         return
@@ -68,7 +74,7 @@ def run_tasks(
 
 @contextlib.contextmanager
 def cluster(workers: int | None = None) -> Iterator[None]:
-    """Use the running cluster, or that which RAY_ADDRESS names, or one on this machine that ends with the block."""
+    """Use the running cluster, that of RAY_ADDRESS, or one on this machine for the block."""
     # Ray's progress bars and notes would mix with those of the command line.
     ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
@@ -91,7 +97,7 @@ def cluster(workers: int | None = None) -> Iterator[None]:
 
 
 class ParseBatches:
-    """A callable for `ray.data.Dataset.map_batches`: rows with a text (or words) in, one row per sentence out.
+    """A callable for `ray.data.Dataset.map_batches`: from rows with texts to one row per sentence.
 
     column    the column to parse; the others are dropped
     options   those of `Parser`

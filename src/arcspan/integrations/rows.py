@@ -1,4 +1,4 @@
-"""Parses as rows of tables, for spreadsheets, R and pandas: a row per word, constituent or clause."""
+"""Parses as rows of tables (words, constituents, clauses), for spreadsheets, R and pandas."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ _NO_OFFSETS = (None, None)
 
 
 def word_rows(parse: Parse) -> Iterator[Row]:
-    """Yield the `WORDS` of a parse; None where the model has no such layer, or the parse was not made of text."""
+    """Yield the `WORDS` of a parse.
+
+    Cells are None where the model has no such layer, or the parse was not made of text.
+    """
     layers = zip(parse.words, parse.lemmas, parse.tags, parse.upos, parse.features, strict=True)
     has_arcs = "dependency" in parse.layers
     for m, layer in enumerate(layers, 1):
@@ -68,7 +71,10 @@ def word_rows(parse: Parse) -> Iterator[Row]:
 
 
 def constituent_rows(parse: Parse) -> Iterator[Row]:
-    """Yield the `CONSTITUENTS` of a parse, top-down, without the wrapper TOP; none without that layer."""
+    """Yield the `CONSTITUENTS` of a parse, top-down, without the wrapper TOP.
+
+    There are none without that layer.
+    """
     if "constituency" not in parse.layers:
         return
     has_arcs = "dependency" in parse.layers
@@ -79,7 +85,8 @@ def constituent_rows(parse: Parse) -> Iterator[Row]:
         depths.append(depth)
         head = head_word = None
         if has_arcs:
-            # The one word whose head lies outside; of a SEP parser there may be several, then the first.
+            # The one word whose head lies outside; of a SEP parser there may be several, then the
+            # first.
             head = next(outgoing_words(parse.heads, i, j))
             head_word = parse.words[head - 1]
         offsets: tuple[Any, Any] = _NO_OFFSETS
@@ -117,7 +124,7 @@ _TABLES: dict[str, tuple[tuple[str, ...], Callable[[Parse], Iterator[Row]]]] = {
 
 
 def rows_of(table: str) -> tuple[tuple[str, ...], Callable[[Parse], Iterator[Row]]]:
-    """Return the columns of a table ("words", "constituents" or "clauses") and the function that yields its rows."""
+    """Return the columns of the table of that name and the function that yields its rows."""
     if table not in _TABLES:
         raise ArcspanError(f'table is "words", "constituents" or "clauses", not {table!r}')
     return _TABLES[table]

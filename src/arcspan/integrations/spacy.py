@@ -1,17 +1,18 @@
 """The spaCy component `arcspan`: both trees on a Doc, over the Doc's own tokens.
 
-Heads and relations, tags, lemmas, features and sentence starts go where spaCy keeps them. spaCy has no place for
-constituents, so they are extensions: `sent._.constituents`, `sent._.parse_string`, `token._.constituent`, and those of
-benepar: `_.labels`, `_.parent`, `_.children`. They read the Doc's user data, plain lists beside the first token of each
-sentence with positions relative to it, which survive `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other
-processes.
+Heads and relations, tags, lemmas, features and sentence starts go where spaCy keeps them. spaCy has
+no place for constituents, so they are extensions: `sent._.constituents`, `sent._.parse_string`,
+`token._.constituent`, and those of benepar: `_.labels`, `_.parent`, `_.children`. They read the
+Doc's user data, plain lists beside the first token of each sentence with positions relative to it,
+which survive `to_bytes`, `DocBin`, `Span.as_doc`, `Doc.from_docs` and other processes.
 
-`doc._.clauses`, `doc._.coordinations`, `doc._.verb_groups`, `doc._.noun_phrases(kind)` are those of `arcspan.syntax`
-with spaCy's tokens. So are `doc.noun_chunks`: spaCy's rules look for the relations of its English models (dobj, pobj),
-and of "Mary gave the old man a red apple in the park" find one chunk of four.
+`doc._.clauses`, `doc._.coordinations`, `doc._.verb_groups`, `doc._.noun_phrases(kind)` are those of
+`arcspan.syntax` with spaCy's tokens. So are `doc.noun_chunks`: spaCy's rules look for the relations
+of its English models (dobj, pobj), and of "Mary gave the old man a red apple in the park" find one
+chunk of four.
 
-White space that spaCy keeps as tokens is not a word for the parser. Such a token is left out of the sentence and
-attached to the word before it.
+White space that spaCy keeps as tokens is not a word for the parser. Such a token is left out of the
+sentence and attached to the word before it.
 
 >>> import spacy
 >>> nlp = spacy.blank("en")
@@ -68,17 +69,19 @@ class ArcspanComponent(Pipe):
     """A parser as a spaCy component.
 
     model          a model bundle's folder; None for the English model inside the package
-    style          whose conventions to follow, for a model of several treebanks; None for its default
-    threads        how many batches are parsed at once; None for one per processor, 1 with `n_process`
+    style          whose conventions to follow, for a model of several treebanks; None for its
+                   default
+    threads        how many batches are parsed at once; None for one per processor, 1 with
+                   `n_process`
     dependencies   set heads and relations, and with them the sentence starts
     tags           set `tag_`, and `pos_`, `lemma_` and `morph` where the model predicts them
     sentences      set sentence starts on Docs that have none
     constituents   keep the constituents, for the extensions
-    entities       how much the entities of a Doc should be constituents: trees in which one is are e^entities times as
-                   likely; 0 leaves them out of it
+    entities       how much the entities of a Doc should be constituents: trees in which one is are
+                   e^entities times as likely; 0 leaves them out of it
 
-    A Doc that has sentence starts keeps them; otherwise they are those of arcspan's own rules. The model is
-    loaded when it is first needed.
+    A Doc that has sentence starts keeps them; otherwise they are those of arcspan's own rules. The
+    model is loaded when it is first needed.
     """
 
     name: str = "arcspan"
@@ -108,7 +111,10 @@ class ArcspanComponent(Pipe):
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Parse a stream of Docs, in place and in order; the sentences of `batch_size` Docs go together."""
+        """Parse a stream of Docs, in place and in order.
+
+        The sentences of `batch_size` Docs go together.
+        """
         # spaCy's own way to go on after an error: `nlp.set_error_handler`.
         error_handler = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
@@ -130,7 +136,10 @@ class ArcspanComponent(Pipe):
             self._write(doc, bounds, list(islice(parses, len(bounds))))
 
     def _input(self, doc: Doc, start: int, end: int) -> Any:
-        """Return the words of a sentence; with preferences for its entities of several words, where those matter."""
+        """Return the words of a sentence.
+
+        They come with preferences for its entities of several words, where those matter.
+        """
         tokens = [token for token in doc[start:end] if not token.is_space]
         words = [token.text for token in tokens]
         prefer = []
@@ -152,7 +161,8 @@ class ArcspanComponent(Pipe):
         offsets = [word.idx for word in words]
         starts = {0}
         for sentence in self.parser.split(doc.text)[1:]:
-            # A token that the rules would cut in two, or white space, stays with the sentence before.
+            # A token that the rules would cut in two, or white space, stays with the sentence
+            # before.
             index = bisect_left(offsets, sentence.start or 0)
             if index < len(words):
                 starts.add(words[index].i)
@@ -176,7 +186,8 @@ class ArcspanComponent(Pipe):
             words = [token.i for token in doc[start:end] if not token.is_space]
             _fill(columns, start, end, words, parse)
             if self.constituents and "constituency" in parse.layers:
-                # Lists that any serializer takes: words are tokens relative to `start`, spans are over words.
+                # Lists that any serializer takes: words are tokens relative to `start`, spans are
+                # over words.
                 tree = {
                     "words": [word - start for word in words],
                     "tags": list(parse.tags),
@@ -201,10 +212,10 @@ class ArcspanComponent(Pipe):
             doc.from_array(written, np.array(rows, dtype=np.uint64).T)
 
     def score(self, examples: Iterable[Example], **settings: Any) -> dict[str, Any]:
-        """Compute spaCy's own measures of all that the component sets, and those of labelled constituents.
+        """Compute spaCy's own measures of what the component sets, and those of constituents.
 
-        `constituents_p`, `_r`, `_f` and `_per_type` are about the Docs that have gold constituents, such as `to_doc`
-        gives; a measure leaves out Docs without its annotation.
+        `constituents_p`, `_r`, `_f` and `_per_type` are about the Docs that have gold constituents,
+        such as `to_doc` gives; a measure leaves out Docs without its annotation.
         """
         examples = list(examples)
         scores: dict[str, Any] = Scorer.score_spans(
@@ -305,7 +316,10 @@ def make_component(
     constituents: bool,
     entities: float,
 ) -> ArcspanComponent:
-    """Make the component for `nlp.add_pipe("arcspan", config={...})`; the settings are those of `ArcspanComponent`."""
+    """Make the component for `nlp.add_pipe("arcspan", config={...})`.
+
+    The settings are those of `ArcspanComponent`.
+    """
     # spaCy looks for the rules of noun chunks here; its own need the relations of its own models.
     if dependencies:
         nlp.vocab.get_noun_chunks = noun_chunks
@@ -323,7 +337,9 @@ def make_component(
 
 
 def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
-    """Return a Doc whose sentences are parses; for `spacy evaluate`, the gold trees of a treebank (`Parse.from_trees`).
+    """Return a Doc whose sentences are parses.
+
+    `spacy evaluate` takes such Docs of the gold trees of a treebank (`Parse.from_trees`).
 
     It has the annotation that the component writes, over the words of the parses.
     """
@@ -344,7 +360,10 @@ def to_doc(vocab: Vocab, parses: Sequence[Parse]) -> Doc:
 def _fill(
     columns: dict[str, list[Any]], start: int, end: int, words: list[int], parse: Parse
 ) -> None:
-    """Fill the columns of a sentence; heads are relative, white space hangs on the word before it."""
+    """Fill the columns of a sentence.
+
+    Heads are relative, white space hangs on the word before it.
+    """
     columns["SENT_START"][start] = 1
     for name, layer in _WORD_LAYERS.items():
         for word, value in zip(words, getattr(parse, layer), strict=True):
@@ -378,7 +397,7 @@ def _has_constituents(doc: Doc) -> bool:
     return any(token._.get(TREE) is not None for token in doc)
 
 
-# ------------------------------------------------------------------------------------------- constituents
+# ---- constituents
 
 
 def set_extensions() -> None:
@@ -425,9 +444,10 @@ def _sentence_trees(doc: Doc, start: int, end: int) -> Iterator[_SentenceTree]:
 
 
 def constituents(span: Span) -> list[Span]:
-    """Return the constituents inside a span, as labelled spans, top-down and left to right: `span._.constituents`.
+    """Return the constituents inside a span, labelled, top-down: `span._.constituents`.
 
-    Of a unary chain, which covers the same words, the outermost comes first. The wrapper TOP is not among them.
+    Of a unary chain, which covers the same words, the outermost comes first. The wrapper TOP is not
+    among them.
     """
     return [
         Span(span.doc, start, end, label=label)
@@ -438,7 +458,10 @@ def constituents(span: Span) -> list[Span]:
 
 
 class _Constituent:
-    """A span among the constituents of its sentence; a single word counts as one, without labels."""
+    """A span among the constituents of its sentence.
+
+    A single word counts as one, without labels.
+    """
 
     def __init__(self, span: Span) -> None:
         self._doc = span.doc
@@ -454,8 +477,8 @@ class _Constituent:
                 if len(self.words) == 1 or self.bounds in self.chains:
                     return
         raise ArcspanError(
-            f"{span.text!r} is not a constituent: _.constituents lists those inside a span; labels, parent and "
-            "children belong to a sentence, a constituent or a token"
+            f"{span.text!r} is not a constituent: _.constituents lists those inside a span; "
+            "labels, parent and children belong to a sentence, a constituent or a token"
         )
 
     def others(self) -> list[_Bounds]:
@@ -469,13 +492,16 @@ class _Constituent:
 
 
 def labels(span: Span) -> tuple[str, ...]:
-    """Return the labels of a constituent, several in a unary chain, () of a word that is none: `span._.labels`."""
+    """Return the labels of a constituent, () of a word that is none: `span._.labels`."""
     constituent = _Constituent(span)
     return constituent.chains.get(constituent.bounds, ())
 
 
 def parent(span: Span) -> Span | None:
-    """Return the constituent right above a constituent or a word; None above the whole sentence: `span._.parent`."""
+    """Return the constituent right above a constituent or a word.
+
+    It is None above the whole sentence: `span._.parent`.
+    """
     constituent = _Constituent(span)
     above = [
         (end - start, start, end)
@@ -490,7 +516,7 @@ def parent(span: Span) -> Span | None:
 
 
 def children(span: Span) -> list[Span]:
-    """Return the constituents and words right below a constituent, [] below a word: `span._.children`."""
+    """Return the constituents and words right below a constituent: `span._.children`."""
     constituent = _Constituent(span)
     if len(constituent.words) == 1:
         return []
@@ -510,7 +536,10 @@ def children(span: Span) -> list[Span]:
 
 
 def constituency(span: Span) -> ConstituencyTree | None:
-    """Return the tree of a sentence, with the wrapper TOP, or of a constituent; None for other spans."""
+    """Return the tree of a sentence, with the wrapper TOP, or of a constituent.
+
+    It is None for other spans.
+    """
     for tree in _sentence_trees(span.doc, span.start, span.end):
         inside = [word for word in tree.words if span.start <= word < span.end]
         if not inside:
@@ -534,17 +563,20 @@ def constituency(span: Span) -> ConstituencyTree | None:
 
 
 def parse_string(span: Span) -> str:
-    """Return the brackets of a sentence, or of the constituent that a span is: `span._.parse_string`.
+    """Return the brackets of a sentence or a constituent: `span._.parse_string`.
 
-    A sentence is written with the wrapper TOP, as `Parse.brackets` does; "" for a span that is neither. White
-    space inside a token is written as "_".
+    A sentence is written with the wrapper TOP, as `Parse.brackets` does; "" for a span that is
+    neither. White space inside a token is written as "_".
     """
     tree = constituency(span)
     return "" if tree is None else tree.brackets()
 
 
 def smallest_constituent(token: Token) -> Span | None:
-    """Return the smallest constituent that holds a token: `token._.constituent`; None where there is none."""
+    """Return the smallest constituent that holds a token: `token._.constituent`.
+
+    It is None where there is none.
+    """
     for tree in _sentence_trees(token.doc, token.i, token.i + 1):
         # In pre-order the last one that holds the token is the innermost.
         for start, end, label in reversed(tree.spans):
@@ -553,7 +585,7 @@ def smallest_constituent(token: Token) -> Span | None:
     return None
 
 
-# ------------------------------------------------------------------------------------------- clauses and phrases
+# ---- clauses and phrases
 
 
 def _syntax(sentence: Span, constituents: ConstituencyTree | None = None) -> Syntax:
@@ -599,7 +631,7 @@ def _bounds(doclike: Doc | Span) -> _Bounds:
 
 
 def noun_chunks(doclike: Doc | Span) -> Iterator[tuple[int, int, int]]:
-    """Yield base noun phrases as spaCy takes them: first token, token after the last, the label NP."""
+    """Yield base noun phrases as spaCy takes them: first token, token after the last, label."""
     label = doclike.doc.vocab.strings.add("NP")
     first, last = _bounds(doclike)
     for sentence in _sents(doclike):

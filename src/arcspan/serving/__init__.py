@@ -1,4 +1,7 @@
-"""The HTTP API and the web page. Needs the extra `serve` (Starlette, pydantic, uvicorn, prometheus-client)."""
+"""The HTTP API and the web page.
+
+Needs the extra `serve` (Starlette, pydantic, uvicorn, prometheus-client).
+"""
 
 from __future__ import annotations
 

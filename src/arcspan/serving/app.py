@@ -119,7 +119,7 @@ def _file(content: bytes, media_type: str) -> Route:
 
 
 class _Plan(NamedTuple):
-    """A request that has been read: the sentences of each text, and what is to be done with them."""
+    """A request that has been read: the sentences of each text, and how to answer."""
 
     texts: list[list[Sentence]]
     words: int
@@ -144,7 +144,8 @@ class ParseRoute:
         try:
             events: set[asyncio.Future[Any]] = {answer, departure}
             limit = self.settings.time_limit
-            # Whichever comes first ends the other, and the sentences that have had no turn are dropped.
+            # Whichever comes first ends the other, and the sentences that have had no turn are
+            # dropped.
             await asyncio.wait(events, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
             if answer.done():
                 return answer.result()
@@ -169,7 +170,7 @@ class ParseRoute:
         return Response(content, media_type=JSON if format is None else format.media_type)
 
     async def _run(self, work: Callable[[], Result], size: int) -> Result:
-        """Run what can take more than some milliseconds outside the thread that answers all clients."""
+        """Run what can take some milliseconds outside the thread that answers all clients."""
         return await asyncio.wrap_future(self.scheduler.run(work, size))
 
     def _plan(self, incoming: Request, format: Format | None) -> _Plan:

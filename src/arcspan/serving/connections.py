@@ -1,12 +1,14 @@
 """Limits on the number of connections and on the time that clients keep the server waiting.
 
-uvicorn sets no limit on the time that a client takes to send a request's headers or to read an answer, and accepts
-connections until it runs out of file descriptors. Here headers have a time limit, answers must be read at a minimum
-speed, and the number of connections is limited, per client and in total. Where there are too many, the connection
-that has kept the server waiting longest is closed, unanswered ones first, so that a quick client is always served.
+uvicorn sets no limit on the time that a client takes to send a request's headers or to read an
+answer, and accepts connections until it runs out of file descriptors. Here headers have a time
+limit, answers must be read at a minimum speed, and the number of connections is limited, per client
+and in total. Where there are too many, the connection that has kept the server waiting longest is
+closed, unanswered ones first, so that a quick client is always served.
 
-HTTP itself is left to uvicorn. A `Connection` stands between asyncio and uvicorn's protocol and hands on every event;
-`watch_requests`, around the application, tells it when a request begins, has arrived and is answered.
+HTTP itself is left to uvicorn. A `Connection` stands between asyncio and uvicorn's protocol and
+hands on every event; `watch_requests`, around the application, tells it when a request begins, has
+arrived and is answered.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class ConnectionTable:
         self._http_protocol = http_protocol
 
     def connect(self, *, app_state: dict[str, Any], **options: Any) -> Connection:
-        """Return the protocol of a new connection, with the arguments of uvicorn's own protocols."""
+        """Return the protocol of a new connection; the arguments are uvicorn's."""
         connection = Connection(self)
         # uvicorn copies this state into the scope of every request.
         state = {**app_state, _STATE_KEY: connection}
@@ -56,7 +58,10 @@ class ConnectionTable:
         return connection
 
     def admit(self, connection: Connection) -> bool:
-        """Close an older connection where there are too many; False if every one of them is in use."""
+        """Close an older connection where there are too many.
+
+        Return False if every one of them is in use.
+        """
         alive = [other for other in self.open if not other.transport.is_closing()]
         # One client's connections make room for each other before they take that of others.
         same_client = [other for other in alive if other.address == connection.address]
@@ -209,7 +214,7 @@ class Connection(asyncio.Protocol):
 
 
 class _HttpTransport:
-    """The transport that uvicorn writes to: its plain-text refusal of bytes that are not HTTP becomes one of ours."""
+    """The transport that uvicorn writes to; its refusal in plain text becomes one of ours."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -118,7 +118,8 @@ class ParseRequest(BaseModel):
             for position, word in enumerate(sentence, 1):
                 if not isinstance(word, str) or not word.strip():
                     raise ValueError(
-                        f"sentence {number}, word {position} is not a string with a visible character"
+                        f"sentence {number}, word {position} is not a string "
+                        "with a visible character"
                     )
         return sentences
 

@@ -1,7 +1,8 @@
 """The ASGI application: requests are admitted, read whole, answered by their route, and counted.
 
-Plain ASGI, because a body must be counted while it arrives and not after. A body is read whole before the route is
-called, so a slow or broken client holds a connection and a few bytes, nothing more.
+Plain ASGI, because a body must be counted while it arrives and not after. A body is read whole
+before the route is called, so a slow or broken client holds a connection and a few bytes, nothing
+more.
 """
 
 from __future__ import annotations
@@ -131,7 +132,8 @@ class Middleware:
             if scheme.lower() != "bearer" or not is_right:
                 raise Refusal("unauthorized")
         if "transfer-encoding" in headers and "content-length" in headers:
-            # A proxy may read another body than we do, and take the rest for a request (RFC 9112, 6.1).
+            # A proxy may read another body than we do, and take the rest for a request (RFC 9112,
+            # 6.1).
             raise Refusal(
                 "bad_request", reason="Content-Length and Transfer-Encoding contradict each other"
             )
@@ -152,7 +154,10 @@ class Middleware:
             self.metrics.reading.dec()
 
     async def _route(self, scope: Scope, request: Request) -> Response:
-        """Return the answer of the path's handler, or a refusal; no failure of a handler ends the server."""
+        """Return the answer of the path's handler, or a refusal.
+
+        No failure of a handler ends the server.
+        """
         try:
             methods = self.routes.get(scope["path"])
             if methods is None:
@@ -184,7 +189,8 @@ class Middleware:
 def _names_this_machine(host: str, allowed: Collection[str]) -> bool:
     """Return whether a Host header, with or without a port, names this machine or an allowed host.
 
-    >>> [_names_this_machine(host, ["b.org"]) for host in ("127.0.0.1:8000", "[::1]", "b.org", "a.org")]
+    >>> hosts = "127.0.0.1:8000", "[::1]", "b.org", "a.org"
+    >>> [_names_this_machine(host, ["b.org"]) for host in hosts]
     [True, True, True, False]
     """
     name = re.sub(r":\d*$", "", host).strip("[]").lower()
@@ -236,7 +242,8 @@ class _BodyStream:
 async def _refuse(response: Response, scope: Scope, body_stream: _BodyStream, send: Send) -> None:
     """Send a refusal, and for a while read what the client is still sending.
 
-    A connection that is closed with unread bytes in it is reset, and the client might never see the answer.
+    A connection that is closed with unread bytes in it is reset, and the client might never see the
+    answer.
     """
 
     async def send_unfinished(message: Message) -> None:

@@ -1,7 +1,7 @@
 """The description of the API for programs (OpenAPI 3.1).
 
-`page/openapi.json` has the paths and the schemas of answers; the schema of requests is that of the class which reads
-them, and the formats are those that the server writes.
+`page/openapi.json` has the paths and the schemas of answers; the schema of requests is that of the
+class which reads them, and the formats are those that the server writes.
 """
 
 from __future__ import annotations

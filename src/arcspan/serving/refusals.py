@@ -1,4 +1,6 @@
-"""Refused requests, in one JSON format: {"error": {"status": 413, "code": "body_too_large", "message": "..."}}.
+"""Refused requests, in one JSON format.
+
+{"error": {"status": 413, "code": "body_too_large", "message": "..."}}
 
 The code is for programs and never changes; the message is for people and suggests what to do.
 """
@@ -33,11 +35,13 @@ REFUSALS = {
     "too_many_sentences": (413, "{count} sentences, " + _TOO_MUCH),
     "sentence_too_long": (
         413,
-        "sentence {number} has {count} words, but this server takes {limit} per sentence{condition}",
+        "sentence {number} has {count} words, but this server takes {limit} per "
+        "sentence{condition}",
     ),
     "answer_too_large": (
         413,
-        "the answer is larger than {limit} bytes: send fewer sentences, or ask for fewer trees or pictures",
+        "the answer is larger than {limit} bytes: send fewer sentences, or ask for fewer trees "
+        "or pictures",
     ),
     "too_busy": (429, "{limit} requests are waiting already: try again later"),
     "internal": (500, "the server failed on this request; see its log"),

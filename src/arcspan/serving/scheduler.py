@@ -1,11 +1,12 @@
 """The sentences of all clients, parsed in fair turns.
 
-Each of a few threads takes the sentence that is next and others of like length, which share a batch, parses them, and
-writes their pieces of the answers. Nothing waits for a batch to be full: sentences gather while others are parsed.
-Requests share the parser by the cost of their sentences (start-time fair queueing, Goyal and others 1996), and one of
-many sentences has a small part of a batch, so a request of one sentence does not wait for a thousand sent before it.
-A search cannot be interrupted, so slow sentences (very long ones, many trees, pictures or constraints) have threads
-of their own.
+Each of a few threads takes the sentence that is next and others of like length, which share a
+batch, parses them, and writes their pieces of the answers. Nothing waits for a batch to be full:
+sentences gather while others are parsed. Requests share the parser by the cost of their sentences
+(start-time fair queueing, Goyal and others 1996), and one of many sentences has a small part of a
+batch, so a request of one sentence does not wait for a thousand sent before it. A search cannot be
+interrupted, so slow sentences (very long ones, many trees, pictures or constraints) have threads of
+their own.
 
 A request whose client has left, or whose time is over, is dropped before its next sentence.
 """
@@ -59,7 +60,8 @@ class ScheduledSentence:
         # Long words have many pieces.
         encoding = sum(min(max(4, len(word)), 16) for word in words) / 4
         search = 3 * n * (n / 100) ** 2
-        # Constraints that contradict each other are named, which takes a search for each, up to a limit.
+        # Constraints that contradict each other are named, which takes a search for each, up to a
+        # limit.
         constraints = len(query.require) + len(query.forbid) + len(query.prefer)
         searches = min(constraints, MOST_SEARCHES)
         parsing = (encoding + search) * (1 if query.plain else 4) + (1 + search) * searches / 4
@@ -68,7 +70,10 @@ class ScheduledSentence:
 
     @lazy
     def batch_key(self) -> tuple[bool, int]:
-        """Return whether it is slow, and its class of length; sentences of one key may share a batch."""
+        """Return whether it is slow, and its class of length.
+
+        Sentences of one key may share a batch.
+        """
         return self.cost >= SLOW, bisect_left(LENGTHS, len(self.sentence.words))
 
 
@@ -79,7 +84,8 @@ class ScheduledRequest:
         self.sentences = sentences
         self.write = write
         self.pieces: list[bytes] = [b""] * len(sentences)
-        # Indices of the sentences that had no turn yet, the next one last: equal keys together, quick ones first.
+        # Indices of the sentences that had no turn yet, the next one last: equal keys together,
+        # quick ones first.
         self.queued = sorted(
             range(len(sentences)), key=lambda index: (sentences[index].batch_key, index)
         )
@@ -101,8 +107,12 @@ class ScheduledRequest:
         return self.future.done()
 
     def end(self, refusal: Refusal | None = None) -> None:
-        """Answer it with the pieces or with a refusal, unless it is over; under the lock of the scheduler."""
-        # From here on the future cannot be cancelled: if the client leaves now, nobody reads the answer.
+        """Answer it with the pieces or with a refusal, unless it is over.
+
+        The caller holds the lock of the scheduler.
+        """
+        # From here on the future cannot be cancelled: if the client leaves now, nobody reads the
+        # answer.
         if self.is_over or not self.future.set_running_or_notify_cancel():
             return
         if refusal is None:
@@ -126,7 +136,8 @@ class RequestQueue:
 
     def push(self, request: ScheduledRequest) -> None:
         """Queue a request."""
-        # A newcomer starts level with the others: it neither waits for their past nor is ahead of them for long.
+        # A newcomer starts level with the others: it neither waits for their past nor is ahead of
+        # them for long.
         request.start_tag = max(request.start_tag, self._now)
         self.requests.append(request)
         self.changed.notify()
@@ -178,7 +189,8 @@ class Scheduler:
         self._open: set[ScheduledRequest] = set()  # without an answer
         self._is_closing = False
         threads = parser.predictor.threads
-        # A request that is being read keeps its thread though its client has left, so that threads do not pile up.
+        # A request that is being read keeps its thread though its client has left, so that threads
+        # do not pile up.
         self._small_work = ThreadPoolExecutor(threads)
         self._large_work = ThreadPoolExecutor(1)
         # One thread fewer for slow sentences, so that a processor is left for quick ones.
@@ -200,12 +212,18 @@ class Scheduler:
         return any(thread.is_alive() for thread in self._threads)
 
     def run(self, work: Callable[[], Result], size: int) -> Future[Result]:
-        """Run some work on a request in a thread; large requests wait for each other, small ones for none of them."""
+        """Run some work on a request in a thread.
+
+        Large requests wait for each other, small ones for none of them.
+        """
         pool = self._large_work if size > LARGE else self._small_work
         return pool.submit(work)
 
     def submit(self, request: ScheduledRequest) -> Future[list[bytes]]:
-        """Queue a request; its future may be cancelled. Where too many wait, the one with the most work is refused."""
+        """Queue a request.
+
+        Its future may be cancelled. Where too many wait, the one with the most work is refused.
+        """
         with self._lock:
             if self._is_closing:
                 raise Refusal("stopping")
@@ -234,7 +252,7 @@ class Scheduler:
                 request.end(Refusal("stopping"))
 
     def close(self, timeout: float | None = None) -> None:
-        """Finish the accepted requests and end the threads, or wait no longer than `timeout` seconds for that."""
+        """Finish the accepted requests and end the threads, within `timeout` seconds if given."""
         with self._lock:
             self._is_closing = True
             self._wake_all()
@@ -263,7 +281,10 @@ class Scheduler:
             self.metrics.batch_sentences.observe(len(batch))
 
     def _next_batch(self, queue: RequestQueue) -> list[Turn]:
-        """Wait for the next sentences in a queue; [] when the scheduler is closed and nothing is left."""
+        """Wait for the next sentences in a queue.
+
+        Return [] when the scheduler is closed and nothing is left.
+        """
         with self._lock:
             while not (batch := queue.take(len(self._open))):
                 if self._is_closing and not self._open:

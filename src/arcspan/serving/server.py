@@ -1,9 +1,9 @@
 """uvicorn, with a shutdown that loses no request and ends in time.
 
-On shutdown uvicorn closes idle connections at once, even if their next request is already on the wire. Here the
-server first stops listening, answers requests that still arrive on open connections for a moment, with
-`Connection: close`, and only then closes them. Requests in progress have the grace period of the settings except for
-its last second, and are then answered 503.
+On shutdown uvicorn closes idle connections at once, even if their next request is already on the
+wire. Here the server first stops listening, answers requests that still arrive on open connections
+for a moment, with `Connection: close`, and only then closes them. Requests in progress have the
+grace period of the settings except for its last second, and are then answered 503.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def serve(
     access_log: bool = False,
     started: Callable[[], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then finish the requests in progress; a second SIGINT ends at once."""
+    """Serve until SIGTERM or SIGINT, then finish the requests in progress.
+
+    A second SIGINT ends at once.
+    """
     Server(app, access_log=access_log, started=started).run(sockets=[listener])
 
 
@@ -79,7 +82,8 @@ class Server(uvicorn.Server):
             timeout_keep_alive=app.settings.idle_time_limit,
         )
         config.load()
-        # The setting `http` takes a protocol, too: ours, which needs the one that uvicorn has just looked up.
+        # The setting `http` takes a protocol, too: ours, which needs the one that uvicorn has just
+        # looked up.
         self.connections = ConnectionTable(app.settings, config.http_protocol_class)
         config.http_protocol_class = self.connections.connect
         super().__init__(config)
@@ -112,7 +116,7 @@ class Server(uvicorn.Server):
             self.force_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, answer requests that still arrive for a moment, finish the others in time."""
+        """Stop listening, answer requests that still arrive, and finish the others in time."""
         self._app.stopping = True
         for server in self.servers:
             server.close()

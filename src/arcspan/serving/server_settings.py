@@ -1,7 +1,7 @@
 """The limits of a server, each with a safe default.
 
-Every limit protects the other clients: no request can fill the memory, keep the parser to itself, or hold its
-connection for ever.
+Every limit protects the other clients: no request can fill the memory, keep the parser to itself,
+or hold its connection for ever.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Settings:
     max_answer: int = described(16_000_000, "Bytes of an answer.", least=1)
     max_waiting: int = described(
         128,
-        "Requests that wait or are being parsed; beyond it the one with the most work is answered 429.",
+        "Requests that wait or are being parsed; beyond it the one with the most work gets 429.",
         least=1,
     )
     max_connections: int = described(
         512,
-        "Connections; when there are more, the one that has kept the server waiting longest is closed.",
+        "Connections; of more, the one that has kept the server waiting longest is closed.",
         least=1,
     )
     max_client_connections: int = described(
@@ -70,7 +70,8 @@ class Settings:
     )
     grace: float = described(
         10.0,
-        "Seconds from SIGTERM to the end of the process; requests not done a second before it are answered 503.",
+        "Seconds from SIGTERM to the end of the process; requests not done a second before it "
+        "are answered 503.",
         least=0,
     )
     batch_sentences: int = described(64, "Sentences that are parsed together.", least=1)

@@ -47,7 +47,10 @@ def output_options(request: ParseRequest) -> OutputOptions:
 
 
 def check_options(request: ParseRequest, format: Format | None) -> None:
-    """Raise ArcspanError for an option that the format does not take; JSON (None) takes all but rank."""
+    """Raise ArcspanError for an option that the format does not take.
+
+    JSON (None) takes all but rank.
+    """
     if request.rank > 1 and (format is None or not format.is_picture):
         raise ArcspanError("rank: only a picture shows one of the k best trees")
     if format is None:
