@@ -1,6 +1,7 @@
-"""`Parse`: what a model says of one sentence, with `Token` and `Node`, views of its words and constituents.
+"""The result for one sentence: `Parse`, with `Token` and `Node`, views of its words and constituents.
 
-A `Parse` keeps the numbers that the model gave and makes trees and texts of them when they are asked for.
+A `Parse` keeps the numbers that the model predicted, and makes trees and texts of them when they are
+first read. It parses nothing, and opens no files.
 """
 
 from __future__ import annotations
@@ -34,18 +35,23 @@ __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 _OF_PREDICTION = ("score", "approximate", "error")
 # Attributes of a parse, and of its sentence, that `to_dict` gives as they are.
 _SIMPLE = ("paragraph", "space_after", *_OF_PREDICTION, "rank")
+# Attributes with a string for each word, in the order of the columns of a d-tree.
+_COLUMNS = ("tags", "upos", "lemmas", "features")
 
 
 class Parse:
     """Both trees of one sentence, made by a `Parser`. It does not change; it compares by value and pickles.
 
     sentence     the words, and how they are written in the text that they come from
+    prediction   the numbers that the model predicted
     score        of the best pair of trees, in the model's own unit
-    approximate  whether it was not searched exactly: too long, so parsed in pieces, or not certain after 30 searches
-    error        why this sentence could not be parsed: its trees are flat then and say nothing; None otherwise
-    rank         1 for the best, 2 for the second ... where several parses were asked for; None otherwise
+    approximate  whether the search was not exact: the sentence is too long, so it was parsed in
+                 pieces, or the best pair was not certain after 30 searches
+    error        why this sentence could not be parsed: its trees are flat then and mean nothing;
+                 None otherwise
+    rank         1 for the best, 2 for the second ... of the k best parses; None for a single one
 
-    It is a sequence of `Token`s; `nodes()` gives its constituents.
+    It is a sequence of `Token`s; `nodes()` returns its constituents.
     """
 
     sentence: Sentence
@@ -63,7 +69,7 @@ class Parse:
         rank: int | None = None,
         confidence: Confidence | Callable[[], Confidence | None] | None = None,
     ) -> None:
-        """`confidence`: the probabilities, or what computes them when they are first read."""
+        """Keep the probabilities, or the function that computes them when they are first read."""
         # A Parse does not change: `__setattr__` raises.
         self.__dict__.update(
             sentence=sentence,
@@ -77,33 +83,33 @@ class Parse:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words of the sentence."""
+        """Return the words of the sentence."""
         return self.sentence.words
 
     @property
     def text(self) -> str | None:
-        """The sentence as it was written; None where words were given."""
+        """Return the sentence as it was written; None where the input was words."""
         return self.sentence.text
 
     @property
     def offsets(self) -> tuple[Offsets, ...] | None:
-        """(start, end) of every word in the original text; None where words were given."""
-        known = self.sentence
-        return (
-            known.offsets if known.offsets or (known.text is not None and not known.words) else None
-        )
+        """Return (start, end) of every word in the original text; None where the input was words."""
+        sentence = self.sentence
+        # An empty sentence of a text has offsets, too: none.
+        is_of_text = sentence.offsets or (sentence.text is not None and not sentence.words)
+        return sentence.offsets if is_of_text else None
 
     @property
     def multiword(self) -> tuple[tuple[int, int, str], ...]:
-        """Tokens of several words, such as (2, 3, "can't"): first word, last word, form."""
+        """Return the tokens of several words, such as (2, 3, "can't"): first word, last word, form."""
         return self.sentence.multiword
 
     @property
     def paragraph(self) -> bool:
-        """Whether a paragraph of the text begins with this sentence."""
+        """Return whether a paragraph of the text begins with this sentence."""
         return self.sentence.paragraph
 
-    # ---- from what was written
+    # ---- from trees and files
 
     @classmethod
     def from_trees(
@@ -112,10 +118,10 @@ class Parse:
         dependencies: DependencyTree | None = None,
         **options: Any,
     ) -> Parse:
-        """A parse of trees that are there already.
+        """Return a parse with these trees.
 
-        The options are attributes of the parse (score, approximate, error, rank) and of its `Sentence` (text, offsets,
-        multiword, paragraph, space_after).
+        The options are attributes of the parse (score, approximate, error, rank) and of its
+        `Sentence` (text, offsets, multiword, paragraph, space_after).
         """
         tree = dependencies or constituency
         if tree is None or (
@@ -129,14 +135,15 @@ class Parse:
 
     @classmethod
     def from_brackets(cls, text: str) -> Parse:
-        """The parse of one bracketed tree, without dependencies."""
+        """Return the parse of one bracketed tree, without dependencies."""
         return cls.from_trees(ConstituencyTree.from_brackets(text))
 
     @classmethod
     def from_conllu(cls, text: str) -> Parse:
-        """The parse of one sentence in CoNLL-U, with constituents where there is a comment `# constituency = ...`.
+        """Return the parse of one sentence in CoNLL-U.
 
-        It has text and offsets where the words spell the text.
+        It has constituents where there is a comment `# constituency = ...`, and text and offsets
+        where the words spell the text.
         """
         lines = text.strip("\n").split("\n")
         if lines == [""]:
@@ -146,14 +153,13 @@ class Parse:
                 "several sentences: arcspan.treebanks.read_conllu reads a file of them"
             )
         sentence = ConlluSentence(lines)
-        rank: int | None
+        rank: int | None = None
+        score = 0.0
         try:
-            rank, score = (
-                int(sentence.comment("rank") or ""),
-                float(sentence.comment("score") or ""),
-            )
-        except ValueError:  # not there, or another program's
-            rank, score = None, 0.0
+            rank = int(sentence.comment("rank") or "")
+            score = float(sentence.comment("score") or "")
+        except ValueError:  # no such comments, or another program's
+            rank = None
         constituency, dependencies = parse_pair(sentence)
         return cls.from_trees(
             constituency,
@@ -168,18 +174,21 @@ class Parse:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Parse:
-        """The inverse of `to_dict`."""
+        """Return the inverse of `to_dict`."""
         try:
-            words, heads, spans = tuple(data["words"]), data.get("heads"), data.get("constituents")
-            c = (
-                None
-                if spans is None
-                else ConstituencyTree(words, data.get("tags"), map(tuple, spans))
-            )
-            columns = (data.get(name) for name in ("tags", "upos", "lemmas", "features"))
-            d = None if heads is None else DependencyTree(heads, data["relations"], words, *columns)
+            words = tuple(data["words"])
+            spans = data.get("constituents")
+            heads = data.get("heads")
             offsets = data.get("offsets")
-            found = cls.from_trees(
+            if data.get("space_after", True) not in (True, False):
+                raise TypeError("space_after is neither true nor false")
+            c = d = None
+            if spans is not None:
+                c = ConstituencyTree(words, data.get("tags"), map(tuple, spans))
+            if heads is not None:
+                columns = [data.get(name) for name in _COLUMNS]
+                d = DependencyTree(heads, data["relations"], words, *columns)
+            parse = cls.from_trees(
                 c,
                 d,
                 text=None if offsets is None else data["text"],
@@ -189,14 +198,15 @@ class Parse:
                 ),
                 **{name: data[name] for name in _SIMPLE if name in data},
             )
-            found.conllu()  # which takes all of it: what does not fit together is found here, not later
-            return found
+            # This reads all of it: parts that contradict each other are an error here, not later.
+            parse.conllu()
+            return parse
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise ArcspanError(
                 f"this is not what Parse.to_dict gives: {type(error).__name__}: {error}"
             ) from None
 
-    # ---- what was predicted
+    # ---- predictions
 
     @lazy
     def tags(self) -> tuple[str, ...]:
@@ -220,30 +230,31 @@ class Parse:
 
     @property
     def heads(self) -> tuple[int, ...]:
-        """The head of every word, 1..n, or 0 for the root."""
+        """Return the head of every word, 1..n, or 0 for the root."""
         return self.dependencies.heads
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """The relation of every word to its head."""
+        """Return the relation of every word to its head."""
         return self.dependencies.relations
 
     @lazy
     def constituency(self) -> ConstituencyTree:
-        """The constituency tree, with the wrapper TOP around it. ArcspanError where there is none."""
+        """Return the constituency tree, with the wrapper TOP; ArcspanError where there is none."""
         prediction = self.prediction
         if prediction.nodes is None:
-            self._refuse("constituents")
+            self._check_failed("constituents")
+            # A flat tree.
             nodes = ((0, len(self.words), 0, (WRAPPER,)),)
             prediction = replace(prediction.named(self.words), nodes=nodes)
         return prediction.constituency(self.words)  # type: ignore[return-value]
 
     @lazy
     def dependencies(self) -> DependencyTree:
-        """The dependency tree. ArcspanError where there is none."""
+        """Return the dependency tree; ArcspanError where there is none."""
         prediction = self.prediction
         if prediction.heads is None:
-            self._refuse("dependencies")
+            self._check_failed("dependencies")
             n = len(self.words)
             # A flat tree under the first word.
             heads = ((0,) + (1,) * (n - 1))[:n]
@@ -251,24 +262,26 @@ class Parse:
             prediction = replace(prediction.named(self.words), heads=heads, relations=relations)
         return prediction.dependencies(self.words)  # type: ignore[return-value]
 
-    def _refuse(self, what: str) -> None:
+    def _check_failed(self, layer: str) -> None:
+        """Raise ArcspanError unless the sentence could not be parsed: then it has flat trees."""
         if self.error is None:
             raise ArcspanError(
-                f"this parse has no {what}: the model or the file that it comes from has none"
+                f"this parse has no {layer}: the model or the file that it comes from has none"
             )
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Which trees there are: "constituency", "dependency", or both."""
-        has = {
-            "constituency": self.prediction.nodes is not None,
-            "dependency": self.prediction.heads is not None,
-        }
-        return tuple(layer for layer, there in has.items() if there or self.error is not None)
+        """Return the names of its trees: "constituency", "dependency", or both."""
+        names = []
+        if self.prediction.nodes is not None or self.error is not None:
+            names.append("constituency")
+        if self.prediction.heads is not None or self.error is not None:
+            names.append("dependency")
+        return tuple(names)
 
     @property
     def trees(self) -> tuple[ConstituencyTree | None, DependencyTree | None]:
-        """Both trees; None for one that is not there."""
+        """Return both trees; None for one that it does not have."""
         return (
             self.constituency if "constituency" in self.layers else None,
             self.dependencies if "dependency" in self.layers else None,
@@ -276,142 +289,150 @@ class Parse:
 
     @lazy
     def lexical(self) -> LexicalTree | None:
-        """The lexicalized tree that holds both; None where there are not two trees that fit each other."""
-        tree = (
-            LexicalTree.fit(self.constituency, self.dependencies) if len(self.layers) == 2 else None
-        )
+        """Return the lexicalized tree that holds both; None unless there are two compatible trees."""
+        if len(self.layers) < 2:
+            return None
+        tree = LexicalTree.fit(self.constituency, self.dependencies)
         return tree if isinstance(tree, LexicalTree) else None
 
     @property
     def confidence(self) -> Confidence | None:
-        """Probabilities of every constituent, arc, label and relation, and of the whole.
+        """Return the probabilities of every constituent, arc, label and relation, and of the whole.
 
-        They are computed when they are first asked for, which takes about as long as parsing did, and several times
-        that over a hundred words. None where the parse is approximate or an error, and where they would take more
-        memory than the parser may have.
+        They are computed when they are first read, which takes about as long as parsing did, and
+        several times that over a hundred words. None where the parse is approximate or an error, and
+        where they would take more memory than the parser may have.
         """
-        known = self.__dict__["_confidence"]
-        if known is not None and not isinstance(known, Confidence):
-            known = self.__dict__["_confidence"] = known()
-        return known  # type: ignore[no-any-return]
+        confidence = self.__dict__["_confidence"]
+        if confidence is not None and not isinstance(confidence, Confidence):
+            confidence = self.__dict__["_confidence"] = confidence()
+        return confidence  # type: ignore[no-any-return]
 
     # ---- clauses, phrases, queries
 
     @lazy
     def syntax(self) -> Syntax:
-        """Clauses, coordinations and phrases; the properties below are its own."""
+        """Return the clauses, coordinations and phrases, which the properties below give, too."""
         from arcspan.syntax import Syntax
 
-        return Syntax(*self.trees, **self._source())
+        return Syntax(*self.trees, **self._context())
 
-    def _source(self) -> dict[str, Any]:
-        confidence = lambda: self.confidence  # noqa: E731
+    def _context(self) -> dict[str, Any]:
+        """Return what analyses take from the parse besides its trees."""
         return {
             "tokens": self,
             "text": self.text,
             "offsets": self.offsets,
-            "confidence": confidence,
+            # Computed only if a probability is read.
+            "confidence": lambda: self.confidence,
         }
 
     @property
     def clauses(self) -> list[Clause]:
-        """The clauses, in the order in which they begin."""
+        """Return the clauses, in the order in which they begin."""
         return self.syntax.clauses
 
     @property
     def coordinations(self) -> list[Coordination]:
-        """What is joined by "and" and the like, with what the conjuncts share."""
+        """Return the phrases that "and" and the like join, with what the conjuncts share."""
         return self.syntax.coordinations
 
     @property
     def verb_groups(self) -> list[VerbGroup]:
-        """The verbs of the clauses with their auxiliaries, from left to right."""
+        """Return the verbs of the clauses with their auxiliaries, from left to right."""
         return self.syntax.verb_groups
 
     def noun_phrases(self, kind: Literal["base", "maximal", "all"] = "base") -> list[Phrase]:
-        """The noun phrases: "base" ones do not overlap, "maximal" ones are in no other, or "all" of them."""
+        """Return noun phrases: "base" ones do not overlap, "maximal" ones are in no other, or "all"."""
         return self.syntax.noun_phrases(kind)
 
     def subject_of(self, token: Token) -> Phrase | None:
-        """The subject of a verb or predicate, through control and relative pronouns where the trees lead there."""
+        """Return the subject of a verb or predicate, also through control and relative pronouns."""
         return self.syntax.subject_of(token.position)
 
     def objects_of(self, token: Token) -> list[Phrase]:
-        """The objects of a verb, with antecedents in the place of relative pronouns."""
+        """Return the objects of a verb, with antecedents in place of relative pronouns."""
         return self.syntax.objects_of(token.position)
 
     def find(self, query: str | TreeQuery) -> list[Match]:
-        """Where a query over one tree or both fits: `find("NP <# ({} <obj {lemma:see})")`."""
+        """Return the matches of a query over one tree or both: `find("NP <# ({} <obj {lemma:see})")`."""
         from arcspan.syntax import compiled
 
-        found = compiled(query) if isinstance(query, str) else query
-        return found.find(*self.trees, **self._source())
+        tree_query = compiled(query) if isinstance(query, str) else query
+        return tree_query.find(*self.trees, **self._context())
 
     @property
     def root(self) -> Token | None:
-        """The word that depends on no other; None in a sentence without words."""
+        """Return the word that depends on no other; None in a sentence without words."""
         return Token(self, self.dependencies.root) if self.words else None
 
     # ---- words and constituents as objects
 
     @property
     def start(self) -> int | None:
-        """Where the sentence begins in the original text; None where words were given."""
+        """Return the position in the original text where it begins; None where the input was words."""
         return self.offsets[0][0] if self.offsets else None
 
     @property
     def end(self) -> int | None:
-        """Where the sentence ends in the original text; None where words were given."""
+        """Return the position in the original text where it ends; None where the input was words."""
         return self.offsets[-1][1] if self.offsets else None
 
     def __len__(self) -> int:
-        """The number of words."""
+        """Return the number of words."""
         return len(self.words)
 
     def __iter__(self) -> Iterator[Token]:
         return (Token(self, m) for m in range(1, len(self.words) + 1))
 
     @overload
-    def __getitem__(self, place: int) -> Token: ...
+    def __getitem__(self, index: int) -> Token: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[Token]: ...
+    def __getitem__(self, index: slice) -> list[Token]: ...
 
-    def __getitem__(self, place: int | slice) -> Token | list[Token]:
-        """A word by its place from 0, as in `words`, or several."""
+    def __getitem__(self, index: int | slice) -> Token | list[Token]:
+        """Return a word by its index from 0, as in `words`, or a list of words."""
         try:
-            places = range(1, len(self.words) + 1)[place]
+            positions = range(1, len(self.words) + 1)[index]
         except IndexError:
             raise IndexError(
-                f"no word {place}: the sentence has {len(self.words)}, from 0"
+                f"no word {index}: the sentence has {len(self.words)}, from 0"
             ) from None
-        return Token(self, places) if isinstance(places, int) else [Token(self, m) for m in places]
+        if isinstance(positions, int):
+            return Token(self, positions)
+        return [Token(self, m) for m in positions]
 
     def nodes(self, label: str | None = None) -> list[Node]:
-        """The constituents, top-down and from left to right; with a label, those that have it."""
+        """Return the constituents, top-down and from left to right; with a label, those that have it."""
         if label is not None and not isinstance(label, str):
             raise ArcspanError(
                 f"nodes() takes one label or none, not {type(label).__name__}: {label!r}"
             )
-        labels = [own for _, _, own in self.constituency.spans[1:]]  # the first is the wrapper
-        return [Node(self, place) for place, own in enumerate(labels, 1) if label in (None, own)]
+        nodes = []
+        # The first span is the wrapper.
+        for index, (_, _, node_label) in enumerate(self.constituency.spans[1:], 1):
+            if label in (None, node_label):
+                nodes.append(Node(self, index))
+        return nodes
 
     @lazy
     def _children(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in range(len(self.words) + 1)]
+        """Return the dependents of every word; index 0 has the root."""
+        children: list[list[int]] = [[] for _ in range(len(self.words) + 1)]
         for m, h in enumerate(self.heads, 1):
-            found[h].append(m)
-        return found
+            children[h].append(m)
+        return children
 
     @lazy
-    def _above(self) -> list[int]:
-        """Of every span: the place of the smallest one around it."""
+    def _parents(self) -> list[int]:
+        """Return the index of the smallest span around each span."""
         return parents(self.constituency.spans)
 
     # ---- formats
 
     def brackets(self) -> str:
-        """The constituency tree on one line, as treebanks write it."""
+        """Return the constituency tree on one line, as treebanks write it."""
         return self.constituency.brackets()
 
     def conllu(
@@ -487,46 +508,50 @@ class Parse:
         return lines
 
     def _spaces_after(self) -> list[str]:
-        """The white space after each word: of the text where there is one, otherwise a space."""
+        """Return the white space after each word: that of the text, or a space where there is none."""
         if self.offsets is None or self.text is None:
             return [" "] * len(self.words)
-        begin = self.sentence.start
-        gaps = [
-            self.text[end - begin : start - begin]
-            for (_, end), (start, _) in pairwise(self.offsets)
-        ]
-        # Between words may stand markup that was taken out.
-        gaps = [
-            one if one.isspace() else " " * (one[:1].isspace() or one[-1:].isspace())
-            for one in gaps
-        ]
-        return [*gaps, " " * self.sentence.space_after] if self.words else []
+        if not self.words:
+            return []
+        start_of_text = self.sentence.start
+        spaces = []
+        for (_, end), (start, _) in pairwise(self.offsets):
+            gap = self.text[end - start_of_text : start - start_of_text]
+            # Markup that was taken out may stand between words.
+            if not gap.isspace():
+                gap = " " if gap[:1].isspace() or gap[-1:].isspace() else ""
+            spaces.append(gap)
+        spaces.append(" " if self.sentence.space_after else "")
+        return spaces
 
     def _running_text(self) -> str:
-        """The tokens with a space where there is white space in the text."""
+        """Return the tokens with a space where there is white space in the text."""
         forms = list(self.words)
         for first, last, form in self.multiword:
+            # The form stands for its first word, and the others are empty.
             forms[first - 1 : last] = [form, *[""] * (last - first)]
-        spaces = self._spaces_after()
-        return "".join(
-            (one_line(form) if form else "") + (" " if space else "")
-            for form, space in zip(forms, spaces, strict=True)
-        ).rstrip(" ")
+        pieces = []
+        for form, space in zip(forms, self._spaces_after(), strict=True):
+            pieces.append(one_line(form) if form else "")
+            if space:
+                pieces.append(" ")
+        return "".join(pieces).rstrip(" ")
 
     def to_dict(self, *, syntax: bool = False) -> dict[str, Any]:
-        """Everything as plain data, ready for JSON; spans are (i, j, label) and cover words i+1..j.
+        """Return everything as plain data, ready for JSON; spans are (i, j, label) over words i+1..j.
 
-        `syntax`: with clauses, coordinations and phrases, and their probabilities where `confidence` is known.
+        `syntax` adds clauses, coordinations and phrases, with their probabilities if `confidence`
+        has been computed.
         """
         c, d = self.trees
-        found: dict[str, Any] = {
+        data: dict[str, Any] = {
             "text": self.text if self.text is not None else " ".join(self.words),
             "words": list(self.words),
             "offsets": None if self.offsets is None else [list(pair) for pair in self.offsets],
             "multiword": [list(token) for token in self.multiword],
             "paragraph": self.paragraph,
             "space_after": self.sentence.space_after,
-            **{name: list(getattr(self, name)) for name in ("tags", "upos", "lemmas", "features")},
+            **{name: list(getattr(self, name)) for name in _COLUMNS},
             "heads": None if d is None else list(d.heads),
             "relations": None if d is None else list(d.relations),
             "constituents": None if c is None else [list(span) for span in c.spans],
@@ -535,49 +560,52 @@ class Parse:
             "approximate": self.approximate,
         }
         if syntax:
-            known = isinstance(self.__dict__["_confidence"], Confidence)
-            found["syntax"] = None if d is None else self.syntax.to_dict(probabilities=known)
-        own = {"rank": self.rank, "error": self.error}
-        return found | {name: value for name, value in own.items() if value is not None}
+            is_computed = isinstance(self.__dict__["_confidence"], Confidence)
+            data["syntax"] = None if d is None else self.syntax.to_dict(probabilities=is_computed)
+        if self.rank is not None:
+            data["rank"] = self.rank
+        if self.error is not None:
+            data["error"] = self.error
+        return data
 
     def to_nltk(self) -> Any:
-        """The constituency tree as an `nltk.Tree` (needs nltk)."""
+        """Return the constituency tree as an `nltk.Tree` (needs nltk)."""
         from arcspan.trees.nltk_tree import to_nltk
 
         return to_nltk(self.constituency)
 
     def to_svg(self, **options: Any) -> str:
-        """A picture of the trees that there are; the options are those of `arcspan.rendering.to_svg`."""
+        """Draw the trees as SVG; the options are those of `arcspan.rendering.to_svg`."""
         from arcspan.rendering import to_svg
 
         return to_svg(*self.trees, **options)
 
     def to_png(self, *, scale: float = 2.0, **options: Any) -> bytes:
-        """The picture of `to_svg(**options)` as a PNG, `scale` times as large (needs the extra `pictures`)."""
+        """Draw `to_svg(**options)` as a PNG, `scale` times as large (needs the extra `pictures`)."""
         from arcspan.rendering import to_png
 
         return to_png(self.to_svg(**options), scale)
 
     def to_pdf(self, **options: Any) -> bytes:
-        """The picture of `to_svg(**options)` as a PDF of one page (needs the extra `pictures`)."""
+        """Draw `to_svg(**options)` as a PDF of one page (needs the extra `pictures`)."""
         from arcspan.rendering import to_pdf
 
         return to_pdf(self.to_svg(**options))
 
     def to_tikz(self, *, layers: Layer | None = None, document: bool = True) -> str:
-        """Both trees for LaTeX: a document, or a part of one; see `arcspan.rendering.to_tikz`."""
+        """Draw both trees for LaTeX, as a document or a part of one; see `arcspan.rendering.to_tikz`."""
         from arcspan.rendering import to_tikz
 
         return to_tikz(*self.trees, layers=layers, document=document)
 
     def to_html(self, *, confidence: Confidence | None = None, **options: Any) -> str:
-        """A stand-alone page with the picture under the original text; see `arcspan.rendering.to_html`."""
+        """Return a page with the picture under the original text; see `arcspan.rendering.to_html`."""
         from arcspan.rendering import to_html
 
         return to_html([self.trees], texts=[self.text], confidence=[confidence], **options)
 
     def draw(self, **options: Any) -> str:
-        """Both trees drawn as text; the options are those of `arcspan.rendering.draw_terminal`."""
+        """Draw both trees as text; the options are those of `arcspan.rendering.draw_terminal`."""
         from arcspan.rendering import draw_terminal
 
         return draw_terminal(*self.trees, **options)
@@ -591,33 +619,42 @@ class Parse:
     def __repr__(self) -> str:
         from arcspan.rendering.layout import visible
 
-        text = self._running_text()
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        mark = ", approximate" if self.approximate else ""
+        text = _shortened(self._running_text(), 60)
         if self.error is not None:
-            return f"Parse({shown!r}, error={self.error!r})"
+            return f"Parse({text!r}, error={self.error!r})"
         constituency, dependencies = self.trees
         lines = []
         if constituency is not None:
-            brackets = constituency.brackets()
-            lines.append(brackets if len(brackets) <= 200 else brackets[:197] + "...")
+            lines.append(_shortened(constituency.brackets(), 200))
         if dependencies is not None:
-            rows = zip(self.words[:8], dependencies.heads, dependencies.relations, strict=False)
-            arcs = " ".join(
-                f"{relation}({self.words[head - 1] if head else 'ROOT'}, {word})"
-                for word, head, relation in rows
-            )
-            lines.append(arcs + (" ..." if len(self.words) > 8 else ""))
+            words = ("ROOT", *self.words)
+            arcs = []
+            for m, (head, relation) in enumerate(zip(self.heads, self.relations, strict=True), 1):
+                arcs.append(f"{relation}({words[head]}, {words[m]})")
+            if len(arcs) > 8:
+                arcs[8:] = ["..."]
+            lines.append(" ".join(arcs))
+        mark = ", approximate" if self.approximate else ""
         trees = "".join(f"\n  {visible(line, longest=len(line))}" for line in lines)
-        return f"Parse({shown!r}{mark}{trees})"
+        return f"Parse({text!r}{mark}{trees})"
 
     def _value(self) -> tuple[Any, ...]:
-        own = self.words, self.offsets, self.text, self.multiword, self.approximate, self.error
-        return (*own, *self.trees, self.tags, self.upos, self.lemmas, self.features)
+        """Return all that two equal parses share."""
+        return (
+            self.words,
+            self.offsets,
+            self.text,
+            self.multiword,
+            self.approximate,
+            self.error,
+            *self.trees,
+            *(getattr(self, name) for name in _COLUMNS),
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Parse):
             return NotImplemented
+        # Words are compared first: no trees have to be made for sentences that differ.
         return self is other or (self.words == other.words and self._value() == other._value())
 
     def __hash__(self) -> int:
@@ -633,6 +670,10 @@ class Parse:
         # In names: an inventory of all names would be many times as large.
         prediction = self.prediction.named(self.words)
         return _restore_parse, (self.sentence, prediction, self.rank, self.__dict__["_confidence"])
+
+
+def _shortened(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def _restore_parse(
@@ -668,50 +709,54 @@ def _comments_for(source: ConlluSentence, rank: int) -> list[str]:
 
 
 def _located(sentence: ConlluSentence) -> dict[str, Any]:
-    """The text of a sentence and where its words stand in it; nothing where they do not spell it."""
-    text, spelled, position = sentence.text, sentence.spell(), 0
+    """Return the text of a sentence and the offsets of its words; {} where they do not spell it."""
+    text = sentence.text
+    spelled = sentence.spell()
     if spelled.split() == text.split():
-        text = spelled  # the same, with the white space of SpacesAfter
+        # The same, with the white space of SpacesAfter.
+        text = spelled
     offsets: list[Offsets] = []
     multiword = []
-    space = True
+    position = 0
+    space_after = True
     for token, first, last in sentence.surface():
         position += len(text[position:]) - len(text[position:].lstrip())
         if not text.startswith(token.form, position):
             return {}
         end = position + len(token.form)
+        # Words of one token have the same offsets.
         offsets += [(position, end)] * (last - first + 1)
-        position, space = end, token.space_after
+        position = end
+        space_after = token.space_after
         if not token.is_word:
             multiword.append((first, last, token.form))
     return {
         "text": text,
         "offsets": tuple(offsets),
         "multiword": tuple(multiword),
-        "space_after": space,
+        "space_after": space_after,
     }
 
 
-class Shown(list["Parse"]):
+class ParseDisplay(list["Parse"]):
     """Parses that a notebook shows as pictures, and a terminal as drawings."""
 
     def _repr_html_(self) -> str:
-        return "".join(
-            f"<div style='margin: 1em 0; overflow-x: auto'>{parse.to_svg()}</div>" for parse in self
-        )
+        style = "margin: 1em 0; overflow-x: auto"
+        return "".join(f"<div style='{style}'>{parse.to_svg()}</div>" for parse in self)
 
     def __repr__(self) -> str:
         return "\n\n".join(map(str, self))
 
 
-def show(parses: Parse | Iterable[Parse]) -> Shown:
-    """Parses as pictures, in a notebook: `arcspan.show(parser(text))`."""
-    return Shown([parses] if isinstance(parses, Parse) else parses)
+def show(parses: Parse | Iterable[Parse]) -> ParseDisplay:
+    """Return parses as pictures, in a notebook: `arcspan.show(parser(text))`."""
+    return ParseDisplay([parses] if isinstance(parses, Parse) else parses)
 
 
 @dataclass(unsafe_hash=True, repr=False, slots=True)
 class Token:
-    """A word of a parse: a view, made when it is asked for.
+    """A word of a parse, as a view.
 
     position  1..n, as heads count
     """
@@ -721,77 +766,78 @@ class Token:
 
     @property
     def text(self) -> str:
-        """The word."""
+        """Return the word."""
         return self._parse.words[self.position - 1]
 
     @property
     def tag(self) -> str:
-        """Its part-of-speech tag, of the treebank's own set."""
+        """Return its part-of-speech tag, of the treebank's own set."""
         return self._parse.tags[self.position - 1]
 
     @property
     def upos(self) -> str:
-        """Its universal part-of-speech tag."""
+        """Return its universal part-of-speech tag."""
         return self._parse.upos[self.position - 1]
 
     @property
     def lemma(self) -> str:
-        """Its lemma."""
+        """Return its lemma."""
         return self._parse.lemmas[self.position - 1]
 
     @property
     def features(self) -> str:
-        """Its features, as CoNLL-U writes them."""
+        """Return its features, as CoNLL-U writes them."""
         return self._parse.features[self.position - 1]
 
     @property
     def head(self) -> Token | None:
-        """The word that it depends on; None for the root."""
+        """Return the word that it depends on; None for the root."""
         head = self._parse.heads[self.position - 1]
         return Token(self._parse, head) if head else None
 
     @property
     def relation(self) -> str:
-        """Its relation to its head."""
+        """Return its relation to its head."""
         return self._parse.relations[self.position - 1]
 
     @property
     def children(self) -> tuple[Token, ...]:
-        """The words that depend on it, from left to right."""
+        """Return the words that depend on it, from left to right."""
         return tuple(Token(self._parse, m) for m in self._parse._children[self.position])
 
     @property
     def ancestors(self) -> tuple[Token, ...]:
-        """Its head, that one's head, and so on up to the root."""
-        found: list[Token] = []
-        above = self.head
-        while above is not None:
-            found.append(above)
-            above = above.head
-        return tuple(found)
+        """Return its head, the head of its head, and so on up to the root."""
+        ancestors: list[Token] = []
+        head = self.head
+        while head is not None:
+            ancestors.append(head)
+            head = head.head
+        return tuple(ancestors)
 
     @property
     def subtree(self) -> tuple[Token, ...]:
-        """The word and all words below it, from left to right."""
-        found = [self.position]
-        for m in found:  # grows while it is read
-            found += self._parse._children[m]
-        return tuple(Token(self._parse, m) for m in sorted(found))
+        """Return the word and all words below it, from left to right."""
+        positions = [self.position]
+        # The list grows while it is read, until all words below are in it.
+        for m in positions:
+            positions += self._parse._children[m]
+        return tuple(Token(self._parse, m) for m in sorted(positions))
 
     @property
     def conjuncts(self) -> tuple[Token, ...]:
-        """The words that it is coordinated with, from left to right, without itself."""
+        """Return the words that it is coordinated with, from left to right, without itself."""
         return tuple(Token(self._parse, m) for m in self._parse.syntax.conjuncts(self.position))
 
     @property
     def start(self) -> int | None:
-        """Where it begins in the original text; None where words were given."""
+        """Return the position in the original text where it begins; None where the input was words."""
         offsets = self._parse.offsets
         return None if offsets is None else offsets[self.position - 1][0]
 
     @property
     def end(self) -> int | None:
-        """Where it ends in the original text; None where words were given."""
+        """Return the position in the original text where it ends; None where the input was words."""
         offsets = self._parse.offsets
         return None if offsets is None else offsets[self.position - 1][1]
 
@@ -801,30 +847,30 @@ class Token:
 
 @dataclass(unsafe_hash=True, repr=False, slots=True)
 class Node:
-    """A constituent of a parse: a view, made when it is asked for."""
+    """A constituent of a parse, as a view."""
 
     _parse: Parse
-    _place: int
+    _index: int
 
     @property
     def span(self) -> tuple[int, int]:
-        """(i, j): it covers the words i+1..j."""
-        return self._parse.constituency.spans[self._place][:2]
+        """Return (i, j): it covers the words i+1..j."""
+        return self._parse.constituency.spans[self._index][:2]
 
     @property
     def label(self) -> str:
-        """Its label."""
-        return self._parse.constituency.spans[self._place][2]
+        """Return its label."""
+        return self._parse.constituency.spans[self._index][2]
 
     @property
     def tokens(self) -> list[Token]:
-        """Its words."""
+        """Return its words."""
         i, j = self.span
         return self._parse[i:j]
 
     @property
     def text(self) -> str:
-        """Its words as the original text has them; with spaces between them where words were given."""
+        """Return its words as the original text has them, or with spaces where the input was words."""
         i, j = self.span
         parse = self._parse
         if parse.text is None or parse.start is None or self.start is None or self.end is None:
@@ -833,31 +879,35 @@ class Node:
 
     @property
     def head(self) -> Token:
-        """Its head word: the one whose own head lies outside."""
+        """Return its head word: the one whose own head lies outside."""
         i, j = self.span
         heads = self._parse.heads
         return Token(self._parse, next(outgoing_words(heads, i, j)))
 
     @property
     def parent(self) -> Node | None:
-        """The smallest constituent around it; None for the topmost."""
-        above = self._parse._above[self._place]
-        return Node(self._parse, above) if above > 0 else None
+        """Return the smallest constituent around it; None for the topmost."""
+        parent = self._parse._parents[self._index]
+        # Span 0 is the wrapper.
+        return Node(self._parse, parent) if parent > 0 else None
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The constituents right below it, from left to right."""
-        below = (place for place, above in enumerate(self._parse._above) if above == self._place)
-        return tuple(Node(self._parse, place) for place in below)
+        """Return the constituents right below it, from left to right."""
+        children = []
+        for index, parent in enumerate(self._parse._parents):
+            if parent == self._index:
+                children.append(Node(self._parse, index))
+        return tuple(children)
 
     @property
     def start(self) -> int | None:
-        """Where it begins in the original text; None where words were given."""
+        """Return the position in the original text where it begins; None where the input was words."""
         return self.tokens[0].start
 
     @property
     def end(self) -> int | None:
-        """Where it ends in the original text; None where words were given."""
+        """Return the position in the original text where it ends; None where the input was words."""
         return self.tokens[-1].end
 
     def __repr__(self) -> str:
