@@ -1,8 +1,9 @@
-"""How sure a parser is of what it says, as probabilities that hold what they promise.
+"""Calibrated probabilities of a parse and its parts.
 
 Scores that were trained with a margin rank trees but are no log-probabilities. Divided by a temperature that was
-fitted on held-out sentences they are, as far as one number can make them so: of the arcs that are given 0.8,
+fitted on held-out sentences they are, as far as one number can make them so: of the arcs with a probability of 0.8,
 about 80% are right (`studies/calibration`). The bundle's configuration keeps the temperatures.
+`prediction.probability` computes the probabilities.
 """
 
 from __future__ import annotations
@@ -31,29 +32,35 @@ class Calibration:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Calibration:
-        """The calibration of a bundle's configuration, which was checked (`runtime.schema`); all 1 where it has none.
+        """Return the calibration of a bundle's configuration, which was checked; all 1 where it has none.
 
         >>> Calibration.from_config({"calibration": {"label_temperature": 2}}).label_temperature
         2.0
         """
-        given = config.get("calibration") or {}
-        found = {one.name: float(given[one.name]) for one in fields(cls) if one.name in given}
-        if "arc_temperature" in given:  # as bundles of version 0.1 have it
-            found["structure_temperature"] = float(given["arc_temperature"])
-        if (
-            "label_weight" in given
-        ):  # of labels and relations beside the structure, in earlier bundles
-            weight = (float(given["label_weight"]) + float(given.get("relation_weight", 1))) / 2
-            found["structure_temperature"] = weight * found.get("structure_temperature", 1.0)
-        return cls(**found)
+        settings = config.get("calibration") or {}
+        temperatures = {
+            field.name: float(settings[field.name])
+            for field in fields(cls)
+            if field.name in settings
+        }
+        # Bundles of version 0.1 call it so.
+        if "arc_temperature" in settings:
+            temperatures["structure_temperature"] = float(settings["arc_temperature"])
+        # Earlier bundles weigh labels and relations beside the structure, at its temperature.
+        if "label_weight" in settings:
+            relation_weight = float(settings.get("relation_weight", 1))
+            weight = (float(settings["label_weight"]) + relation_weight) / 2
+            temperature = weight * temperatures.get("structure_temperature", 1.0)
+            temperatures["structure_temperature"] = temperature
+        return cls(**temperatures)
 
     def to_json(self) -> dict[str, float]:
-        """Plain numbers."""
+        """Return plain numbers."""
         return asdict(self)
 
 
 class Alternatives(NamedTuple):
-    """What the parse does not say and has a probability of at least 1%, the likeliest first.
+    """Parts with a probability of at least 1% that the parse does not have, the likeliest first.
 
     heads      for each word: (head, probability) of other heads
     relations  for each word: (relation, probability) of other relations, if the head is right
@@ -97,7 +104,7 @@ class Confidence:
     entropy: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: spans as [i, j, probability, probability of the label]."""
+        """Return plain data: spans as [i, j, probability, probability of the label]."""
         return {
             "sentence": self.sentence,
             "constituency": self.constituency,
@@ -109,11 +116,12 @@ class Confidence:
 
 
 def log_softmax(scores: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-    """Log-probabilities along the last axis, float64.
+    """Return log-probabilities along the last axis, float64.
 
     >>> np.exp(log_softmax(np.zeros((1, 4)))).tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
     scaled = np.asarray(scores, np.float64) / temperature
+    # The exponentials of large scores would overflow.
     scaled = scaled - scaled.max(-1, keepdims=True)
     return scaled - np.log(np.exp(scaled).sum(-1, keepdims=True))

@@ -1,4 +1,4 @@
-"""BERT's word pieces: what the models inside the package read, without the `tokenizers` library and all that it brings.
+"""BERT's word pieces, without the `tokenizers` library and its dependencies.
 
 The ids are those that the library's BertNormalizer, BertPreTokenizer and WordPiece give for words one by one. No
 offsets, no truncation, no special pieces around a sentence; `WordPieces.from_json` leaves every other kind of tokenizer
@@ -13,8 +13,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-MOST_KEPT = 20_000  # words whose pieces are remembered,
-LONGEST_KEPT = 40  # if they have no more characters than this
+# Words whose pieces are cached, if they are not longer than so many characters.
+CACHE_SIZE = 20_000
+LONGEST_CACHED = 40
 
 # Each of these characters is a word by itself.
 _ideograph = re.compile(
@@ -22,7 +23,7 @@ _ideograph = re.compile(
     r"\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
 # The marks, punctuation and format characters that came after Unicode 8 are in these ranges, and no earlier ones.
-_later = re.compile(
+_newer = re.compile(
     r"[\u05c8-\u05c9\u061d\u07fd\u0890-\u08e2\u09fd-\u09fe\u0a76\u0afa-\u0aff\u0b53-\u0b55\u0c04-\u0c3c\u0c77\u0c84"
     r"\u0d00\u0d3b-\u0d3c\u0d81\u0eba\u0ece\u180f-\u1886\u1abf-\u1af0\u1b4e-\u1b4f\u1b7d-\u1b7f\u1df6-\u1dfb"
     r"\u2e43-\u2e63\ua82c\ua8c5\ua8ff\ua9bd\U00010d24-\U00010f89\U00011070-\U00011074\U000110c2-\U000110cd"
@@ -53,18 +54,21 @@ class WordPieces:
         lowercase: bool = True,
         strip_accents: bool = True,
     ) -> None:
-        self._vocabulary, self._unknown = vocabulary, vocabulary[unknown]
-        self._prefix, self._longest, self._special = prefix, longest, special
+        self._vocabulary = vocabulary
+        self._unknown = vocabulary[unknown]
+        self._prefix = prefix
+        self._longest = longest
+        self._special = special
         self._longest_piece = max(map(len, vocabulary))
         self._characters = _Characters(lowercase, strip_accents)
-        # Of special pieces that begin at one place the longest is found. Without any, nothing is.
+        # The longest of the special pieces that begin at one position. Without any, nothing matches.
         names = "|".join(re.escape(name) for name in sorted(special, key=len, reverse=True))
         self._split = re.compile(f"({names or '(?!)'})").split
-        self._remembered = functools.lru_cache(MOST_KEPT)(self._cut)
+        self._cut_cached = functools.lru_cache(CACHE_SIZE)(self._cut)
 
     @classmethod
     def from_json(cls, data: Any) -> WordPieces | None:
-        """The tokenizer of a `tokenizer.json`, None if it is of another kind."""
+        """Return the tokenizer of a `tokenizer.json`, None if it is of another type."""
         match data:
             case {"normalizer": {"type": "Sequence", "normalizers": [normalizer]}}:
                 data = {**data, "normalizer": normalizer}
@@ -109,82 +113,83 @@ class WordPieces:
         )
 
     def has(self, id: int) -> bool:
-        """Whether a piece has this id."""
+        """Return whether a piece has this id."""
         return id in self._vocabulary.values()
 
     def cut(self, words: Sequence[str]) -> list[list[int]]:
-        """The pieces of each word, which may have none."""
-        return [
-            (self._remembered if len(word) <= LONGEST_KEPT else self._cut)(word) for word in words
-        ]
+        """Return the pieces of each word, which may have none."""
+        pieces = []
+        for word in words:
+            cut = self._cut_cached if len(word) <= LONGEST_CACHED else self._cut
+            pieces.append(cut(word))
+        return pieces
 
     def _cut(self, word: str) -> list[int]:
-        found: list[int] = []
+        pieces: list[int] = []
         for part in self._split(word):
             if part in self._special:
-                found.append(self._vocabulary[part])
+                pieces.append(self._vocabulary[part])
                 continue
             for token in part.translate(self._characters).split():
-                found += self._cut_token(token)
-        return found
+                pieces += self._cut_token(token)
+        return pieces
 
     def _cut_token(self, token: str) -> list[int]:
-        found: list[int] = []
-        begin = 0
-        while begin < len(token) <= self._longest:
-            prefix = self._prefix if begin else ""
-            for end in range(min(len(token), begin + self._longest_piece), begin, -1):
-                id = self._vocabulary.get(prefix + token[begin:end])
+        pieces: list[int] = []
+        start = 0
+        while start < len(token) <= self._longest:
+            prefix = self._prefix if start else ""
+            # The longest piece that the vocabulary has.
+            for stop in range(min(len(token), start + self._longest_piece), start, -1):
+                id = self._vocabulary.get(prefix + token[start:stop])
                 if id is not None:
                     break
             else:
                 return [self._unknown]
-            found.append(id)
-            begin = end
-        return found or [self._unknown]
+            pieces.append(id)
+            start = stop
+        return pieces or [self._unknown]
 
 
 class _Characters(dict[int, str]):
-    """For str.translate: what each character becomes, with spaces where words are cut; computed at its first use."""
+    """A table for str.translate, with spaces where words are cut; entries are made at their first use."""
 
     def __init__(self, lowercase: bool, strip_accents: bool) -> None:
-        self._lowercase, self._strip_accents = lowercase, strip_accents
+        self._lowercase = lowercase
+        self._strip_accents = strip_accents
 
     def __missing__(self, code: int) -> str:
-        found = self[code] = self._become(chr(code))
-        return found
+        replacement = self[code] = self._replace(chr(code))
+        return replacement
 
-    def _become(self, character: str) -> str:
+    def _replace(self, character: str) -> str:
         if character in "\t\n\r":
             return " "
         if _category(character) in ("Cc", "Cf", "Co") or character == "\ufffd":
             return ""
         if character.isspace():
             return " "
-        found = character
+        letters = character
         if self._strip_accents:
-            found = "".join(
-                c for c in unicodedata.normalize("NFD", character) if _category(c) != "Mn"
-            )
+            decomposed = unicodedata.normalize("NFD", letters)
+            letters = "".join(letter for letter in decomposed if _category(letter) != "Mn")
         if self._lowercase:
-            found = "".join(
-                c.lower() for c in found
-            )  # one by one: a sigma does not depend on what follows
-        found = "".join(f" {c} " if _is_punctuation(c) else c for c in found)
-        return f" {found} " if _ideograph.match(character) else found
+            # One by one: the lower case of a sigma must not depend on what follows.
+            letters = "".join(letter.lower() for letter in letters)
+        spaced = (f" {letter} " if _is_punctuation(letter) else letter for letter in letters)
+        text = "".join(spaced)
+        return f" {text} " if _ideograph.match(character) else text
 
 
 def _category(character: str) -> str:
-    """As in Unicode 8."""
-    return (
-        "Cn"
-        if _later.match(character)
-        else _CHANGED.get(character) or unicodedata.category(character)
-    )
+    """Return the category that a character has in Unicode 8."""
+    if _newer.match(character):
+        return "Cn"
+    return _CHANGED.get(character) or unicodedata.category(character)
 
 
 def _is_punctuation(character: str) -> bool:
-    """In ASCII everything that is printed, other than letters, digits and the space."""
+    """Return whether it is punctuation: in ASCII all that is printed but letters, digits and the space."""
     if character.isascii():
         return "!" <= character <= "~" and not character.isalnum()
     return _category(character).startswith("P")
