@@ -115,7 +115,7 @@ def test_second_order_scores_do_not_depend_on_the_number_of_runs(joint2o: Made) 
     (session,) = predictor.model.scorers
     words = [sentence for sentence in sentences(40) if 10 <= len(sentence) <= 15]
     arrays = predictor.model.inputs.batch(predictor.model.inputs.prepare(words))
-    once, often = session.score(arrays), session.score(arrays, room=1)
+    once, often = session.score(arrays), session.score(arrays, largest_run=1)
     assert once.headed is not None and often.headed is not None
     np.testing.assert_array_equal(once.headed, often.headed)
     np.testing.assert_array_equal(once.hidden["hidden"], often.hidden["hidden"])

@@ -23,37 +23,42 @@ from arcspan.errors import BundleError, ConfigError
 from arcspan.files import dump
 from arcspan.runtime.schema import LEMMAS, check
 
-MOST_JSON = 1 << 28  # bytes of a configuration
-FORMAT = 2  # 1 had the lemmas of lemmas.json in config.json; both are read
-MODELS = Path(__file__).parents[1] / "models"  # inside the package
-SEGMENTER = ("segmenter.json", "segmenter.onnx")  # which a bundle may have
-_HUB = re.compile(r"[\w.-]+/[\w.-]+@[\w.-]+")  # org/name@revision
-ENTRY_POINTS = (
-    "arcspan.models"  # of packages that bring a model: `de = "my_package.de"` has a bundle's files
-)
+# The largest configuration that is read, in bytes.
+MOST_JSON = 1 << 28
+# Format 1 had the lemmas of lemmas.json in config.json; both are read.
+FORMAT = 2
+# Models inside the package.
+MODELS = Path(__file__).parents[1] / "models"
+# Files that a bundle may have.
+SEGMENTER = ("segmenter.json", "segmenter.onnx")
+# Entry points of packages that bring a model: `de = "my_package.de"` has a bundle's files.
+ENTRY_POINTS = "arcspan.models"
+_HUB = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)@(?P<revision>[\w.-]+)")
 
 
 def find_bundle(name: str | os.PathLike[str]) -> Path:
-    """The folder of a bundle: its path, or the name of a model inside arcspan or of one that was installed.
+    """Return the folder of a bundle: its path, or the name of a model inside arcspan or of one that was installed.
 
     org/name@revision is a model of the Hugging Face hub, which is fetched once: the one name that uses the network.
     """
     path = Path(name)
-    if isinstance(name, str) and _HUB.fullmatch(name) and not path.exists():
-        return _fetch(*name.split("@"))
+    hub_name = _HUB.fullmatch(name) if isinstance(name, str) else None
+    if hub_name is not None and not path.exists():
+        return _fetch(hub_name["repository"], hub_name["revision"])
     if path.is_dir() or not isinstance(name, str) or path.name != name:
         return path
     if (MODELS / name).is_dir():
         return MODELS / name
+    # Most programs need neither: these imports take as long as all others of this module.
     from importlib.metadata import entry_points
     from importlib.util import find_spec
 
-    installed = {one.name: one.value for one in entry_points(group=ENTRY_POINTS)}
+    installed = {entry.name: entry.value for entry in entry_points(group=ENTRY_POINTS)}
     if name not in installed:
-        inside = [one.name for one in MODELS.glob("*/") if (one / "config.json").is_file()]
-        known = ", ".join(sorted({*inside, *installed})) or "none"
+        inside = [folder.name for folder in MODELS.glob("*/") if (folder / "config.json").is_file()]
+        names = ", ".join(sorted({*inside, *installed})) or "none"
         raise BundleError(
-            f"{name}: no such folder, and no model of that name is installed (installed: {known}): "
+            f"{name}: no such folder, and no model of that name is installed (installed: {names}): "
             "name a model bundle (arcspan export makes one)"
         )
     spec = find_spec(installed[name])
@@ -85,17 +90,19 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
 
     A bundle that was there is moved aside first, and removed once the new one is in its place.
     """
-    config, texts = (
-        {**config, "format": FORMAT, "inventories": dict(config["inventories"])},
-        dict(texts),
-    )
-    if seen := config["inventories"].pop("seen_lemmas", None):
-        texts[LEMMAS] = json.dumps(seen, ensure_ascii=False, separators=(",", ":")) + "\n"
+    inventories = dict(config["inventories"])
+    config = {**config, "format": FORMAT, "inventories": inventories}
+    files = dict(texts)
+    # A file of its own, which is read when lemmas are: it takes longer than the rest.
+    if lemmas := inventories.pop("seen_lemmas", None):
+        files[LEMMAS] = json.dumps(lemmas, ensure_ascii=False, separators=(",", ":")) + "\n"
         config["seen_lemmas"] = LEMMAS
-    for name, text in {**texts, "config.json": dump(config)}.items():
+    files["config.json"] = dump(config)
+    for name, text in files.items():
         (work / name).write_text(text, encoding="utf-8")
     sums = {file.name: checksum(file) for file in sorted(work.iterdir())}
     (work / "checksums.json").write_text(dump(sums), encoding="utf-8")
+    # Temporary folders are their owner's alone.
     os.chmod(work, 0o755)
     if not target.exists():
         os.replace(work, target)
@@ -109,7 +116,8 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
             os.replace(old / "bundle", target)
             raise
     finally:
-        if target.exists():  # otherwise what was there could not be moved back, and is kept
+        # Otherwise the old bundle could not be moved back, and stays where it is.
+        if target.exists():
             shutil.rmtree(old, ignore_errors=True)
 
 
@@ -129,19 +137,20 @@ def update_bundle(
 
 
 def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[str, Any]:
-    """The configuration of a bundle, after checking its format and that every file is there and undamaged."""
+    """Return the configuration of a bundle, after checking its format and that every file is there and undamaged."""
     folder = Path(folder)
     if not folder.is_dir():
         raise BundleError(
             f"{folder}: no such folder: name a model bundle (arcspan export makes one)"
         )
     config = _read_json(folder / "config.json")
-    place, found = folder / "config.json", config.get("format")
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise BundleError(f"{place}: no format version: not a model bundle")
-    if found > FORMAT:
+    config_file = folder / "config.json"
+    version = config.get("format")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise BundleError(f"{config_file}: no format version: not a model bundle")
+    if version > FORMAT:
         raise BundleError(
-            f"{folder}: bundle format {found} is newer than {FORMAT}, the newest that arcspan {__version__} reads: "
+            f"{folder}: bundle format {version} is newer than {FORMAT}, the newest that arcspan {__version__} reads: "
             "install a newer arcspan"
         )
     sums = _read_json(folder / "checksums.json")
@@ -160,21 +169,23 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
     try:
         check(config)
     except ConfigError as error:
-        raise BundleError(f"{place}: damaged: {error}") from None
-    needed = [
-        "config.json",
-        *(part[name] for part in config["components"] for name in ("score", "label")),
-    ]
-    needed += ["tokenizer.json"] if config["inputs"]["kind"] == "pieces" else []
-    needed += [config["seen_lemmas"]] if "seen_lemmas" in config else []
-    for name in (*needed, *(name for name in SEGMENTER if (folder / name).exists())):
+        raise BundleError(f"{config_file}: damaged: {error}") from None
+    needed = ["config.json"]
+    for component in config["components"]:
+        needed += [component["score"], component["label"]]
+    if config["inputs"]["kind"] == "pieces":
+        needed.append("tokenizer.json")
+    if "seen_lemmas" in config:
+        needed.append(config["seen_lemmas"])
+    needed += [name for name in SEGMENTER if (folder / name).exists()]
+    for name in needed:
         if name not in sums:
             raise BundleError(f"{folder / 'checksums.json'}: damaged: it does not have {name}")
     return config
 
 
 def checksum(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
+    """Return the SHA-256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -183,7 +194,8 @@ def checksum(path: Path) -> str:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    if not path.is_file():  # a device has no end
+    # Not a device, which may have no end.
+    if not path.is_file():
         raise BundleError(f"{path}: missing: not a model bundle")
     if path.stat().st_size > MOST_JSON:
         raise BundleError(f"{path}: damaged: over {MOST_JSON:,} bytes")

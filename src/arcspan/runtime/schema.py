@@ -1,4 +1,4 @@
-"""What a bundle's configuration must be, checked as a whole before anything of it is used.
+"""The schema of a bundle's configuration, checked as a whole before anything of it is used.
 
 Configurations come from people: they are cut, edited and put together from several. Everything that a parser reads is
 described here once, and what does not fit is named by its place.
@@ -15,7 +15,8 @@ from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, OUTPUTS
 from arcspan.settings import described, read
 
 LEMMAS = "lemmas.json"
-MOST = 1 << 31  # no number of a configuration is larger
+# No number of a configuration is larger.
+MOST = 1 << 31
 
 
 def _count(default: Any = MISSING, least: int = 0) -> Any:
@@ -135,8 +136,9 @@ def check(config: Mapping[str, Any]) -> None:
     read(Words if bundle.inputs.get("kind") == "words" else Pieces, bundle.inputs, "inputs")
     names = bundle.inventories
     for output in NAMED_OUTPUTS:
-        known = getattr(names, output.names)
-        if len(set(map(str, known))) < len(known):
+        entries = getattr(names, output.names)
+        # Chains of labels are lists, which a set cannot hold.
+        if len(set(map(str, entries))) < len(entries):
             raise ConfigError(f"inventories.{output.names} has a name twice")
     if names.labels and names.labels[0]:
         raise ConfigError(
@@ -147,12 +149,13 @@ def check(config: Mapping[str, Any]) -> None:
         raise ConfigError(
             "components should be one model, or the two of a SEP parser, constituents first"
         )
-    for place, component in enumerate(bundle.components):
-        _check_outputs(component, names, f"components[{place}].outputs")
+    for index, component in enumerate(bundle.components):
+        _check_outputs(component, names, f"components[{index}].outputs")
     sizes = {output.name: len(getattr(names, output.names)) for output in NAMED_OUTPUTS}
     for name, unused in names.unused.items():
-        own = sizes.get(name, 0)
-        if len(unused) != len(names.styles) or any(k >= own for one in unused for k in one):
+        size = sizes.get(name, 0)
+        largest = max((number for numbers in unused for number in numbers), default=-1)
+        if len(unused) != len(names.styles) or largest >= size:
             raise ConfigError(
                 f"inventories.unused.{name} should have a list of numbers for each style"
             )
@@ -163,12 +166,12 @@ def check(config: Mapping[str, Any]) -> None:
             )
 
 
-def _check_outputs(component: Component, names: Names, place: str) -> None:
+def _check_outputs(component: Component, names: Names, field: str) -> None:
     needed = {"constituency": {"span", "label"}, "dependency": {"arc", "relation"}}
     layers = LAYERS if component.part == "both" else (component.part,)
     if not {"hidden"}.union(*(needed[layer] for layer in layers)) <= set(component.outputs):
         raise ConfigError(
-            f"{place} should have all that {component.part} needs, not {component.outputs}"
+            f"{field} should have all that {component.part} needs, not {component.outputs}"
         )
     for output in NAMED_OUTPUTS:
         if output.name in component.outputs and not getattr(names, output.names):

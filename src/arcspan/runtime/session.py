@@ -27,11 +27,12 @@ from arcspan.prediction.outputs import (
     Scores,
 )
 
-_ONCE = ("hidden", "span", "arc", *(output.name for output in WORD_OUTPUTS))
-
-# Runs that need more than this give their memory back to the system afterwards.
+# Outputs of the score graph that one run computes; second-order scores may take several.
+_ONCE = ["hidden", "span", "arc"] + [output.name for output in WORD_OUTPUTS]
+# Runs that need more bytes than this give their memory back to the system afterwards.
 _LARGE = 64 << 20
-
+# Second-order scores of more bytes are computed in several runs.
+_LARGEST_RUN = 1 << 30
 
 # Devices by name, and what onnxruntime calls them; `auto` is the first that is installed.
 DEVICES = {
@@ -43,27 +44,27 @@ DEVICES = {
 
 
 def providers(device: str) -> list[str]:
-    """What onnxruntime is asked to compute with: the device, then the processor for what it cannot do."""
+    """Return onnxruntime's providers: for the device, then the processor for what it cannot do."""
     if device == "cpu":
         return [DEVICES["cpu"]]
     if device != "auto" and device not in DEVICES:
         raise ArcspanError(f"device={device!r}: choose auto, {', '.join(DEVICES)}")
-    onnxruntime = import_onnxruntime()
-    installed = onnxruntime.get_available_providers()
-    wanted = [DEVICES[device]] if device != "auto" else list(DEVICES.values())
-    found = [name for name in wanted if name in installed][:1]
-    if not found:
+    installed = import_onnxruntime().get_available_providers()
+    candidates = list(DEVICES.values()) if device == "auto" else [DEVICES[device]]
+    available = [name for name in candidates if name in installed]
+    if not available:
         warnings.warn(
-            f"device={device!r}: this onnxruntime has no {wanted[0]} (it has {', '.join(installed)}); using the CPU",
+            f"device={device!r}: this onnxruntime has no {candidates[0]} "
+            f"(it has {', '.join(installed)}); using the CPU",
             stacklevel=2,
         )
-    return list(dict.fromkeys([*found, DEVICES["cpu"]]))
+    return list(dict.fromkeys([*available[:1], DEVICES["cpu"]]))
 
 
 class Session:
     """The graphs of one model of a bundle (`component`, an entry of the bundle's configuration).
 
-    They are loaded by `load`, and anew in a forked process, by the providers of onnxruntime that are named.
+    `load` reads them, and anew in a forked process. `providers` are those of onnxruntime to run them by.
     """
 
     def __init__(
@@ -77,122 +78,138 @@ class Session:
     ) -> None:
         self.providers = list(providers)
         self._verify = verify
-        self._sizes = {
-            output.name: len(getattr(inventories, output.names))
-            for output in NAMED_OUTPUTS
-            if output.name in component["outputs"]
-        }
         self.outputs = frozenset(component["outputs"])
+        self._sizes = {
+            output.name: len(inventories.names(output.name))
+            for output in NAMED_OUTPUTS
+            if output.name in self.outputs
+        }
         self.reads_tags = bool(component.get("gold_tags"))
         self._files = (folder / component["score"], folder / component["label"])
         self.reset_after_fork()
 
     def reset_after_fork(self) -> None:
-        """Load the graphs anew at the next use: for a forked process."""
+        """Load the graphs anew at the next use: a forked process cannot use its parent's."""
         self._graphs: tuple[Any, Any] | None = None
         self._lock = threading.Lock()
 
     def load(self) -> tuple[Any, Any]:
-        """The score graph and the label graph."""
+        """Return the score graph and the label graph."""
         if self._graphs is None:
             with self._lock:
+                # Another thread may have loaded them while this one waited.
                 if self._graphs is None:
-                    self._graphs = tuple(
-                        _load(file, self.providers, self._verify) for file in self._files
+                    score_file, label_file = self._files
+                    graphs = (
+                        _load(score_file, self.providers, self._verify),
+                        _load(label_file, self.providers, self._verify),
                     )
-                    self._check_graphs(*self._graphs)
+                    of_parts = self.outputs & {"label", "relation"}
+                    self._check_graph(score_file, graphs[0], self.outputs - of_parts)
+                    self._check_graph(label_file, graphs[1], of_parts)
+                    self._graphs = graphs
         return self._graphs
 
-    def _check_graphs(self, *graphs: Any) -> None:
-        """Refuse graphs that do not fit the inventories: cut or put together from several bundles."""
-        placed = self.outputs & {"label", "relation"}
-        for file, graph, names in zip(
-            self._files, graphs, (self.outputs - placed, placed), strict=True
-        ):
-            made = {output.name: output.shape for output in graph.get_outputs()}
-            for name in sorted(names):
-                if name not in made:
-                    raise BundleError(
-                        f"{file}: the graph does not make {name!r}, which config.json names"
-                    )
-                found, size = made[name][-1] if made[name] else None, self._sizes.get(name)
-                if isinstance(found, int) and size is not None and found != size:
-                    raise BundleError(
-                        f"{file}: the graph scores {found} of {name!r}, the inventories have {size}"
-                    )
+    def _check_graph(self, file: Path, graph: Any, outputs: frozenset[str]) -> None:
+        """Refuse a graph that does not fit the inventories: cut or put together from several bundles."""
+        shapes = {output.name: output.shape for output in graph.get_outputs()}
+        for name in sorted(outputs):
+            if name not in shapes:
+                raise BundleError(
+                    f"{file}: the graph does not make {name!r}, which config.json names"
+                )
+            columns = shapes[name][-1] if shapes[name] else None
+            size = self._sizes.get(name)
+            # The size of an axis may be a name instead of a number.
+            if isinstance(columns, int) and size is not None and columns != size:
+                raise BundleError(
+                    f"{file}: the graph scores {columns} of {name!r}, the inventories have {size}"
+                )
 
-    def score(self, arrays: Arrays, *, headed: bool = True, room: int = 1 << 30) -> Scores:
-        """Score a batch; second-order scores in several runs where one would take more than `room` bytes."""
+    def score(
+        self, arrays: Arrays, *, headed: bool = True, largest_run: int = _LARGEST_RUN
+    ) -> Scores:
+        """Score a batch; second-order scores in several runs where one would take more bytes than
+        `largest_run`.
+        """
         graph, _ = self._graphs or self.load()
-        names = [name for name in _ONCE if name in self.outputs]
         sentences, positions = (arrays["index"] if "index" in arrays else arrays["words"]).shape[:2]
+        has_headed = "headed" in self.outputs
         size = positions - 1
-        second = "headed" in self.outputs
-        i, j = np.triu_indices(
-            size if second and headed else 0, 1
-        )  # all pairs of fenceposts, row by row
-        # What a pair takes while it is scored: its vector in a few steps, its scores in two.
-        each = 4 * sentences * (3 * 512 + 2 * size)
-        runs = max(1, min(len(i) // 2, -(-len(i) * each // room)))
+        # All pairs of fenceposts, row by row.
+        i, j = np.triu_indices(size if has_headed and headed else 0, 1)
+        # Bytes for a pair while it is scored: its vector in a few steps, its scores in two.
+        pair_bytes = 4 * sentences * (3 * 512 + 2 * size)
+        runs = max(1, min(len(i) // 2, -(-len(i) * pair_bytes // largest_run)))
         options = None
-        if len(i) * each > _LARGE:
+        if len(i) * pair_bytes > _LARGE:
             options = import_onnxruntime().RunOptions()
             options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
-        found: Arrays = {}
+        scores: Arrays = {}
         rows = []
-        for begin, end in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
-            given, wanted = dict(arrays), [] if begin else [*names]
-            if second:
-                given |= {
-                    "pair_i": _two_or_more(i[begin:end]),
-                    "pair_j": _two_or_more(j[begin:end]),
-                }
-                wanted.append("headed")
-            outputs = dict(zip(wanted, graph.run(wanted, given, options), strict=True))
-            if second:
-                rows.append(outputs.pop("headed")[:, : end - begin])
-            found = found or outputs
-        structure = {name: found.pop(name, None) for name in ("span", "arc")}
-        if second and headed:
-            structure["headed"] = rows[0] if len(rows) == 1 else np.concatenate(rows, 1)
-        hidden = {name: array for name, array in arrays.items() if name == "styles"}
-        return Scores({"hidden": found.pop("hidden"), **hidden}, **structure, words=found)
+        for start, stop in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
+            # Later runs compute second-order scores only.
+            names = [name for name in _ONCE if name in self.outputs and start == 0]
+            inputs = dict(arrays)
+            if has_headed:
+                names.append("headed")
+                inputs["pair_i"] = _at_least_two(i[start:stop])
+                inputs["pair_j"] = _at_least_two(j[start:stop])
+            results = dict(zip(names, graph.run(names, inputs, options), strict=True))
+            if has_headed:
+                rows.append(results.pop("headed")[:, : stop - start])
+            scores = scores or results
+        hidden = {"hidden": scores.pop("hidden")}
+        if "styles" in arrays:
+            hidden["styles"] = arrays["styles"]
+        headed_scores = None
+        if has_headed and headed:
+            headed_scores = rows[0] if len(rows) == 1 else np.concatenate(rows, 1)
+        span = scores.pop("span", None)
+        arc = scores.pop("arc", None)
+        return Scores(hidden, span, arc, headed_scores, scores)
 
     def label(
         self, hidden: Arrays, nodes: Indices, words: Indices
     ) -> tuple[np.ndarray | None, np.ndarray | None]:
-        """Scores of labels and of relations: see `Scorer.label`."""
+        """Return scores of labels and of relations, as `Scorer.label` does."""
         _, graph = self._graphs or self.load()
-        given, count = dict(hidden), len(hidden["hidden"])
-        used = np.flatnonzero(np.bincount(np.concatenate([nodes[0], words[0]]), minlength=count))
-        if 0 < len(used) < count:  # the vectors of those sentences alone that are asked about
+        count = len(hidden["hidden"])
+        sentences = np.concatenate([nodes[0], words[0]])
+        used = np.flatnonzero(np.bincount(sentences, minlength=count))
+        inputs = dict(hidden)
+        if 0 < len(used) < count:
+            # Only the vectors of sentences that have nodes or words to label.
             row = np.zeros(count, np.int64)
             row[used] = np.arange(len(used))
-            given = {name: part[used] for name, part in hidden.items()}
-            nodes, words = (row[nodes[0]], *nodes[1:]), (row[words[0]], *words[1:])
+            inputs = {name: array[used] for name, array in hidden.items()}
+            nodes = (row[nodes[0]], *nodes[1:])
+            words = (row[words[0]], *words[1:])
         counts = {}
-        for kind, prefix, places in (("label", "node_", nodes), ("relation", "word_", words)):
-            if kind in self.outputs:
-                counts[kind] = len(places[0])
-                letters = "bij" if kind == "label" else "bmh"
-                for letter, place in zip(letters, places, strict=True):
-                    given[prefix + letter] = np.ascontiguousarray(
-                        _two_or_more(place), dtype=np.int64
-                    )
-        made = zip(counts, graph.run(list(counts), given), strict=True)
-        found = {name: rows[: counts[name]] for name, rows in made}
-        return found.get("label"), found.get("relation")
+        for output, prefix, axes, indices in (
+            ("label", "node_", "bij", nodes),
+            ("relation", "word_", "bmh", words),
+        ):
+            if output in self.outputs:
+                counts[output] = len(indices[0])
+                for axis, index in zip(axes, indices, strict=True):
+                    inputs[prefix + axis] = np.ascontiguousarray(_at_least_two(index), np.int64)
+        rows = dict(zip(counts, graph.run(list(counts), inputs), strict=True))
+        scores = {output: rows[output][:size] for output, size in counts.items()}
+        return scores.get("label"), scores.get("relation")
 
 
-def _two_or_more(places: np.ndarray) -> np.ndarray:
-    """One row alone would be multiplied by another routine, with other rounding: double it."""
-    return np.resize(places, 2) if len(places) == 1 else places
+def _at_least_two(indices: np.ndarray) -> np.ndarray:
+    """Double a single index: one row is multiplied by another routine, with other rounding."""
+    return np.resize(indices, 2) if len(indices) == 1 else indices
 
 
 def _load(file: Path, providers: list[str], verify: bool) -> Any:
     onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # Only what is fatal: warnings of the graph optimizer say nothing to users.
     options.log_severity_level = 4
     # Every batch has its own shape: plans for shapes seen before would only pile up.
     options.enable_mem_pattern = False
