@@ -45,65 +45,71 @@ class Surface:
 
 
 def surfaces(sentence: ConlluSentence) -> list[Surface]:
-    found: list[Surface] = []
+    tokens: list[Surface] = []
     words: list[Word] = []
     covered = 0
     for token in sentence.tokens:
         first, dash, last = token.id.partition("-")
         if dash:
-            found.append(Surface(token.form, multiword=True))
+            tokens.append(Surface(token.form, multiword=True))
             covered = int(last)
         elif token.is_word:
             words.append(Word(token.form, list(token[2:6]), token.deprel))
             if int(first) > covered:
-                found.append(Surface(token.form))
-            found[-1].words.append(words[-1])
+                tokens.append(Surface(token.form))
+            tokens[-1].words.append(words[-1])
     for word, token in zip(words, sentence.words, strict=True):
         word.head = words[int(token.head) - 1] if int(token.head) else None
-    return found
+    return tokens
 
 
 def damaged(sentences: Iterable[ConlluSentence], rate: float, draw: random.Random) -> str:
     """A damaged copy as the text of a CoNLL-U file; `rate` of the tokens and words are touched in each way."""
-    tokens: list[list[Surface]] = [_retokenized(surfaces(one), rate, draw) for one in sentences]
-    for one in tokens:
-        for word in (word for surface in one for word in surface.words):
-            _mislead(word, [other for surface in one for other in surface.words], rate, draw)
-    return "".join(_conllu(one, draw) for one in _resplit(tokens, rate, draw))
+    tokens: list[list[Surface]] = [
+        _retokenized(surfaces(sentence), rate, draw) for sentence in sentences
+    ]
+    for sentence_tokens in tokens:
+        for word in (word for surface in sentence_tokens for word in surface.words):
+            _mislead(
+                word, [other for surface in sentence_tokens for other in surface.words], rate, draw
+            )
+    return "".join(
+        _conllu(sentence_tokens, draw) for sentence_tokens in _resplit(tokens, rate, draw)
+    )
 
 
 def _retokenized(tokens: list[Surface], rate: float, draw: random.Random) -> list[Surface]:
-    found: list[Surface] = []
+    new_tokens: list[Surface] = []
     for token in tokens:
         fate = draw.random() / rate
         letters = token.form.replace(" ", "").replace("\N{NO-BREAK SPACE}", "")
         cut = draw.randrange(1, len(letters)) if len(letters) > 1 else 0
-        if fate < 0.2 and found:  # joined to the one before
-            before = found.pop()
+        if fate < 0.2 and new_tokens:  # joined to the one before
+            before = new_tokens.pop()
             joined = Surface(before.form + token.form, before.words[:1])
             if draw.random() < 0.5:
                 joined.words, joined.multiword = before.words + token.words, True
             elif not before.multiword:
                 before.words[0].form = joined.form
-            found.append(joined)
+            new_tokens.append(joined)
         elif fate < 0.4 and cut:  # cut in two tokens
             new = Word(letters[cut:], ["_", "X", "_", "_"], "dep", token.words[0])
-            found += [Surface(letters[:cut], token.words[:1]), Surface(letters[cut:], [new])]
+            new_tokens += [Surface(letters[:cut], token.words[:1]), Surface(letters[cut:], [new])]
         elif fate < 0.6 and cut:  # made a multiword token, with its letters or others
             forms = [letters[:cut], letters[cut:]] if draw.random() < 0.7 else [letters, "zu", "a"]
             words = [
                 Word(form, list(token.words[0].columns), draw.choice(RELATIONS)) for form in forms
             ]
             words[0] = token.words[0]
-            found.append(Surface(token.form, words, multiword=True))
+            new_tokens.append(Surface(token.form, words, multiword=True))
         elif fate < 0.8 and token.multiword:  # no longer one
-            found.append(Surface(token.form, token.words[:1]))
+            new_tokens.append(Surface(token.form, token.words[:1]))
         elif fate < 0.9 and token.multiword:  # its words in another order, or one of them lost
             words = token.words[::-1] if draw.random() < 0.5 else token.words[1:] or token.words
-            found.append(Surface(token.form, words, multiword=True))
+            new_tokens.append(Surface(token.form, words, multiword=True))
         else:
-            found.append(token)
-    return found
+            new_tokens.append(token)
+    return new_tokens
 
 
 def _mislead(word: Word, others: list[Word], rate: float, draw: random.Random) -> None:
@@ -122,8 +128,8 @@ def _resplit(
     sentences: list[list[Surface]], rate: float, draw: random.Random
 ) -> Iterator[list[Surface]]:
     waiting: list[Surface] = []
-    for one in sentences:
-        waiting = waiting + one
+    for tokens in sentences:
+        waiting = waiting + tokens
         if draw.random() < rate:  # goes on in the next sentence
             continue
         if draw.random() < rate and len(waiting) > 1:
@@ -154,14 +160,14 @@ def _conllu(tokens: list[Surface], draw: random.Random) -> str:
 
 def _tree(words: list[Word], draw: random.Random) -> list[int]:
     """The words' own heads where they are in the sentence, and something else where these do not form a tree."""
-    places = {word: m for m, word in enumerate(words, 1)}
-    heads = [0 if word.head is None else places.get(word.head, -1) for word in words]
+    position_of = {word: m for m, word in enumerate(words, 1)}
+    heads = [0 if word.head is None else position_of.get(word.head, -1) for word in words]
     root = heads.index(0) + 1 if 0 in heads else draw.randrange(len(words)) + 1
     heads = [0 if m == root else (h if h > 0 else root) for m, h in enumerate(heads, 1)]
     for m in range(1, len(words) + 1):
-        seen, at = {m}, heads[m - 1]
-        while at and at not in seen:
-            seen.add(at)
+        visited, at = {m}, heads[m - 1]
+        while at and at not in visited:
+            visited.add(at)
             at = heads[at - 1]
         if at:
             heads[at - 1] = root  # breaks the cycle

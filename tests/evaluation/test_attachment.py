@@ -66,12 +66,12 @@ def test_punctuation_is_punctuation_in_every_script() -> None:
 
 def test_heads_and_relations_are_counted_apart_and_together() -> None:
     counts = [True, False, True, True, True, False]
-    one = score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts)
-    assert [arc.word for arc in one] == [1, 3, 4, 5]
+    arcs = score_attachment(CATS.dependencies, WRONG_CATS.dependencies, counts)
+    assert [arc.word for arc in arcs] == [1, 3, 4, 5]
     # "the" has the wrong head, "cat" lacks its subtype.
-    assert [arc.word for arc in one if arc.gold_head != arc.predicted_head] == [3]
-    assert [arc.word for arc in one if arc.gold_relation != arc.predicted_relation] == [4]
-    assert [arc.right for arc in one] == [True, False, False, True]
+    assert [arc.word for arc in arcs if arc.gold_head != arc.predicted_head] == [3]
+    assert [arc.word for arc in arcs if arc.gold_relation != arc.predicted_relation] == [4]
+    assert [arc.right for arc in arcs] == [True, False, False, True]
 
 
 def test_subtypes_may_be_ignored() -> None:

@@ -29,16 +29,16 @@ def score(gold: str, predicted: str, rules: BracketRules = COLLINS) -> SentenceB
     return align(read_flat(gold), read_flat(predicted), rules)
 
 
-def brackets(one: SentenceBrackets) -> tuple[int, int, int]:
-    assert one.status == OK, one.problem
-    return one.matched, one.gold, one.predicted
+def brackets(sentence: SentenceBrackets) -> tuple[int, int, int]:
+    assert sentence.status == OK, sentence.problem
+    return sentence.matched, sentence.gold, sentence.predicted
 
 
 class TestWhatCounts:
     def test_a_tree_matches_itself_without_its_top(self) -> None:
-        one = score(GOLD, GOLD)
-        assert brackets(one) == (4, 4, 4)
-        assert one.complete
+        sentence = score(GOLD, GOLD)
+        assert brackets(sentence) == (4, 4, 4)
+        assert sentence.complete
 
     def test_tags_of_words_are_no_brackets(self) -> None:
         assert brackets(score("(S (NN a))", "(S (VB a))")) == (1, 1, 1)
@@ -68,8 +68,8 @@ class TestWhatCounts:
         assert brackets(score("(S1 (S (NN a)))", "(ROOT (S (NN a)))", more)) == (1, 1, 1)
 
     def test_without_labels_only_spans_count(self) -> None:
-        one = score("(S (NP (NN a)) (VB b))", "(X (Y (NN a)) (VB b))")
-        assert (one.matched, one.matched_spans) == (0, 2)
+        sentence = score("(S (NP (NN a)) (VB b))", "(X (Y (NN a)) (VB b))")
+        assert (sentence.matched, sentence.matched_spans) == (0, 2)
         unlabelled = dataclasses.replace(COLLINS, labelled=False)
         assert brackets(score("(S (NP (NN a)) (VB b))", "(X (Y (NN a)) (VB b))", unlabelled)) == (
             2,
@@ -86,8 +86,12 @@ class TestDeletedWords:
 
     def test_spans_after_a_deleted_word_move_with_it(self) -> None:
         gold = "(S (`` ``) (NP (NN a)) ('' '') (VP (VB b)))"
-        found = align(read_flat(gold), read_flat(gold), COLLINS)
-        assert [one for one, _, _ in found.pairs] == [(0, 2, "S"), (0, 1, "NP"), (1, 2, "VP")]
+        sentence = align(read_flat(gold), read_flat(gold), COLLINS)
+        assert [sentence for sentence, _, _ in sentence.pairs] == [
+            (0, 2, "S"),
+            (0, 1, "NP"),
+            (1, 2, "VP"),
+        ]
 
     def test_a_constituent_of_punctuation_only_vanishes(self) -> None:
         assert brackets(score("(S (NN a) (PRN (: --) (, ,)))", "(S (NN a) (: --) (, ,))")) == (
@@ -101,18 +105,18 @@ class TestDeletedWords:
         assert brackets(score(gold, "(S (VP (VB go)))")) == (2, 2, 2)
 
     def test_evalb_in_parentheses_are_words_that_count(self) -> None:
-        one = score(
+        sentence = score(
             "(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))", "(PRN (-LRB- -LRB-) (NN a) (-RRB- -RRB-))"
         )
-        assert (one.words, one.length) == (3, 3)
+        assert (sentence.words, sentence.length) == (3, 3)
 
     def test_length_leaves_out_empty_elements_but_not_punctuation(self) -> None:
-        one = score("(S (-NONE- *) (VP (VB go)) (. .))", "(S (VP (VB go)) (. .))")
-        assert (one.length, one.words) == (2, 1)
+        sentence = score("(S (-NONE- *) (VP (VB go)) (. .))", "(S (VP (VB go)) (. .))")
+        assert (sentence.length, sentence.words) == (2, 1)
 
     def test_tags_are_compared_on_the_words_that_are_left(self) -> None:
-        one = score("(S (RB up) (ADVP up) (NN a) (. .))", "(S (RB up) (PRT up) (VB a) (. .))")
-        assert (one.correct_tags, one.words) == (2, 3)  # ADVP = PRT holds for tags too
+        sentence = score("(S (RB up) (ADVP up) (NN a) (. .))", "(S (RB up) (PRT up) (VB a) (. .))")
+        assert (sentence.correct_tags, sentence.words) == (2, 3)  # ADVP = PRT holds for tags too
 
 
 class TestMatching:
@@ -164,15 +168,18 @@ class TestMatching:
 
 class TestSentencesThatDoNotCount:
     def test_another_number_of_words_is_an_error_sentence(self) -> None:
-        one = score(GOLD, "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))")
-        assert one.status == ERROR
-        assert one.problem == "4 words that count in the gold tree, 3 in the predicted one"
-        assert (one.matched, one.gold, one.words) == (0, 0, 0)
-        assert not one.complete
+        sentence = score(GOLD, "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))")
+        assert sentence.status == ERROR
+        assert sentence.problem == "4 words that count in the gold tree, 3 in the predicted one"
+        assert (sentence.matched, sentence.gold, sentence.words) == (0, 0, 0)
+        assert not sentence.complete
 
     def test_another_word_is_an_error_sentence(self) -> None:
-        one = score("(S (NN a) (NN b))", "(S (NN a) (NN c))")
-        assert (one.status, one.problem) == (ERROR, "the gold word 'b' is 'c' in the prediction")
+        sentence = score("(S (NN a) (NN b))", "(S (NN a) (NN c))")
+        assert (sentence.status, sentence.problem) == (
+            ERROR,
+            "the gold word 'b' is 'c' in the prediction",
+        )
 
     def test_words_that_the_rules_take_for_equal_are_no_error(self) -> None:
         rules = dataclasses.replace(COLLINS, equal_words=frozenset({("colour", "color")}))

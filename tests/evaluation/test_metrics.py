@@ -23,12 +23,14 @@ def test_every_figure_is_made_of_counts_or_of_other_figures() -> None:
 
 
 def test_figures_of_arrays_are_those_of_their_entries() -> None:
-    both = [evaluate(GOLD, GOLD), evaluate(GOLD, PREDICTED)]
-    stacked = {name: np.array([report.totals[name] for report in both]) for name in both[0].counts}
+    reports = [evaluate(GOLD, GOLD), evaluate(GOLD, PREDICTED)]
+    stacked = {
+        name: np.array([report.totals[name] for report in reports]) for name in reports[0].counts
+    }
     for name, metric in METRICS.items():
-        if both[0].figure(metric) is None:
+        if reports[0].figure(metric) is None:
             continue  # the samples have no lemmas
-        assert metric.value(stacked).tolist() == [getattr(report, name) for report in both]
+        assert metric.value(stacked).tolist() == [getattr(report, name) for report in reports]
 
 
 def test_a_figure_whose_counts_an_older_report_lacks_is_none() -> None:

@@ -19,10 +19,10 @@ matplotlib = pytest.importorskip("matplotlib")
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_pictures_come_in_each_format_and_are_the_same_each_time(kind: str) -> None:
-    found = breakdown(GOLD, PREDICTED)
-    first = draw_curves({"a": found}, kind)
+    system = breakdown(GOLD, PREDICTED)
+    first = draw_curves({"a": system}, kind)
     assert first.startswith(MAGIC[kind])
-    assert first == draw_curves({"a": found}, kind)
+    assert first == draw_curves({"a": system}, kind)
 
 
 def test_curves_name_every_system_and_every_axis() -> None:
@@ -58,8 +58,8 @@ def test_a_panel_shows_every_bin_above_the_bars_and_names_both_axes() -> None:
 
 
 def test_one_layer_has_its_two_panels() -> None:
-    found = breakdown([(c, None) for c, _ in GOLD], [(c, None) for c, _ in PREDICTED])
-    svg = draw_curves({"a": found}, "svg").decode()
+    system = breakdown([(c, None) for c, _ in GOLD], [(c, None) for c, _ in PREDICTED])
+    svg = draw_curves({"a": system}, "svg").decode()
     assert "(b) F1 by constituent width" in svg and "LAS" not in svg
 
 

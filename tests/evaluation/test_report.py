@@ -82,8 +82,11 @@ def test_one_layer_alone_can_be_scored() -> None:
 
 
 def test_a_layer_that_only_one_side_has_is_not_scored_and_shown_as_missing() -> None:
-    both, constituents = GOLD, [(c, None) for c, _ in PREDICTED]
-    for report in (evaluate(both, constituents), evaluate([(c, None) for c, _ in GOLD], PREDICTED)):
+    pairs, constituents = GOLD, [(c, None) for c, _ in PREDICTED]
+    for report in (
+        evaluate(pairs, constituents),
+        evaluate([(c, None) for c, _ in GOLD], PREDICTED),
+    ):
         assert report.f1 == pytest.approx(100 * 12 / 13)
         assert (report.las, report.lcm_dep, report.lcm_both) == (None, None, None)
         assert "Dependencies  -" in str(report)
@@ -92,8 +95,8 @@ def test_a_layer_that_only_one_side_has_is_not_scored_and_shown_as_missing() -> 
         assert "LAS" not in repr(report)
     # Whether two predicted trees fit each other does not depend on gold trees.
     assert evaluate([(c, None) for c, _ in GOLD], PREDICTED).compatible == 100.0
-    assert evaluate(both, constituents).compatible is None
-    assert evaluate(both, constituents).notes == ("there are no predicted dependency trees",)
+    assert evaluate(pairs, constituents).compatible is None
+    assert evaluate(pairs, constituents).notes == ("there are no predicted dependency trees",)
 
 
 def test_gold_trees_of_both_kinds_may_be_mixed_with_others() -> None:

@@ -35,9 +35,9 @@ def test_randomization_agrees_with_the_enumeration_of_all_exchanges() -> None:
         for signs in itertools.product([True, False], repeat=len(A))
     ]
     exact = sum(outcome >= observed - 1e-12 for outcome in outcomes) / len(outcomes)
-    found = compare(report(A, WORDS), report(B, WORDS), samples=20_000)["uas"]
-    assert found.difference == pytest.approx(100 * (sum(A) - sum(B)) / sum(WORDS))
-    assert found.p_randomization == pytest.approx(exact, abs=0.02)
+    figure = compare(report(A, WORDS), report(B, WORDS), samples=20_000)["uas"]
+    assert figure.difference == pytest.approx(100 * (sum(A) - sum(B)) / sum(WORDS))
+    assert figure.p_randomization == pytest.approx(exact, abs=0.02)
 
 
 def test_the_bootstrap_agrees_with_one_written_with_loops() -> None:
@@ -45,21 +45,25 @@ def test_the_bootstrap_agrees_with_one_written_with_loops() -> None:
     observed = 100 * (sum(A) - sum(B)) / sum(WORDS)
     draws = []
     for _ in range(5000):
-        chosen = rng.integers(0, len(A), len(A))
-        draws.append(100 * sum(A[k] - B[k] for k in chosen) / sum(WORDS[k] for k in chosen))
-    found = compare(report(A, WORDS), report(B, WORDS), samples=20_000)["uas"]
-    assert found.interval == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=1.0)
+        drawn = rng.integers(0, len(A), len(A))
+        draws.append(100 * sum(A[k] - B[k] for k in drawn) / sum(WORDS[k] for k in drawn))
+    figure = compare(report(A, WORDS), report(B, WORDS), samples=20_000)["uas"]
+    assert figure.interval == pytest.approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=1.0)
     p = np.mean([abs(draw - observed) >= abs(observed) for draw in draws])
-    assert found.p_bootstrap == pytest.approx(p, abs=0.02)
-    low, high = found.a_interval
-    assert low < found.a < high
+    assert figure.p_bootstrap == pytest.approx(p, abs=0.02)
+    low, high = figure.a_interval
+    assert low < figure.a < high
 
 
 def test_a_system_does_not_differ_from_itself() -> None:
-    for one in compare(
+    for figure in compare(
         evaluate(GOLD, PREDICTED), evaluate(GOLD, PREDICTED), samples=100
     ).differences.values():
-        assert (one.difference, one.p_bootstrap, one.p_randomization) == (0.0, 1.0, 1.0)
+        assert (figure.difference, figure.p_bootstrap, figure.p_randomization) == (
+            0.0,
+            1.0,
+            1.0,
+        )
 
 
 def test_a_clear_difference_is_significant_and_a_chance_one_is_not() -> None:
@@ -114,15 +118,15 @@ def test_every_shared_figure_is_tested() -> None:
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
-    one = evaluate(GOLD, GOLD)
+    report_a = evaluate(GOLD, GOLD)
     with pytest.raises(ArcspanError, match="system A has 2 sentences, system B has 1"):
-        compare(one, evaluate([DOGS], [DOGS]))
+        compare(report_a, evaluate([DOGS], [DOGS]))
     with pytest.raises(ArcspanError, match="no sentences"):
         compare(evaluate([], []), evaluate([], []))
     with pytest.raises(ArcspanError, match=r"system A has uas\|punctuation:upos"):
-        compare(one, evaluate(GOLD, GOLD, punctuation="none"))
+        compare(report_a, evaluate(GOLD, GOLD, punctuation="none"))
     for samples in (0, 10**21):
         with pytest.raises(ArcspanError, match=f"between 1 and ten million, not {samples}$"):
-            compare(one, one, samples=samples)
+            compare(report_a, report_a, samples=samples)
     with pytest.raises(ArcspanError, match="between 0 and 1"):
-        compare(one, one, confidence=95)
+        compare(report_a, report_a, confidence=95)

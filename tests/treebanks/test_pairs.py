@@ -153,14 +153,14 @@ def test_one_file_cannot_be_both(tmp_path: Path) -> None:
 
 def test_a_single_file_gives_pairs_of_one_layer(tmp_path: Path) -> None:
     brackets, conll = write(tmp_path)
-    both = list(read_pairs(brackets, conll))
+    pairs = list(read_pairs(brackets, conll))
     assert [tuple(pair) for pair in read_pairs(None, conll)] == [
-        (None, pair.dependencies) for pair in both
+        (None, pair.dependencies) for pair in pairs
     ]
     assert [tuple(pair) for pair in read_pairs(brackets, None)] == [
-        (pair.constituency, None) for pair in both
+        (pair.constituency, None) for pair in pairs
     ]
-    assert [pair.words for pair in read_pairs(brackets, None)] == [pair.words for pair in both]
+    assert [pair.words for pair in read_pairs(brackets, None)] == [pair.words for pair in pairs]
     assert write_pairs(read_pairs(None, conll), None, tmp_path / "b.conllu") == 3
     assert list(read_pairs(None, tmp_path / "b.conllu")) == list(read_pairs(None, conll))
     with pytest.raises(ValueError, match="a bracket file or a CoNLL file is needed"):
@@ -241,7 +241,7 @@ BOTH = (
 
 class TestOneFile:
     def test_both_trees_are_read_from_either_place_and_written_alike(self, tmp_path: Path) -> None:
-        path, again = tmp_path / "both.conllu", tmp_path / "again.conllu"
+        path, copy = tmp_path / "both.conllu", tmp_path / "again.conllu"
         path.write_text(BOTH)
         pairs = list(read_pairs(path))
         assert pairs == list(read_pairs(None, path))
@@ -249,8 +249,8 @@ class TestOneFile:
             0,
             1,
         )
-        assert write_pairs(pairs, again) == 1
-        assert list(read_pairs(again)) == pairs
+        assert write_pairs(pairs, copy) == 1
+        assert list(read_pairs(copy)) == pairs
 
     def test_a_sentence_without_the_comment_has_one_tree(self, tmp_path: Path) -> None:
         path = tmp_path / "both.conllu"

@@ -122,16 +122,18 @@ def test_tags_change_in_both_trees_by_parent_and_word_and_relations_by_name(tmp_
     c = ConstituencyTree.from_brackets("(VP (TO to) (VB go) (PP (TO to) (NP (NN Rome) (NN food))))")
     d = DependencyTree([2, 0, 5, 5, 2], ["mark", "root", "case", "x", "obl:tmod"], c.words, c.tags)
     rules, changes = read_rules(path), Counter[str]()
-    both = rewrite(Pair(c, d), rules, changes)
-    assert both.constituency.tags == both.dependencies.tags == ("TO", "VB", "IN", "", "NN")
-    assert both.dependencies.relations == ("mark", "root", "case", "x", "obl:unmarked")
+    rewritten = rewrite(Pair(c, d), rules, changes)
+    assert (
+        rewritten.constituency.tags == rewritten.dependencies.tags == ("TO", "VB", "IN", "", "NN")
+    )
+    assert rewritten.dependencies.relations == ("mark", "root", "case", "x", "obl:unmarked")
     assert changes == {"TO -> IN": 1, "NN -> (none)": 1, "obl:tmod -> obl:unmarked": 1}
     alone = rewrite(Pair(None, d), rules)  # type: ignore[arg-type]
     assert alone.dependencies.tags == ("TO", "VB", "TO", "", "NN")
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "message"),
     [
         ("[[constituents]\n", "not TOML"),
         pytest.param("a = " + "1" * 5000, "not TOML", id="a number of 5,000 digits"),
@@ -165,10 +167,12 @@ def test_tags_change_in_both_trees_by_parent_and_word_and_relations_by_name(tmp_
         ),
     ],
 )
-def test_a_wrong_rule_file_is_refused_with_its_name(tmp_path: Path, text: str, what: str) -> None:
+def test_a_wrong_rule_file_is_refused_with_its_name(
+    tmp_path: Path, text: str, message: str
+) -> None:
     path = tmp_path / "rules.toml"
     path.write_text(text)
-    with pytest.raises(FileError, match=what) as error:
+    with pytest.raises(FileError, match=message) as error:
         read_rules(path)
     assert str(error.value).startswith(str(path))
 

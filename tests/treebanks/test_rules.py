@@ -33,7 +33,7 @@ def test_a_table_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "what"),
+    ("text", "line", "message"),
     [
         ("head * left\nheads X left", 2, "unknown statement 'heads'"),
         ("head X", 1, "a rule begins with 'left' or 'right', not ''"),
@@ -48,23 +48,23 @@ def test_a_table_of_ones_own_is_read_from_a_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_table_is_refused_with_its_line(
-    tmp_path: Path, text: str, line: int, what: str
+    tmp_path: Path, text: str, line: int, message: str
 ) -> None:
     path = tmp_path / "table.txt"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(FileError) as caught:
         load_rules(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ") and what in str(caught.value)
+    assert str(caught.value).startswith(f"{path}:{line}: ") and message in str(caught.value)
 
 
 def test_a_table_that_is_empty_missing_a_folder_or_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("# nothing\n")
     (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-    for name, what in (
+    for name, message in (
         ("empty.txt", "no head rules"),
         ("missing.txt", "head tables by name: ptb, ctb"),
         ("", "no such rules"),
         ("binary.txt", "not a text in UTF-8"),
     ):
-        with pytest.raises(FileError, match=what):
+        with pytest.raises(FileError, match=message):
             load_rules(tmp_path / name)

@@ -19,19 +19,24 @@ CROSSING = pair("(TOP (S (A a) (B b) (C c) (D d)))", [3, 4, 0, 3])
 
 
 def test_sizes_and_inventories_are_counted(tmp_path: Path) -> None:
-    found = stats(read_pairs(*write(tmp_path)))
-    assert (found.sentences, found.words, found.longest, found.compatible) == (3, 10, 6, 3)
-    assert found.labels == {"S": 2, "NP": 3, "VP": 2, "ADVP": 1, "FRAG": 1}
-    assert found.relations["root"] == 3
-    assert found.tags["-LRB-"] == 1
-    assert found.unary == 1  # S over VP in "Go"; the wrapper does not count
+    statistics = stats(read_pairs(*write(tmp_path)))
+    assert (statistics.sentences, statistics.words, statistics.longest, statistics.compatible) == (
+        3,
+        10,
+        6,
+        3,
+    )
+    assert statistics.labels == {"S": 2, "NP": 3, "VP": 2, "ADVP": 1, "FRAG": 1}
+    assert statistics.relations["root"] == 3
+    assert statistics.tags["-LRB-"] == 1
+    assert statistics.unary == 1  # S over VP in "Go"; the wrapper does not count
 
 
 def test_causes_of_incompatibility_are_told_apart_and_placed() -> None:
-    found = stats([FITTING, TWO_HEADS, TWO_HEADS, PAST_THE_HEAD, CROSSING])
-    assert found.causes == {"heads": 2, "attachment": 1, "crossing": 1}
-    assert found.places == {("heads", "NP"): 2, ("attachment", "NP"): 1}
-    assert (found.compatible_percent, found.projective_percent) == (20.0, 80.0)
+    statistics = stats([FITTING, TWO_HEADS, TWO_HEADS, PAST_THE_HEAD, CROSSING])
+    assert statistics.causes == {"heads": 2, "attachment": 1, "crossing": 1}
+    assert statistics.places == {("heads", "NP"): 2, ("attachment", "NP"): 1}
+    assert (statistics.compatible_percent, statistics.projective_percent) == (20.0, 80.0)
 
 
 def test_nothing_gives_zeros_and_not_an_error() -> None:

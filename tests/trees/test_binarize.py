@@ -83,8 +83,8 @@ def test_unary_chains_collapse_and_come_back():
 
 
 @given(constituency_trees(), st.sampled_from(["left", "right"]))
-def test_left_and_right_are_binary_and_undone_exactly(c, kind):
-    nodes = binarize(c, kind)
+def test_left_and_right_are_binary_and_undone_exactly(c, direction):
+    nodes = binarize(c, direction)
     check_binary(nodes, len(c))
     assert unbinarize(c.words, c.tags, nodes) == c
 
@@ -144,16 +144,16 @@ def test_a_flat_constituent_of_thousands_of_children_is_linear_work():
     chain = [*range(2, n + 1), 0]
     star = [n // 2] * n
     star[n // 2 - 1] = 0
-    for kind, heads in (("left", None), ("right", None), ("head", chain), ("head", star)):
-        assert len(binarize(flat, kind, heads)) == 2 * n - 1  # type: ignore[arg-type]
+    for direction, heads in (("left", None), ("right", None), ("head", chain), ("head", star)):
+        assert len(binarize(flat, direction, heads)) == 2 * n - 1  # type: ignore[arg-type]
 
 
 def test_trees_ten_thousand_levels_deep_are_binarized_and_back():
     n = 10_001
     deep = ConstituencyTree(["w"] * n, None, [(k, n, "X") for k in range(n)])
     last = [n] * (n - 1) + [0]
-    for kind, heads in (("left", None), ("right", None), ("head", range(n)), ("head", last)):
-        nodes = binarize(deep, kind, heads)  # type: ignore[arg-type]
+    for direction, heads in (("left", None), ("right", None), ("head", range(n)), ("head", last)):
+        nodes = binarize(deep, direction, heads)  # type: ignore[arg-type]
         assert unbinarize(deep.words, deep.tags, nodes) == deep
 
 
@@ -180,5 +180,5 @@ def test_a_root_without_label_is_refused_except_over_one_word():
 def test_trees_of_one_word_and_of_none():
     assert binarize(read("(NN dog)"), "left") == ((0, 1, ()),)
     assert binarize(read("(NP (NN dog))"), "head", [0]) == ((0, 1, ("NP",)),)
-    for kind, heads in (("left", None), ("right", None), ("head", [])):
-        assert binarize(ConstituencyTree((), (), ()), kind, heads) == ()  # type: ignore[arg-type]
+    for direction, heads in (("left", None), ("right", None), ("head", [])):
+        assert binarize(ConstituencyTree((), (), ()), direction, heads) == ()  # type: ignore[arg-type]

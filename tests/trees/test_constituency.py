@@ -158,7 +158,7 @@ def test_a_tree_cannot_be_changed():
 
 
 @pytest.mark.parametrize(
-    ("text", "what"),
+    ("text", "message"),
     [
         ("", "not a bracketed tree"),
         ("   \n", "not a bracketed tree"),
@@ -176,14 +176,14 @@ def test_a_tree_cannot_be_changed():
         ("(S (NP ()) (NN a))", "constituent () holds no words"),
     ],
 )
-def test_text_that_is_no_tree_is_refused_with_the_reason(text, what):
+def test_text_that_is_no_tree_is_refused_with_the_reason(text, message):
     with pytest.raises(TreeError) as caught:
         read(text)
-    assert what in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("words", "tags", "spans", "what"),
+    ("words", "tags", "spans", "message"),
     [
         ("ab", ["X"], [(0, 2, "S")], "2 words, but 1 tags"),
         (["a", ""], None, [(0, 2, "S")], "word 2 is empty"),
@@ -195,8 +195,8 @@ def test_text_that_is_no_tree_is_refused_with_the_reason(text, what):
         ("ab", None, [(0, 2, None)], "not a string"),
     ],
 )
-def test_spans_that_are_no_tree_are_refused(words, tags, spans, what):
-    with pytest.raises(TreeError, match=what):
+def test_spans_that_are_no_tree_are_refused(words, tags, spans, message):
+    with pytest.raises(TreeError, match=message):
         ConstituencyTree(words, tags, spans)
 
 

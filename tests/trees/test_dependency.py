@@ -33,7 +33,7 @@ def test_the_tree_of_figure_1():
 
 
 @pytest.mark.parametrize(
-    ("heads", "what"),
+    ("heads", "message"),
     [
         ([2, 1, 0], "cycle: 1 -> 2 -> 1"),
         ([0, 3, 4, 2], "cycle: 2 -> 3 -> 4 -> 2"),
@@ -44,8 +44,8 @@ def test_the_tree_of_figure_1():
         ([0, -1], "word 2 has head -1"),
     ],
 )
-def test_heads_that_are_no_tree_are_refused_with_the_words_to_blame(heads, what):
-    with pytest.raises(TreeError, match=what):
+def test_heads_that_are_no_tree_are_refused_with_the_words_to_blame(heads, message):
+    with pytest.raises(TreeError, match=message):
         tree_of(heads)
 
 
@@ -74,8 +74,8 @@ def test_trees_built_from_nested_spans_are_projective(heads):
 
 def test_trees_are_values_that_do_not_change():
     _, d = figure_1()
-    _, again = figure_1()
-    assert d == again and hash(d) == hash(again) and pickle.loads(pickle.dumps(d)) == d
+    _, copy = figure_1()
+    assert d == copy and hash(d) == hash(copy) and pickle.loads(pickle.dumps(d)) == d
     assert d != tree_of(FIGURE_1_HEADS)
     with pytest.raises(AttributeError, match="does not change"):
         d.heads = ()

@@ -72,7 +72,7 @@ def test_join_refuses_incompatible_trees_and_says_why():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "what"),
+    ("nodes", "message"),
     [
         ([(0, 2, 1, "S"), (0, 1, 1, ())], "2 nodes over 2 words: a binary tree has 3"),
         ([(0, 2, 1, ()), (0, 1, 1, ()), (1, 2, 2, ())], "the root has no label"),
@@ -86,8 +86,8 @@ def test_join_refuses_incompatible_trees_and_says_why():
         ),
     ],
 )
-def test_nodes_that_are_no_lexicalized_tree_are_refused(nodes, what):
-    with pytest.raises(TreeError, match=what):
+def test_nodes_that_are_no_lexicalized_tree_are_refused(nodes, message):
+    with pytest.raises(TreeError, match=message):
         LexicalTree("abc"[: (len(nodes) + 2) // 2], nodes)
 
 

@@ -100,29 +100,29 @@ def test_function_tags_decide_on_relations_before_they_are_cut_off(
 def test_dependencies_of_another_converter_are_taken_word_by_word(
     source: Path, tmp_path: Path
 ) -> None:
-    made = tmp_path / "stanford"
-    made.mkdir()
+    converted = tmp_path / "stanford"
+    converted.mkdir()
     for split, names in (("train", ("0201", "2172")), ("dev", ("2200",)), ("test", ("2300",))):
         trees = []
         for name in names:
             words = f"Dogs-{name} want to bark at 1/2 -LRB- night -RRB- .".split()
             trees.append(DependencyTree([2, 0, 4, 2, 4, 8, 8, 5, 8, 2], ["dep"] * 10, words))
             trees.append(DependencyTree([0, 1], ["root", "punct"], ["Never", "."]))
-        write_conllu(trees, made / f"{split}.conllu")
-    import_ptb(source, tmp_path / "out", dependencies=made)
+        write_conllu(trees, converted / f"{split}.conllu")
+    import_ptb(source, tmp_path / "out", dependencies=converted)
     pairs = list(read_pairs(tmp_path / "out" / "test.ptb", tmp_path / "out" / "test.conllu"))
     assert pairs[0].dependencies.heads == (2, 0, 4, 2, 4, 8, 8, 5, 8, 2)
     assert pairs[1].dependencies.relations == ("root", "punct")
     with pytest.raises(
         ArcspanError, match=r"train\.conllu: is also the input, which would be lost"
     ):
-        import_ptb(source, made, dependencies=made)
-    (made / "dev.conllu").write_text((made / "test.conllu").read_text())
+        import_ptb(source, converted, dependencies=converted)
+    (converted / "dev.conllu").write_text((converted / "test.conllu").read_text())
     with pytest.raises(FileError, match=r"wsj_2200\.mrg:2: not the words of sentence 1 in"):
-        import_ptb(source, tmp_path / "again", dependencies=made)
-    (made / "dev.conllu").unlink()
+        import_ptb(source, tmp_path / "again", dependencies=converted)
+    (converted / "dev.conllu").unlink()
     with pytest.raises(FileError, match=r"no dev\.conllu"):
-        import_ptb(source, tmp_path / "again", dependencies=made)
+        import_ptb(source, tmp_path / "again", dependencies=converted)
 
 
 def test_a_broken_tree_is_named_and_nothing_is_half_written(source: Path, tmp_path: Path) -> None:
