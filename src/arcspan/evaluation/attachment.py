@@ -74,6 +74,7 @@ def words_that_count(
     ([True, False], True)
     """
     if rule == "auto":
+        # `Scoring.settled` decides for all sentences; this is for a single one.
         rule = "upos" if any(upos) else "ptb"
     if rule not in _COUNTS:
         raise ArcspanError(f"punctuation is one of {', '.join(PUNCTUATION_RULES)}, not {rule!r}")

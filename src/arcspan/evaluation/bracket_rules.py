@@ -71,6 +71,7 @@ class BracketRules:
         >>> COLLINS.counted_label("NP-SBJ-1"), COLLINS.counted_label("TOP")
         ('NP', None)
         """
+        # Labels are few and brackets many.
         if label not in self._counted:
             bare = re.split("[-=]", label, maxsplit=1)[0]
             is_deleted = any(self.same_label(bare, deleted) for deleted in self.deleted)
@@ -106,6 +107,7 @@ def read_prm(path: PathLike) -> BracketRules:
     """
     fields: dict[str, Any] = {}
     has_unknown = False
+    # Old parameter files are not in UTF-8; their other bytes are kept as they are.
     text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
     for number, line in enumerate(text.split("\n"), 1):
         # ASCII white space only, like the C program.
@@ -120,6 +122,7 @@ def read_prm(path: PathLike) -> BracketRules:
                 warnings.warn(message, stacklevel=2)
         except ValueError as error:
             raise FileError(f"{keyword} {error}", path=path, line=number) from None
+    # A tree or a table passed by mistake would otherwise count as no rules.
     if has_unknown and not fields:
         raise FileError("not an EVALB parameter file: it has none of its keywords", path=path)
     return BracketRules(name=Path(path).name, **fields)
@@ -137,6 +140,7 @@ def _read_keyword(keyword: str, value: str, fields: dict[str, Any]) -> bool:
             raise ValueError(f"takes two values, not {len(pair)}: {value!r}")
         fields.setdefault(_PAIRS[keyword], set()).add(pair)
     elif keyword in _NUMBERS:
+        # Like atoi(), which ignores what follows the digits.
         digits = re.match(r"[+-]?\d+", value)
         if not digits:
             raise ValueError(f"takes a number, not {value!r}")

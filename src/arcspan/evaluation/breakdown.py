@@ -116,6 +116,7 @@ def breakdown(
                 bins = (width(gold_span), width(predicted_span), is_match)
                 confusions["f1_by_width"][bins] += 1
         if score.arcs:
+            # Both heads of a word are in the sentence's bin, whatever their distance.
             length = length_names[bisect_left(lengths, len(score.gold.dependencies.heads))]
             for arc in score.arcs:
                 confusions["las_by_length"][length, length, arc.right] += 1
@@ -161,6 +162,7 @@ def csv_tables(systems: Mapping[str, Breakdown]) -> dict[str, str]:
             label_rows.append([name, gold, predicted, count])
         confusion = system.report.relation_confusion
         for gold, predicted, count in _pair_counts(confusion):
+            # The same relation with a wrong head counts as a pair, too.
             right_heads = confusion[gold, predicted, True]
             relation_rows.append([name, gold, predicted, count, right_heads])
     tables = {"curves.csv": _csv(curve_rows)}

@@ -150,6 +150,7 @@ def counted_brackets(
     # How often each leaf counts: 0 if it is deleted, 1 if not, 2 if it is put back twice.
     gold_times = [int(tag not in rules.deleted) for tag in gold.tags]
     predicted_times = [int(tag not in rules.deleted) for tag in predicted.tags]
+    # The C program puts marks back only if the numbers of words differ.
     if rules.quotes and 0 != sum(predicted_times) != sum(gold_times):
         _restore_quotes(gold, predicted, gold_times, predicted_times, rules)
     return _delete(gold, gold_times, rules), _delete(predicted, predicted_times, rules)
@@ -235,6 +236,7 @@ def match_brackets(
         free.setdefault(span[:2], []).append(span)
     pairs: list[BracketPair] = []
     unmatched = []
+    # In the order of the C program: the first free bracket with an equal label.
     for gold_span in gold:
         candidates = free.get(gold_span[:2], [])
         for candidate in candidates:
@@ -278,6 +280,7 @@ def align(gold: FlatTree, predicted: FlatTree, rules: BracketRules) -> SentenceB
     >>> sentence.matched, sentence.gold, sentence.crossing, sentence.pairs[0]
     (1, 3, 1, ((0, 3, 'S'), (0, 3, 'S'), True))
     """
+    # The cut-off is for the gold sentence before deletions.
     length = sum(tag not in rules.deleted_for_length for tag in gold.tags)
     gold, predicted = counted_brackets(gold, predicted, rules)
     if not predicted.words:
@@ -371,6 +374,7 @@ class BracketReport(BracketScores):
 
     def figure(self, metric: Metric) -> float:
         """Return the value of one figure, as EVALB prints it."""
+        # Unrounded figures are in `all`.
         return round(super().figure(metric), 2)
 
     @property

@@ -58,6 +58,7 @@ class Metric:
     def value(self, counts: Mapping[str, Any]) -> Any:
         """Return the figure from summed counts, numbers or arrays [resamples]; 0 for 0 of 0."""
         if self.numerator in METRICS:
+            # F1: the harmonic mean of precision and recall.
             p = METRICS[self.numerator].value(counts)
             r = METRICS[self.denominator].value(counts)
             return _ratio(2 * p * r, p + r, 1.0)
@@ -138,6 +139,7 @@ class AllFigures(BracketFigures):
     feature_accuracy = Metric("feature accuracy, all words", "tags", "right_features", "features")
 
 
+# In the order of their definition, which is that of tables.
 _TABLE = {**vars(AllFigures), **vars(BracketFigures)}
 METRICS: dict[str, Metric] = {
     name: metric
@@ -201,6 +203,7 @@ def tallies(confusion: Confusion, order: Iterable[str] | None = None) -> dict[st
             right_gold[gold_name] += count
             right_predicted[predicted_name] += count
     if order is None:
+        # None stands for a missing partner and has no tally.
         order = sorted({*gold, *predicted} - {None}, key=lambda name: (-gold[name], name))
     tally_of = {}
     for name in order:

@@ -48,6 +48,7 @@ def draw_curves(systems: Mapping[str, Breakdown], format: str = "png") -> bytes:
         import matplotlib.figure
     except ImportError:
         raise MissingExtraError("drawing pictures", "plots") from None
+    # No panel for a layer that was not scored.
     names = [name for name in CURVES if any(system.curves[name] for system in systems.values())]
     if not names:
         raise ArcspanError("nothing was scored, so there is nothing to draw")
@@ -63,6 +64,7 @@ def draw_curves(systems: Mapping[str, Breakdown], format: str = "png") -> bytes:
             figure_name, over = CURVES[name]
             panel.set_title(f"({letter}) {figure_name} by {over}", loc="left")
         lines, labels = panels[0].get_legend_handles_labels()
+        # One legend for all panels.
         if len(systems) > 1:
             figure.legend(
                 lines,
@@ -146,5 +148,6 @@ def _draw_shares(panel: Any, gold: list[int]) -> None:
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
             zorder=2,
         )
+    # The panel with the curves goes over the bars, and lets them be seen.
     panel.set_zorder(behind.get_zorder() + 1)
     panel.patch.set_visible(False)

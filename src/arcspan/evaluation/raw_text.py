@@ -145,6 +145,7 @@ def _load(udeval: Any, source: RawSource, name: str) -> Any:
         sentences = map(_as_sentence, source)
     text = io.StringIO("".join(_numbered_lines(sentences, name)))
     try:
+        # As in the shared task, several roots are not an error.
         return udeval.load_conllu(text, name, {"multiple_roots_okay": True})
     except udeval.UDError as error:
         message = str(error)
@@ -176,6 +177,7 @@ def _numbered_lines(sentences: Iterable[ConlluSentence], name: str) -> Iterator[
         padding = max(0, sentence.line - number) + len(sentence.lines) - len(rows)
         yield "#\n" * padding
         for row in rows:
+            # Enhanced dependencies are not scored, and their mistakes not reported.
             row[8] = "_"
             yield "\t".join(row) + "\n"
         yield "\n"

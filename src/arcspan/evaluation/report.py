@@ -196,11 +196,13 @@ def make_report(
     observe: Callable[[SentenceScore], None] | None = None,
 ) -> Report:
     """Score sentences and report on them; `observe` is called with each score."""
+    # The rule must be the same for all sentences.
     scoring, gold = scoring.settled(gold)
     rows: list[dict[str, int]] = []
     problems: list[str] = []
     labels: Confusion = Counter()
     relations: Confusion = Counter()
+    # A dictionary without values is an ordered set: the notes keep their order.
     facts: dict[str, None] = {}
     for number, score in enumerate(score_all(gold, predicted, scoring), 1):
         if observe is not None:
@@ -294,6 +296,7 @@ def score_files(
     """Call `report` with the trees of files; errors name the predicted file."""
     try:
         return report(read_files(gold), read_files(predicted), scoring or Scoring())
+    # It names its own file.
     except FileError:
         raise
     except ArcspanError as error:
@@ -308,6 +311,7 @@ def read_files(files: TreeFiles) -> Iterator[Pair]:
 def check_comparable(reports: Mapping[str, Report]) -> list[str]:
     """Return the figures that all reports have; ArcspanError if their signatures differ."""
     (first_name, first), *others = reports.items()
+    # In the order of the first report.
     shared = list(first.figures())
     for report_name, report in others:
         if first.sentences != report.sentences:

@@ -34,6 +34,7 @@ class Runs(Printable):
         runs = cls(tuple(reports))
         if not runs.reports:
             raise ArcspanError("no run to take the mean of")
+        # A mean over different sentences or options would say nothing.
         check_comparable({f"run {k}": report for k, report in enumerate(runs.reports, 1)})
         return runs
 

@@ -63,6 +63,7 @@ class Scoring:
         gold = iter(gold)
         if self.punctuation != "auto":
             return self, gold
+        # The pairs may be a stream: those read here are put back.
         first_pairs = list(islice(gold, 100))
         rule: Punctuation = "ptb"
         for pair in first_pairs:
@@ -94,6 +95,7 @@ class Scoring:
     def _brackets(
         self, gold: ConstituencyTree, predicted: ConstituencyTree, number: int
     ) -> SentenceBrackets:
+        # Predictions seldom have the traces of gold trees.
         if gold.words != predicted.words:
             same_words(gold.without_empties().words, predicted.without_empties().words, number)
         words = predicted.words

@@ -157,6 +157,7 @@ def compare(
             _p_value(drawn_a - drawn_b - observed, observed),
             _p_value(swapped_a - swapped_b, observed),
         )
+    # Those of b are the same, as `check_comparable` has shown.
     signatures = {name: a.signature(name) for name in metrics}
     return Comparison(differences, signatures, a.sentences, samples, seed, confidence, names)
 
@@ -171,6 +172,7 @@ def _p_value(under_null: Array, observed: float) -> float:
     """Return the share of values that lie as far from 0 as the observed difference."""
     # Differences that are equal on paper may differ in the last bit.
     extreme = np.count_nonzero(np.abs(under_null) >= abs(observed) - 1e-9)
+    # The observed outcome is one of the draws.
     return (1 + int(extreme)) / (1 + len(under_null))
 
 

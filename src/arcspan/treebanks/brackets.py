@@ -82,6 +82,7 @@ def read_units(
     lines = read_lines(path)
     is_empty = True
     for unit in parse_lines(enumerate(lines if edit is None else map(edit, lines), 1), **options):
+        # Text between trees alone does not make a treebank.
         is_empty = is_empty and not unit.text
         yield unit
     if is_empty:
@@ -102,6 +103,7 @@ def _parse(unit: Unit, options: dict[str, Any]) -> Iterator[Unit]:
     try:
         tree = ConstituencyTree.from_brackets(unit.text, **options)
     except TreeError as error:
+        # The quick cut may have taken several trees of a line for one.
         pieces = list(cut_units(enumerate(unit.text.split("\n"), unit.line)))
         if len(pieces) == 1:
             yield pieces[0]._replace(problem=pieces[0].problem or str(error))
@@ -125,6 +127,7 @@ def cut_units(lines: Iterable[tuple[int, str]], *, quick: bool = False) -> Itera
     start = 0
     depth = 0
     parts: list[str] = []
+    # None marks the end of the file, where an open tree is reported.
     for number, line in itertools.chain(lines, [(0, None)]):
         if depth and (line is None or (_WRAPPER.match(line) and _WRAPPER.match(parts[0]))):
             brackets = "a closing bracket is" if depth == 1 else f"{depth} closing brackets are"

@@ -51,6 +51,7 @@ def check(
     path = name_of(brackets or conll or "")
     line_of_id: dict[str, int] = {}
     for unit, sentence, pair, problems in read_entries(brackets, conll, watch=watch, **options):
+        # Without a pair there is nothing further to compare.
         findings = list(problems)
         constituency, dependencies = pair or (None, None)
         if constituency is not None and unit is not None:
@@ -93,6 +94,7 @@ def _check_labels(unit: Unit, tree: ConstituencyTree, path: str) -> Iterator[Fin
     for m, tag in enumerate(tree.tags, 1):
         if tag == EMPTY_TAG:
             yield Finding("labels", path, unit.line, f"word {m} is an empty element ({EMPTY_TAG})")
+    # The outermost constituent may be a wrapper.
     for i, j, label in tree.spans[1:]:
         if label in WRAPPERS:
             message = f"a wrapper ({label}) inside the tree"
@@ -116,6 +118,7 @@ def _check_comments(sentence: ConlluSentence, line_of_id: dict[str, int]) -> Ite
     sent_id = sentence.sent_id
     if sent_id is not None:
         first_line = line_of_id.setdefault(sent_id, line)
+        # The first occurrence is the sentence itself.
         if first_line != line:
             message = f"sent_id {sent_id} is also that of the sentence at line {first_line}"
             yield Finding("ids", path, line, message)

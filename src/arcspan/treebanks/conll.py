@@ -141,6 +141,7 @@ class ConlluSentence:
         """Return the tree, or accept other heads; FileError names the wrong line."""
         numbers, *strings = self.columns(partial=heads == "partial")
         try:
+            # Heads that are not annotated can be of a tree, but make none.
             if -1 in numbers:
                 _check_partial(numbers)
             elif heads != "any":
@@ -158,6 +159,7 @@ class ConlluSentence:
             pairs = zip(lemmas, words, strict=True)
             lemmas = tuple(["" if lemma == "_" != word else lemma for lemma, word in pairs])
         strings = (relations, words, _values(tags), _values(upos), lemmas, _values(features))
+        # The words of an endless stream must not fill the memory.
         if len(_SHARED) > 200_000:
             _SHARED.clear()
         numbers = tuple([-1 if head == "_" else int(head) for head in heads])
@@ -168,11 +170,13 @@ class ConlluSentence:
 
         Checking them as a whole is quick.
         """
+        # No line is empty: `cut_sentences` cuts at empty ones.
         rows = [line.split("\t") for line in self.lines if line[0] != "#"]
         try:
             columns = list(zip(*rows, strict=True))
         except ValueError:
             return None
+        # Longer sentences than `_IDS` are checked line by line.
         if len(columns) != len(COLUMNS) or columns[0] != _IDS[: len(rows)]:
             return None
         heads = columns[6]
@@ -248,6 +252,7 @@ class ConlluSentence:
         covered = 0
         for token in self.tokens:
             first, dash, last = token.id.partition("-")
+            # Words inside a multiword token are not in the text.
             if dash or (token.is_word and int(first) > covered):
                 covered = int(last or first)
                 yield token, int(first), covered

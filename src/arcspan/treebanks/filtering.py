@@ -51,6 +51,7 @@ class DocumentFilter:
             if line.startswith("#"):
                 key, _, value = line[1:].partition("=")
                 comments[key.strip()] = value.strip()
+        # Comments of later sentences do not change the decision on their document.
         if any(key.startswith("newdoc") for key in comments):
             self._comments.update(comments.items())
             is_wanted = all(comments.get(key) in values for key, values in self.only.items())
@@ -83,6 +84,7 @@ def read_values(option: str) -> tuple[str, frozenset[str]]:
         raise ArcspanError(f"{option!r} is not NAME=VALUE,VALUE... or NAME=@FILE")
     values: Iterable[str] = text.split(",")
     if text.startswith("@"):
+        # A table of documents with their names in the first column is such a file.
         values = (line.split("\t")[0] for line in read_lines(text[1:]))
     return name.strip(), frozenset(value.strip() for value in values if value.strip())
 

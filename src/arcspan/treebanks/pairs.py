@@ -179,6 +179,7 @@ def read_entries(
         raise ValueError("a bracket file or a CoNLL file is needed, or both")
     if brackets is not None and conll is not None and name_of(brackets) == name_of(conll):
         raise FileError("the bracket file and the CoNLL file are the same", path=name_of(brackets))
+    # Not a generator itself, so that the errors above come with the call.
     entries = _read_entries(brackets, conll, heads, options)
     return entries if watch is None else watch(entries, name_of(brackets or conll or ""))
 
@@ -275,6 +276,7 @@ def _commented_tree(sentence: ConlluSentence, options: dict[str, Any]) -> Unit |
 
 def _with_words(tree: ConstituencyTree, words: tuple[str, ...]) -> ConstituencyTree:
     """Return the tree over other words; brackets are still written with its present ones."""
+    # Forms of the source take precedence over those that `escape` makes.
     written = dict(tree._written or {})
     for index, (old, new) in enumerate(zip(tree.words, words, strict=True)):
         if old != new:
@@ -293,6 +295,7 @@ def _difference(
             f"{len(c_words)} words here and {len(d_words)} "
             f"at {sentence.path}:{sentence.line_of(1)}; "
         )
+        # Unless a word before differs, the first word that has no partner is named.
         m = min(len(c_words), len(d_words)) + 1
         first = f"word {m}, {max(c_words, d_words, key=len)[m - 1]!r}, is in one of them only"
     for m, (c_word, d_word) in enumerate(zip(c_words, d_words, strict=False), 1):

@@ -150,6 +150,7 @@ def rewrite(pair: Pair, rules: RewritingRules, changes: Counter[str] | None = No
     parents: list[str | None] = [None] * len(pair.words)
     if constituency is not None:
         spans = _rewrite_spans(constituency, rules.constituents, changes)
+        # Top-down, so that inner constituents overwrite outer ones.
         for i, j, label in ((0, len(parents), ""), *spans):
             parents[i:j] = [label] * (j - i)
         tags = _rewrite_tags(constituency, parents, rules.tags, changes)
@@ -177,6 +178,7 @@ def _rewrite_spans(
         while opened and opened[-1][1] <= i:
             opened.pop()
         parent = opened[-1][2] if opened else ""
+        # The first rule that holds, on tags as the treebank has them.
         rule = next((rule for rule in rules if rule.holds(label, parent, tree.tags[i:j])), None)
         # The outermost constituent is never removed.
         if rule is not None and (rule.to is not None or opened):

@@ -47,6 +47,7 @@ class Statistics:
         self.sentences += 1
         self.words += n
         self.longest = max(self.longest, n)
+        # The tags of a pair are those of one sentence, counted once.
         self.tags.update(dependencies.tags if constituency is None else constituency.tags)
         if dependencies is not None:
             self.projective += dependencies.is_projective
@@ -83,6 +84,7 @@ class Statistics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, commonest names first; None for figures of a missing layer."""
+        # Every d-tree has relations, so none at all means that the layer is missing.
         has_arcs = bool(self.relations) or not self.sentences
         has_both = has_arcs and (bool(self.labels) or not self.sentences)
         return {

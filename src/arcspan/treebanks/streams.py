@@ -87,6 +87,7 @@ def read_text(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
     # The position of the byte that the decoder begins with.
     line = 1
     column = 0
+    # The empty block ends the text: bytes of an incomplete character are an error then.
     for block in itertools.chain(_read_bytes(path), (b"",)):
         problem: FileError | None = None
         try:
@@ -96,6 +97,7 @@ def read_text(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
             text = error.object[: error.start].decode(encoding)
             if (line, column) == (1, 0):
                 text = text.removeprefix("\ufeff")
+        # No text has zero bytes, but UTF-8 allows them.
         if "\x00" in text:
             text = text[: text.index("\x00")]
             message = "a zero byte: this is a binary file, not text"
@@ -134,6 +136,7 @@ def _read_bytes(path: PathLike) -> Iterator[bytes]:
     """Yield a file's bytes, decompressed, as they arrive; FileError for a damaged archive."""
     with contextlib.ExitStack() as stack:
         raw = _open_bytes(path, stack)
+        # The bytes stay in the buffer, so that pipes work, too.
         start = raw.peek(len(_XZ))
         try:
             if start.startswith(_XZ):

@@ -156,6 +156,7 @@ def _import(
 ) -> ImportReport:
     """Write the splits of a treebank of constituents."""
     report = ImportReport()
+    # A wrong name of rules is reported before anything is written.
     table = rules if isinstance(rules, HeadRules) else load_rules(rules)
     for split, files in splits.items():
         trees = _read_trees(files, lines_of, report)
@@ -224,6 +225,7 @@ def joined(trees: Iterable[tuple[str, ConstituencyTree]], conll: Path) -> Iterat
             raise FileError(message, path=position)
         arcs = DependencyTree(arcs.heads, arcs.relations, tree.words, arcs.tags, arcs.upos)
         yield Pair(clean(tree), arcs)
+    # Otherwise the files may be of different treebanks.
     if next(sentences, None) is not None:
         raise FileError(f"more sentences than the treebank has trees ({number})", path=conll)
 
