@@ -63,10 +63,8 @@ class Decoded(NamedTuple):
     scores: Floats
 
 
-def as_scores(values: Values, name: str) -> Any:
-    """Return scores as an array of real numbers; None stays None."""
-    if values is None:
-        return None
+def as_scores(values: ArrayLike, name: str) -> Array:
+    """Return scores as an array of real numbers."""
     try:
         scores = np.asarray(values)
     except ValueError:
@@ -95,9 +93,9 @@ def check(
         raise ScoreError("lengths are needed, and span scores, arc scores or both")
     if (joint or headed is not None) and (span is None or arc is None):
         raise ScoreError("headed spans and lexicalized trees need both span and arc scores")
-    spans = as_scores(span, "span")
-    arcs = as_scores(arc, "arc")
-    parts = as_scores(headed, "headed")
+    spans = None if span is None else as_scores(span, "span")
+    arcs = None if arc is None else as_scores(arc, "arc")
+    parts = None if headed is None else as_scores(headed, "headed")
     sizes = as_scores(lengths, "lengths")
     # An empty list becomes an array of floats.
     if sizes.ndim != 1 or (sizes.dtype.kind not in "iu" and sizes.size):
@@ -123,7 +121,7 @@ def check_shapes(span: Any, arc: Any, headed: Any, lengths: Sequence[int]) -> No
     if arc is not None and arc.shape != shape:
         raise ScoreError(f"arc must have the shape of span, {list(shape)}, not {list(arc.shape)}")
     # Scores without any position hold a sentence of length 0.
-    if lengths and (min(lengths) < 0 or max(lengths) >= max(shape[1], 1)):
+    if lengths and (min(lengths) < 0 or max(lengths) >= (shape[1] or 1)):
         raise ScoreError(
             f"lengths must be between 0 and {shape[1] - 1} for {name} of shape {list(shape)}"
         )
@@ -143,14 +141,15 @@ def check_headed(headed: Any, shape: tuple[int, ...]) -> None:
         )
 
 
-def as_array(scores: Values, dtype: Any) -> Any:
+def as_array(scores: Array | None, dtype: Any) -> Any:
     """Return the array itself if kernels can read it (type, C order, writeable), else a copy.
 
     None stays None.
     """
     if scores is None:
         return None
-    if isinstance(scores, np.ndarray) and scores.dtype == dtype and scores.flags.carray:
+    # Most types are the very object, which is faster to compare.
+    if (scores.dtype is dtype or scores.dtype == dtype) and scores.flags.carray:
         return scores
     # Doubles beyond float32 become infinite: the kernel then reports TOO_LARGE.
     with np.errstate(over="ignore"):
@@ -230,12 +229,14 @@ def _search(
             rows = np.empty((ends[-1], columns), _INT64)
             spans = [rows[begin:end] for begin, end in pairwise(ends)]
     values = np.zeros(count)
+    is_cube = headed is not None and headed.ndim == 4
+    # Each argument by itself: for a short sentence a loop would take as long as the search.
     failed = kernel("search_float" if dtype is _FLOAT32 else "search_double")(
         algorithm,
         None if span is None else pointer(as_array(span, dtype)),
         None if arc is None else pointer(as_array(arc, dtype)),
         None if headed is None else pointer(as_array(headed, dtype)),
-        0 if headed is None else headed.ndim == 3,
+        not is_cube,
         pointer(sizes),
         None if heads is None else pointer(heads),
         None if rows is None else pointer(rows),
@@ -287,26 +288,25 @@ def diagnose(scores: ScoreArrays, b: int, n: int) -> tuple[list[Floats | None], 
 
     Headed scores are packed; cells that no tree uses are 0.
     """
-    is_span = np.triu(np.ones((n + 1, n + 1), bool), 1)
-    is_arc = ~np.eye(n + 1, dtype=bool)
-    is_arc[0] = False
-    is_word = np.arange(n + 1) > 0
-    parts: list[Floats | None] = []
-    for scored, used in zip(scores, (is_span, is_arc, is_word), strict=True):
-        if scored is None:
-            parts.append(None)
+    column = np.arange(n + 1)
+    row = column[:, None]
+    # Cells of spans [i, j], of arcs [m, h], and of heads [h] in each row of headed scores.
+    used_cells = (row < column, (row > 0) & (row != column), column > 0)
+    parts: list[Floats | None] = [None, None, None]
+    status = Status.DONE
+    for layer, (values, used) in enumerate(zip(scores, used_cells, strict=True)):
+        if values is None:
             continue
-        if used is is_word:
-            values = pack_headed(scored[b], n, _FLOAT64)
-        else:
-            values = scored[b, : n + 1, : n + 1].astype(_FLOAT64)
-        parts.append(np.where(used, values, 0.0))
-    numbers = [part for part in parts if part is not None]
-    if any(np.isnan(part).any() for part in numbers):
-        return parts, Status.NOT_A_NUMBER
-    if any(np.isposinf(part).any() for part in numbers):
-        return parts, Status.TOO_LARGE
-    return parts, Status.DONE
+        cut = values[b, : n + 1, : n + 1]
+        if used.ndim == 1:
+            cut = pack_headed(values[b], n, _FLOAT64)
+        part = np.where(used, cut, 0.0).astype(_FLOAT64, copy=False)
+        parts[layer] = part
+        if np.isnan(part).any():
+            return parts, Status.NOT_A_NUMBER
+        if np.isposinf(part).any():
+            status = Status.TOO_LARGE
+    return parts, status
 
 
 def complain(status: Ints, search_again: Callable[[int], int] | None = None) -> None:

@@ -13,6 +13,7 @@ for scores on an accelerator they win until a batch is large and its sentences a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -122,7 +123,7 @@ def log_partition(span: Part, arc: Part, lengths: Lengths, headed: Part = None) 
     scores, sizes = check(span, arc, lengths, headed)
     masks = _masks(scores, sizes)
     scores, factor = _fit(scores, masks)
-    if float(factor) != 1:
+    if factor != 1:
         raise ScoreError(f"scores above {-IMPOSSIBLE:g} are too large to add up")
     # Gradients everywhere: zero outside the sentences, IMPOSSIBLE for what is forbidden.
     clean = []
@@ -377,13 +378,13 @@ def _masks(scores: ScoreTensors, lengths: Tensor) -> list[Tensor]:
     return [spans, arcs, spans[:, i, j, None] & words[:, None, :]]
 
 
-def _fit(scores: ScoreTensors, masks: list[Tensor]) -> tuple[ScoreTensors, Tensor]:
+def _fit(scores: ScoreTensors, masks: list[Tensor]) -> tuple[ScoreTensors, float]:
     """Return the scores in one floating type, over a factor that keeps their sums finite.
 
     NaN and plus infinity are errors.
     """
     layer = scores.layer
-    largest = torch.zeros((), dtype=torch.float64, device=layer.device)
+    largest = 0.0
     status = torch.zeros(layer.shape[0], dtype=torch.int64, device=layer.device)
     for part, mask in zip(scores, masks, strict=True):
         if part is not None and part.numel():
@@ -391,13 +392,12 @@ def _fit(scores: ScoreTensors, masks: list[Tensor]) -> tuple[ScoreTensors, Tenso
             status = torch.maximum(status, (used == INFINITY).any(1) * int(Status.TOO_LARGE))
             # The largest code: it wins over TOO_LARGE.
             status = torch.maximum(status, used.isnan().any(1) * int(Status.NOT_A_NUMBER))
-            finite = used.nan_to_num(0.0, 0.0, 0.0)
-            largest = torch.maximum(largest, finite.abs().amax().double())
+            largest = max(largest, float(used.nan_to_num(0.0, 0.0, 0.0).abs().amax()))
     complain(status.cpu().numpy())
-    factor = torch.ones((), dtype=torch.float64, device=largest.device)
-    if float(largest) > -IMPOSSIBLE:
+    factor = 1.0
+    if largest > -IMPOSSIBLE:
         # 2^1024 would be infinite.
-        factor = 2.0 ** largest.log2().ceil().clamp(max=1023)
+        factor = 2.0 ** min(math.ceil(math.log2(largest)), 1023)
     wide = any(part is not None and part.dtype == torch.float64 for part in scores)
     dtype = torch.float64 if wide else torch.float32
     fitted: list[Part] = []

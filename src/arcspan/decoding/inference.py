@@ -151,7 +151,9 @@ def hessian_product(
             raise ScoreError(
                 f"a direction must be shaped as its scores, {expected}, not {list(shape)}"
             )
-    span_along, arc_along, headed_along = (as_array(part, np.float64) for part in along)
+    span_along, arc_along, headed_along = (
+        None if part is None else as_array(np.asarray(part), np.float64) for part in along
+    )
     spans, arcs, parts = (None if part is None else np.zeros(part.shape) for part in scores)
     arrays = {
         "span_along": span_along,

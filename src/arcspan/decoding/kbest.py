@@ -82,8 +82,7 @@ def kbest(
         # islice refuses larger numbers.
         best = list(islice(trees, min(k, sys.maxsize)))
         heads = np.zeros((len(best), arcs.shape[1]), np.int64)
-        for row, tree in zip(heads, best, strict=True):
-            row[:m] = tree.heads
+        heads[:, :m] = [tree.heads for tree in best]
         return Decoded(
             heads, [tree.spans for tree in best], np.array([tree.score for tree in best])
         )
@@ -158,11 +157,12 @@ class _LazySearch(Iterator[ScoredTree]):
         spans = np.empty((2 * self._n - 1, 3), np.int64)
         score = np.empty(1)
         status = self._next(self._handle, pointer(heads), pointer(spans), pointer(score))
+        # DONE is 0.
+        if not status:
+            return ScoredTree(float(score[0]), heads, spans)
         if status == Status.EXHAUSTED:
             raise StopIteration
-        if status == Status.NO_MEMORY:
-            raise MemoryError("no memory for another tree")
-        return ScoredTree(float(score[0]), heads, spans)
+        raise MemoryError("no memory for another tree")
 
     def __del__(self) -> None:
         if self._handle:

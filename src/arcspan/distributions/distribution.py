@@ -204,26 +204,16 @@ class TreeDistribution:
         scores = self._sums.scores
         if headed is not None and scores.headed is None:
             scores = scores._replace(headed=scores.layer.new_zeros(headed.shape))
-        parts: list[Part] = []
-        for part, mask in zip(scores, (span, arc, headed), strict=True):
-            if part is not None and mask is not None:
-                part = part.masked_fill(torch.as_tensor(mask, device=part.device), -torch.inf)
-            parts.append(part)
-        return self._with_scores(parts, self.lengths)
+        masks = zip(scores, (span, arc, headed), strict=True)
+        return self._with_scores([_masked(part, mask) for part, mask in masks], self.lengths)
 
     def plus(self: Self, span: Numbers, arc: Numbers) -> Self:
         """Return the distribution with numbers, such as costs, added to the scores of spans and arcs.
 
         It has no gradients.
         """
-        parts: list[Part] = []
-        for part, numbers in zip(self._sums.scores, (span, arc, None), strict=True):
-            if part is not None:
-                part = part.detach()
-                if numbers is not None:
-                    part = part + torch.as_tensor(numbers).to(part)
-            parts.append(part)
-        return self._with_scores(parts, self.lengths)
+        terms = zip(self._sums.scores, (span, arc, None), strict=True)
+        return self._with_scores([_plus(part, numbers) for part, numbers in terms], self.lengths)
 
     def rows(self: Self, sentences: Sequence[int] | np.ndarray) -> Self:
         """Return the distributions of some of the sentences, by their index."""
@@ -342,6 +332,20 @@ class TreeDistribution:
         trees = self._trees(decoding.Decoded(heads, spans, np.zeros(0)), k)
         mask = torch.from_numpy(exists).view(k, count).to(trees.scores.device)
         return trees._replace(scores=trees.scores.where(mask, -torch.inf))
+
+
+def _masked(part: Part, mask: Numbers) -> Part:
+    """Return scores, -inf where a mask is true."""
+    if part is None or mask is None:
+        return part
+    return part.masked_fill(torch.as_tensor(mask, device=part.device), -torch.inf)
+
+
+def _plus(part: Part, numbers: Numbers) -> Part:
+    """Return the sum of scores and numbers, without gradients."""
+    if part is None or numbers is None:
+        return None if part is None else part.detach()
+    return part.detach() + torch.as_tensor(numbers).to(part)
 
 
 def _check_tensor(name: str, scores: Any) -> None:
