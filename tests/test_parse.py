@@ -129,6 +129,18 @@ def test_a_rank_or_score_of_another_program_is_passed_over(comments: str) -> Non
     assert (parse.rank, parse.score) == (None, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("comment", "temperature"),
+    [("2.5", 2.5), ("0", 1.0), ("-1", 1.0), ("inf", 1.0), ("nan", 1.0), ("warm", 1.0)],
+)
+def test_the_temperature_of_a_score_is_read(comment: str, temperature: float) -> None:
+    row = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_"
+    parse = Parse.from_conllu(f"# rank = 1\n# score = 3\n# temperature = {comment}\n{row}")
+    assert (parse.score, parse.temperature) == (3.0, temperature)
+    assert f"# score = 3\n# temperature = {temperature:g}\n" in parse.conllu()
+    assert Parse.from_dict(parse.to_dict()).temperature == temperature
+
+
 ONE = {
     "words": ["a", "b"],
     "heads": [0, 1],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from itertools import islice
 from pathlib import Path
@@ -210,6 +211,18 @@ def test_an_approximate_parse_has_no_confidence(toy_bundle: Path) -> None:
 def test_confidence_colours_pictures(parser: Parser) -> None:
     parse = parser.parse(WORDS, confidence=True)
     assert "data-confidence" in parse.to_svg(confidence=parse.confidence)
+
+
+def test_scores_and_their_temperature_give_probabilities() -> None:
+    parses = arcspan.load("en-fast").parse(
+        ["They", "saw", "the", "man", "with", "the", "telescope"], k=4
+    )
+    best = parses[0]
+    assert best.temperature != 1
+    for parse in parses:
+        ratio = parse.confidence.sentence / best.confidence.sentence
+        difference = (parse.score - best.score) / parse.temperature
+        assert ratio == pytest.approx(math.exp(difference), rel=1e-3)
 
 
 def test_the_command_writes_k_parses_a_sentence(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Confidence", "Node", "Offsets", "Parse", "Token"]
 
 # Attributes of a parse that are those of its prediction.
-_OF_PREDICTION = ("score", "approximate", "error")
+_OF_PREDICTION = ("score", "temperature", "approximate", "error")
 # Attributes of a parse, and of its sentence, that `to_dict` gives as they are.
 _SIMPLE = ("paragraph", "space_after", *_OF_PREDICTION, "rank")
 # Attributes with a string for each word, in the order of the columns of a d-tree.
@@ -45,6 +45,8 @@ class Parse:
     sentence     the words, and how they are written in the text that they come from
     prediction   the numbers that the model predicted
     score        of the best pair of trees, in the model's own unit
+    temperature  of the score: the probabilities of a sentence's parses are in proportion to
+                 exp(score / temperature)
     approximate  whether the search was not exact: the sentence is too long, so it was parsed in
                  pieces, or the best pair was not certain after 30 searches
     error        why this sentence could not be parsed: its trees are flat then and mean nothing;
@@ -57,6 +59,7 @@ class Parse:
     sentence: Sentence
     prediction: Prediction
     score: float
+    temperature: float
     approximate: bool
     error: str | None
     rank: int | None
@@ -76,6 +79,7 @@ class Parse:
             prediction=prediction,
             rank=rank,
             score=prediction.score,
+            temperature=prediction.temperature,
             approximate=prediction.approximate,
             error=prediction.error,
             _confidence=confidence,
@@ -170,6 +174,7 @@ class Parse:
             error=sentence.comment("error"),
             rank=rank,
             score=score,
+            temperature=sentence.temperature,
         )
 
     @classmethod
@@ -503,6 +508,7 @@ class Parse:
         if self.rank is not None:
             lines.append(f"# rank = {self.rank}")
             lines.append(f"# score = {self.score:.6g}")
+            lines.append(f"# temperature = {self.temperature:.6g}")
         if constituency and "constituency" in self.layers:
             lines.append(constituency_comment(self.constituency))
         return lines
@@ -564,6 +570,7 @@ class Parse:
             data["syntax"] = None if d is None else self.syntax.to_dict(probabilities=is_computed)
         if self.rank is not None:
             data["rank"] = self.rank
+            data["temperature"] = self.temperature
         if self.error is not None:
             data["error"] = self.error
         return data
@@ -683,7 +690,7 @@ def _restore_parse(
 
 
 # Comments of an earlier parse, which do not hold for another.
-_REMARK = re.compile(r"#\s*(rank|score|approximate|error|constituency)\s*=")
+_REMARK = re.compile(r"#\s*(rank|score|temperature|approximate|error|constituency)\s*=")
 _BEGINNING = re.compile(r"#\s*(newdoc|newpar)\b")
 
 

@@ -82,6 +82,21 @@ def test_counts_over_several_parses_are_expected_ones(tmp_path: Path, capsys: Ca
     assert capsys.readouterr().out.splitlines()[0].endswith("(root)  p=0.75")
 
 
+def test_scores_are_divided_by_their_temperature(tmp_path: Path, capsys: Captured) -> None:
+    """A margin's scores gave the best parse too much weight."""
+    path = tmp_path / "k.conllu"
+    write_conllu([ARCS], path)
+    sentence = path.read_text(encoding="utf-8")
+    blocks = [
+        f"# rank = {rank}\n# score = {score}\n# temperature = 2\n{sentence}"
+        for rank, score in ((1, 2.1972246), (2, 0))
+    ]
+    other = blocks[1].replace("nsubj", "obl")
+    path.write_text(blocks[0] + other, encoding="utf-8")
+    assert run(["search", "{} >nsubj {}", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("(root)  p=0.75")
+
+
 @pytest.mark.parametrize("score", ["nan", "inf", "-inf", "1e999"])
 def test_scores_that_are_not_numbers_weigh_nothing(
     tmp_path: Path, capsys: Captured, score: str

@@ -2,7 +2,7 @@
 
 A bracket file and a CoNLL-U file that differ in the ending of their names alone (a.ptb, a.conllu) are
 read together. In CoNLL-U, consecutive sentences with `# rank = 1`, `# rank = 2` ... are the best parses
-of one sentence, weighted by the exponentials of their scores. Texts are parsed.
+of one sentence, weighted by the probabilities that `# score` and `# temperature` give. Texts are parsed.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ Alternative = tuple[float, Pair]
 
 
 class RankedPair(NamedTuple):
-    """A pair of trees, with its rank among the parses of its sentence and its score."""
+    """A pair of trees, with its rank among the parses of its sentence and its log-probability.
+
+    The latter is up to a constant of the sentence: its score, divided by the model's temperature.
+    """
 
     rank: int | None
-    score: float
+    log_weight: float
     pair: Pair
 
 
@@ -49,21 +52,23 @@ class Corpus(NamedTuple):
 
     def _ranked_pairs(self) -> Iterator[RankedPair]:
         for entry in read_entries(self.brackets, self.conllu):
-            rank, score = None, 0.0
+            rank, log_weight = None, 0.0
             # Bracket files have no ranks, so a pair of files has one parse per sentence.
             if self.brackets is None and entry.sentence is not None:
-                rank, score = _rank_and_score(entry.sentence)
-            yield RankedPair(rank, score, entry.checked())
+                rank, log_weight = _rank_and_log_weight(entry.sentence)
+            yield RankedPair(rank, log_weight, entry.checked())
 
 
-def _rank_and_score(sentence: ConlluSentence) -> tuple[int | None, float]:
-    """Read the comments `# rank` and `# score`; (None, 0.0) unless both are there and finite."""
+def _rank_and_log_weight(sentence: ConlluSentence) -> tuple[int | None, float]:
+    """Read the comments `# rank`, `# score` and `# temperature`; (None, 0.0) without rank or score."""
     try:
         rank = int(sentence.comment("rank") or "")
         score = float(sentence.comment("score") or "")
     except ValueError:  # no such comments, or another program's
         return None, 0.0
-    return (rank, score) if math.isfinite(score) else (None, 0.0)
+    if not math.isfinite(score):
+        return None, 0.0
+    return rank, score / sentence.temperature
 
 
 def corpora(paths: Sequence[str], *, standard_input: str = "brackets") -> list[Corpus]:
@@ -92,7 +97,7 @@ def parsed(path: str, parser: Parser, k: int | None) -> Iterator[list[Alternativ
     _, items = Reader("text").read(parser, path)
     parses = parser.pipe((item.content for item in items), k=k)
     return _grouped(
-        RankedPair(parse.rank, parse.score, Pair(*parse.trees))  # type: ignore[arg-type]
+        RankedPair(parse.rank, parse.score / parse.temperature, Pair(*parse.trees))  # type: ignore[arg-type]
         for parse in parses
     )
 
@@ -111,8 +116,8 @@ def _grouped(ranked: Iterable[RankedPair]) -> Iterator[list[Alternative]]:
 
 
 def _weighted(group: Sequence[RankedPair]) -> list[Alternative]:
-    # Subtracting the highest score keeps the exponentials in range.
-    highest = max(parse.score for parse in group)
-    weights = [math.exp(parse.score - highest) for parse in group]
+    # Subtracting the highest keeps the exponentials in range.
+    highest = max(parse.log_weight for parse in group)
+    weights = [math.exp(parse.log_weight - highest) for parse in group]
     total = sum(weights)
     return [(weight / total, parse.pair) for weight, parse in zip(weights, group, strict=True)]

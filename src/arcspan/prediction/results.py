@@ -28,6 +28,7 @@ class Prediction:
     heads      int64 (n,), and relations likewise
     words      the outputs of words, by name: int64 (n,)
     score      of the best structure
+    temperature  that the score is divided by before it is a log-probability, up to a constant of the sentence
     approximate  whether the search was not exact (`prediction.long_sentences`), or was cut short
     error      why there is no prediction, if there is none
     confidence  its probabilities, where the query asked for them
@@ -40,6 +41,7 @@ class Prediction:
     relations: Any = None
     words: Mapping[str, Any] = field(default_factory=dict)
     score: float = 0.0
+    temperature: float = 1.0
     approximate: bool = False
     error: str | None = None
     confidence: Confidence | None = None

@@ -218,6 +218,7 @@ def _label(
                 relations=None if relations is None else relations[of_words],
                 words={output: numbers[of_words] for output, numbers in words.items()},
                 score=score,
+                temperature=model.calibration.structure_temperature,
                 inventories=model.inventories,
             )
         )

@@ -10,6 +10,7 @@ lines. How a tree becomes lines is decided in `trees.conllu`.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -102,6 +103,15 @@ class ConlluSentence:
             if equals and name.strip() == key:
                 return value.strip()
         return None
+
+    @property
+    def temperature(self) -> float:
+        """Return the number of `# temperature`, by which `# score` is divided; 1 without one above 0."""
+        try:
+            temperature = float(self.comment("temperature") or "")
+        except ValueError:
+            return 1.0
+        return temperature if 0 < temperature < math.inf else 1.0
 
     @property
     def sent_id(self) -> str | None:
