@@ -80,6 +80,33 @@ def test_what_is_not_http_is_400_in_the_one_format(server: Running) -> None:
     assert (status, answer["error"]["code"]) == (400, "bad_request")
 
 
+def test_a_broken_chunk_of_a_body_is_400_in_the_one_format(server: Running) -> None:
+    with connect(server) as client:
+        client.sendall(
+            b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        client.sendall(b"2\r\n{}\r\nnot a length\r\n")
+        status, answer = read_answer(client)
+        assert (status, answer["error"]["code"]) == (400, "bad_request")
+        assert is_closed(client)
+
+
+def test_requests_on_one_connection_are_answered_in_order(server: Running) -> None:
+    """Also where a request's own answer is 400, which is not the end of the connection."""
+    paths = ["/health", "/parse", "/health"]
+    with connect(server) as client, client.makefile("rb") as answers:
+        for path in paths:
+            method = "POST" if path == "/parse" else "GET"
+            client.sendall(f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        statuses = []
+        for _ in paths:
+            statuses.append(int(answers.readline().split()[1]))
+            headers = http.client.parse_headers(answers)
+            answers.read(int(headers["Content-Length"]))
+    assert statuses == [200, 400, 200]
+
+
 def test_two_lengths_of_one_body_are_refused_and_the_connection_is_closed(server: Running) -> None:
     """A proxy that believes the other one would take the rest of the body for the next request."""
     with connect(server) as client:
