@@ -74,6 +74,14 @@ def test_several_parses_give_errors(tmp_path: Path, capsys: Captured) -> None:
     assert found["errors"]["dependency_distance"] == pytest.approx(0.125)
 
 
+def test_the_parts_of_a_compound_are_counted_on_request(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "a.ptb"
+    path.write_text("(TOP (NP (JJ full) (HYPH -) (NN time) (NN job)))\n", encoding="utf-8")
+    for options, count in (([], 2), (["--split-compounds"], 3)):
+        assert run(["measure", str(path), "--only", "W", "-f", "json", *options]) == 0
+        assert json.loads(capsys.readouterr().out)["measures"] == {"W": count}
+
+
 def test_texts_are_parsed(toy_bundle: Path, tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "t.txt").write_text("Logic plays a role. Ada sees every tree.", encoding="utf-8")
     (tmp_path / "empty.txt").touch()

@@ -89,6 +89,34 @@ def test_a_text_is_measured_by_its_sums() -> None:
     assert values["characters_per_word"] == pytest.approx((23 + 38) / 14)
 
 
+COMPOUND = (
+    "(TOP (S (NP (DT A) (NML (NN state) (HYPH -) (IN of) (HYPH -) (DT the) (HYPH -) (NN art)) (NN car)) "
+    "(VP (VBZ costs) (NP ($ $) (CD 9))) (. .) (NFP :-)) ))"
+).replace(":-))", ":-RRB-)")
+
+
+def test_a_compound_with_hyphens_is_one_word_for_lu() -> None:
+    tree = ConstituencyTree.from_brackets(COMPOUND)
+    assert (sums(tree, None)["W"], sums(tree, None)["words"]) == (5, 8)
+    assert sums(tree, None, split_compounds=True)["W"] == 8
+    assert measures(sums(tree, None))["MLS"] == 5
+
+
+def test_a_hyphen_beside_a_word_joins_nothing() -> None:
+    tree = ConstituencyTree.from_brackets("(TOP (NP (JJ pre) (HYPH -) (, ,) (HYPH -) (NN war)))")
+    assert (sums(tree, None)["W"], sums(tree, None)["words"]) == (2, 2)
+
+
+def test_punctuation_by_universal_tags_is_no_word() -> None:
+    words, tags = ["Yes", "*", "x", "%"], ["UH", "SYM", "NN", "NN"]
+    tree = DependencyTree(
+        [0, 1, 1, 1], ["root", "punct", "dep", "dep"], words, tags, ["INTJ", "PUNCT", "X", "SYM"]
+    )
+    assert sums(None, tree)["words"] == 3
+    untagged = DependencyTree(tree.heads, tree.relations, words)
+    assert sums(None, untagged)["words"] == 2
+
+
 def test_uncertain_parses_make_errors() -> None:
     few_clauses: dict[str, float] = {"words": 10, "W": 10, "S": 1, "C": 2}
     many_clauses = {**few_clauses, "C": 4}

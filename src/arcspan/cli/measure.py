@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, NamedTuple
 
 import click
@@ -51,6 +51,11 @@ class Row(NamedTuple):
 @click.option(
     "-k", type=click.IntRange(1, 100), default=1, help="Measure the K best parses of texts."
 )
+@click.option(
+    "--split-compounds",
+    is_flag=True,
+    help="Count every part of a compound with hyphens for Lu's W and its ratios, not one word.",
+)
 @OUTPUT
 def command(
     files: tuple[str, ...],
@@ -59,6 +64,7 @@ def command(
     only: str,
     model: str | None,
     k: int,
+    split_compounds: bool,
     output: str,
 ) -> None:
     """Measure the syntax of FILES: texts (.txt), which are parsed, or trees (brackets or CoNLL-U).
@@ -76,7 +82,7 @@ def command(
     for name in names:
         if name not in MEASURES:
             raise ArcspanError(f"no measure {name!r}; there are {', '.join(MEASURES)}")
-    rows = list(_rows(files, per, names, model, k))
+    rows = list(_rows(_texts(files, model, k), per, names, split_compounds))
     with open_output(output) as out:
         if layout == "csv" or (layout is None and output.endswith(".csv")):
             _write_csv(out, rows)
@@ -93,15 +99,21 @@ def command(
 
 
 def _rows(
-    files: tuple[str, ...], per: str, names: Sequence[str], model: str | None, k: int
+    files: Iterable[tuple[str, Iterator[list[Alternative]]]],
+    per: str,
+    names: Sequence[str],
+    split_compounds: bool,
 ) -> Iterator[Row]:
+    """Yield the measures of each sentence or text, and of all of them."""
     corpus_sums: list[SentenceSums] = []
     texts = 0
     with progress(unit="sentence") as bar:
-        for file, sentences in _texts(files, model, k):
+        for file, sentences in files:
             text_sums: list[SentenceSums] = []
             for number, parses in enumerate(sentences, 1):
-                text_sums.append([(weight, sums(*pair)) for weight, pair in parses])
+                text_sums.append(
+                    [(w, sums(*pair, split_compounds=split_compounds)) for w, pair in parses]
+                )
                 bar.update()
                 if per == "sentence":
                     yield _row(file, number, text_sums[-1:], names)

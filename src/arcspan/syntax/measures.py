@@ -16,6 +16,7 @@ from arcspan.syntax import Syntax, TreeQuery
 from arcspan.syntax.clauses import KINDS
 from arcspan.syntax.nodes import NodeTable
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
+from arcspan.trees.immutable import empty_column
 
 Sums = dict[str, float]
 
@@ -62,8 +63,15 @@ MEASURES = (*SUMS, *RATIOS)
 _WORD_TAG = re.compile(r"[A-Z]+\$?")
 
 
-def sums(constituency: ConstituencyTree | None, dependencies: DependencyTree | None) -> Sums:
+def sums(
+    constituency: ConstituencyTree | None,
+    dependencies: DependencyTree | None,
+    *,
+    split_compounds: bool = False,
+) -> Sums:
     """Return the sums of one sentence; those of a missing tree are missing.
+
+    In Lu's W a compound with hyphens is one word, unless `split_compounds`.
 
     >>> tree = ConstituencyTree.from_brackets("(TOP (S (NP (PRP She)) (VP (VBD left)) (. .)))")
     >>> counts = sums(tree, None)
@@ -74,11 +82,15 @@ def sums(constituency: ConstituencyTree | None, dependencies: DependencyTree | N
     if tree is None or not len(tree):
         return {"sentences": 1}
     # Indices of words, from 0, without punctuation.
-    counted = [k for k, word in enumerate(tree.words) if _is_word(tree.tags[k], word)]
+    upos = empty_column(len(tree)) if dependencies is None else dependencies.upos
+    rows = enumerate(zip(tree.words, tree.tags, upos, strict=True))
+    counted = [k for k, row in rows if _is_word(*row)]
     characters = sum(len(tree.words[k]) for k in counted)
     counts: Sums = {"sentences": 1, "words": len(counted), "characters": characters}
     if constituency is not None:
         counts |= _of_constituents(constituency, counted)
+        if not split_compounds:
+            counts["W"] -= _hyphens(constituency.tags, counted)
     if dependencies is not None:
         counts |= _of_dependencies(dependencies, counted)
         counts |= _of_syntax(Syntax(constituency, dependencies))
@@ -133,14 +145,23 @@ def standard_errors(sentences: Sequence[Sequence[tuple[float, Sums]]]) -> dict[s
     return errors
 
 
-def _is_word(tag: str, word: str) -> bool:
-    """Return True for a word by Lu's definition: punctuation and currency signs are not words.
+def _is_word(word: str, tag: str, upos: str) -> bool:
+    """Return True for a word: punctuation and currency signs are none.
 
-    He takes tags of capital letters; without a tag, any letter or digit makes a word.
+    Lu takes tags of capital letters, which those of hyphens and of emoticons are, too. Without a tag, any letter or
+    digit makes a word.
     """
+    if upos == "PUNCT" or tag in ("HYPH", "NFP"):
+        return False
     if tag:
         return _WORD_TAG.fullmatch(tag) is not None and word != "—"
     return any(letter.isalnum() for letter in word)
+
+
+def _hyphens(tags: Sequence[str], counted: Sequence[int]) -> int:
+    """Return how many hyphens stand between two words."""
+    words = set(counted)
+    return sum(tag == "HYPH" and k - 1 in words and k + 1 in words for k, tag in enumerate(tags))
 
 
 @cache
