@@ -1,5 +1,5 @@
 /* Eisner (1996) over projective trees with one root: O(n^3) time, O(n^2) memory. A template: see
-   algebra.h.
+algebra.h.
 
 Over words i..j, i <= j: right[i, j] is the half tree that i heads, left[i, j] the one that j heads
 ("complete"); arc_right[i, j] and arc_left[i, j] are those in which the arc between i and j was
@@ -11,7 +11,7 @@ added last ("incomplete"). With s(modifier, head):
     right[i, j]     = max over i < k <= j of arc_right[i, k] + right[k, j]
     left[i, j]      = max over i <= k < j of left[i, k] + arc_left[k, j]
 
-   As in cky_tpl.h, a row of a chart holds what is j - i = w wide by where it begins. */
+As in cky_tpl.h, a row of a chart holds the half trees over j - i = w words by where they begin. */
 
 /* Four charts, (i, j) at half_at(...). Rows are padded so that lanes may run over their end. */
 typedef struct {

@@ -42,7 +42,7 @@ typedef struct {
     const unsigned char *visible; /* [i * size + j], or NULL */
     derivation *pool;
     item *items;
-    int32_t *touched;             /* [item]: its place in items, or NONE */
+    int32_t *touched;             /* [item]: its index in items, or NONE */
     int64_t *stack;
     int64_t used, capacity, items_used, items_capacity;
     bool failed;                  /* for want of memory: the search is over */

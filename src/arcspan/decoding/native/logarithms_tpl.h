@@ -15,8 +15,8 @@ the log-partition times the direction:
 
     slope of share = share * (slope of a + slope of b - their mean over all ways, by the shares)
 
-   One loop visits the items both ways. A forbidden item holds ZERO, finite so that differences
-   stay numbers. */
+One loop visits the items both ways. A forbidden item holds ZERO, finite so that differences stay
+numbers. */
 
 typedef struct {
     const scores *s;

@@ -166,9 +166,9 @@ static inline void subtract(double *to, const double *row, int begin, int end, d
     for (int h = begin; h < end; h++) to[h] = smaller(row[h] - shift, 0.0);
 }
 
-/* Write exponentials of arc scores relative to the best head of each word: attach[m * stride +
-   h], root[m]; zero elsewhere. Return the sum of what was subtracted, -inf if a word has no
-   head; *depth is the least difference. */
+/* Write exponentials of arc scores relative to the best head of each word into
+   attach[m * stride + h] and root[m]; zero elsewhere. Return the sum of the scores of the best
+   heads, -inf if a word has no head; *depth is the least difference. */
 static double prepare_arcs(const scores *s, idx_t stride, double *attach, double *root,
                            double *depth) {
     double sum = 0.0;

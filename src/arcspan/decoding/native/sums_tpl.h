@@ -2,14 +2,14 @@
 with products of scaled values (scaling_tpl.h) instead of logarithms; logarithms_tpl.h takes over
 where a sentence's scores are UNSAFE for that.
 
-   Every function sum_* computes one sentence. It runs twice: first to measure `memory`, then to
-   compute. */
+Every function sum_* computes one sentence. It runs twice: first to measure `memory`, then to
+compute. */
 
+/* native/__init__.py declares the same fields in the same order. */
 typedef struct {
     batch batch;
     const double *span, *arc; /* [count, size, size], NULL for trees of the other kind alone */
-    /* [count, ., size], NULL at first order; doubles if `wide`, else floats */
-    const void *headed;
+    const void *headed;       /* [count, ., size] or NULL; doubles if `wide`, else floats */
     /* A direction for the product, shaped as the scores; NULL for zeros. */
     const double *span_along, *arc_along, *headed_along;
     double *partition;        /* out [count] */
@@ -60,6 +60,8 @@ static inline double least_of(const double *row, int begin, int end, bool masked
     return least;
 }
 
+/* Sum over the constituency trees of a sentence, by the recurrence of cky_tpl.h. Runs twice: to
+   measure, then to compute. */
 static int sum_spans(const sums_work *work, const scores *s, const marginals *out, int b,
                      arena *memory) {
     const int n = s->n;
@@ -109,6 +111,8 @@ static int sum_spans(const sums_work *work, const scores *s, const marginals *ou
 /* With masks: no product of two values or factors above this can become zero. */
 #define MASKED (-500.0)
 
+/* Sum over the dependency trees of a sentence, by the recurrences of eisner_tpl.h. Runs twice: to
+   measure, then to compute. */
 static int sum_arcs(const sums_work *work, const scores *s, const marginals *out, int b,
                     arena *memory) {
     const int n = s->n;
@@ -177,8 +181,7 @@ static double prepare_headed(const scores *s, double *shift, double *hooks, doub
 /* Write the exponentials of all headed and hooked scores, scaled; zero for h = 0 and beyond n.
    Return the least scaled score. */
 static double second_order(const scores *s, const double *shift, double hook_shift, idx_t stride,
-                           double *seconds,
-                           double *buffer) {
+                           double *seconds, double *buffer) {
     const int n = s->n;
     double depth = 0.0;
     for (int i = 0; i < n; i++) {
@@ -202,12 +205,13 @@ static double fill_rows(const chart *c, int end, bool masked) {
     double least = HUGE_VALUE;
     for (int i = c->n - 1; i >= end; i--) {
         inside(c, i);
-        for (int j = i + 1; j <= c->n; j++)
+        for (int j = i + 1; j <= c->n; j++) {
             for (int block = (i + 1) / LANES; block <= j / LANES; block++) {
                 const int begin = larger_int(i + 1 - LANES * block, 0);
                 const int end_lane = smaller_int(j + 1 - LANES * block, LANES);
                 least = least_of(cell(c, i, j, LANES * block), begin, end_lane, masked, least);
             }
+        }
     }
     return least;
 }
@@ -231,6 +235,8 @@ static bool safe_joint(double least, const scales *scale, double arc_depth, doub
 #define PILOT 24
 #define FAR 300.0
 
+/* Sum over the lexicalized trees of a sentence, by the recurrences of eisner_satta_tpl.h. Runs
+   twice: to measure, then to compute. */
 static int sum_joint(const sums_work *work, const scores *s, const marginals *out, int b,
                      arena *memory) {
     const int n = s->n;
