@@ -21,7 +21,7 @@ from arcspan.errors import ArcspanError
 from arcspan.formats import Format, formats_by_media_type
 from arcspan.parser import Parser, Query, Sentence
 from arcspan.serving.messages import ParseRequest
-from arcspan.serving.middleware import ClientLeft, Middleware, Request, Route, client_left
+from arcspan.serving.middleware import ClientLeft, HttpRequest, Middleware, Route, client_left
 from arcspan.serving.openapi import openapi
 from arcspan.serving.refusals import Refusal, describe
 from arcspan.serving.scheduler import ScheduledRequest, ScheduledSentence, Scheduler
@@ -73,14 +73,14 @@ def create_app(parser: Parser, settings: Settings | None = None) -> Middleware:
     # Nothing in it changes while the server runs.
     description = _describe_server(scheduler)
 
-    async def health(_: Request) -> Response:
+    async def health(_: HttpRequest) -> Response:
         if app.stopping:
             raise Refusal("stopping")
         if not scheduler.is_healthy:
             raise Refusal("broken")
         return JSONResponse(description)
 
-    async def show_metrics(_: Request) -> Response:
+    async def show_metrics(_: HttpRequest) -> Response:
         return Response(metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     routes["/health"] = {"GET": health}
@@ -112,7 +112,7 @@ def _describe_server(scheduler: Scheduler) -> dict[str, Any]:
 def _file(content: bytes, media_type: str) -> Route:
     headers = {"Content-Security-Policy": POLICY} if media_type == "text/html" else {}
 
-    async def send_file(_: Request) -> Response:
+    async def send_file(_: HttpRequest) -> Response:
         return Response(content, media_type=media_type, headers=headers)
 
     return send_file
@@ -136,7 +136,7 @@ class ParseRoute:
         self.settings = scheduler.settings
         self.metrics = scheduler.metrics
 
-    async def __call__(self, incoming: Request) -> Response:
+    async def __call__(self, incoming: HttpRequest) -> Response:
         """Answer in the accepted format; give up when the client leaves or its time is over."""
         format = _accepted(incoming.headers.get("accept", ""))
         answer = asyncio.ensure_future(self._answer(incoming, format))
@@ -154,7 +154,7 @@ class ParseRoute:
             answer.cancel()
             departure.cancel()
 
-    async def _answer(self, incoming: Request, format: Format | None) -> Response:
+    async def _answer(self, incoming: HttpRequest, format: Format | None) -> Response:
         plan = await self._run(partial(self._plan, incoming, format), len(incoming.body))
         # The event loop only waits: for other threads that read, parse and write.
         sentence_pieces = await asyncio.wrap_future(self.scheduler.submit(plan.scheduled))
@@ -173,7 +173,7 @@ class ParseRoute:
         """Run what can take some milliseconds outside the thread that answers all clients."""
         return await asyncio.wrap_future(self.scheduler.run(work, size))
 
-    def _plan(self, incoming: Request, format: Format | None) -> _Plan:
+    def _plan(self, incoming: HttpRequest, format: Format | None) -> _Plan:
         """Read and check a request, and split its texts into sentences."""
         request = _read(incoming)
         self._check_request(request)
@@ -252,7 +252,7 @@ def _count_pictures(request: ParseRequest, is_picture: bool) -> int:
     return len(request.svg) + (0 if request.find is None else 1)
 
 
-def _read(request: Request) -> ParseRequest:
+def _read(request: HttpRequest) -> ParseRequest:
     """Return the checked content of a request."""
     # A page of another site may send text/plain without asking first; it may not send JSON.
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -45,7 +45,7 @@ class ClientLeft(Exception):
 
 
 @dataclass(frozen=True)
-class Request:
+class HttpRequest:
     """A request with its whole body; `receive` returns once the client has left."""
 
     headers: Mapping[str, str]
@@ -53,7 +53,7 @@ class Request:
     receive: Receive
 
 
-Route = Callable[[Request], Awaitable[Response]]
+Route = Callable[[HttpRequest], Awaitable[Response]]
 
 
 class Middleware:
@@ -105,7 +105,7 @@ class Middleware:
                 status = response.status_code
                 await _refuse(self._finish(response), scope, body_stream, send)
                 return
-            response = await self._route(scope, Request(headers, body, body_stream))
+            response = await self._route(scope, HttpRequest(headers, body, body_stream))
             status = response.status_code
             await self._finish(response)(scope, receive, send)
         except ClientLeft:
@@ -153,7 +153,7 @@ class Middleware:
         finally:
             self.metrics.reading.dec()
 
-    async def _route(self, scope: Scope, request: Request) -> Response:
+    async def _route(self, scope: Scope, request: HttpRequest) -> Response:
         """Return the answer of the path's handler, or a refusal.
 
         No failure of a handler ends the server.
