@@ -1,7 +1,8 @@
 """Output formats: one table of names, file suffixes, media types, options and writers.
 
-The command line, the HTTP server and Python programs all read `FORMATS`; none of them branches on the name of a format.
-A new format is one more entry. This module turns parses into text or bytes: it opens no files and runs no parser.
+The command line, the HTTP server and Python programs all read `FORMATS`; none of them branches on
+the name of a format. A new format is one more entry. This module turns parses into text or bytes:
+it opens no files and runs no parser.
 
 >>> from arcspan.parse import Parse
 >>> parse = Parse.from_brackets("(TOP (S (NP (NNP Ada)) (VP (VBZ plays))))")
@@ -9,7 +10,8 @@ A new format is one more entry. This module turns parses into text or bytes: it 
 '(TOP (S (NP (NNP Ada)) (VP (VBZ plays))))\\n'
 >>> write(parse, "brackets", layout="tall")
 Traceback (most recent call last):
-arcspan.errors.ArcspanError: layout is not an option of the format brackets, only of pretty, svg, png, pdf, html
+arcspan.errors.ArcspanError: layout is not an option of the format brackets, only of pretty, svg,
+png, pdf, html
 """
 
 from __future__ import annotations
@@ -71,9 +73,10 @@ class Entry:
     """A parse to write, with its position in the input.
 
     document         the name of the document that it belongs to, if it has one
-    number           the number of the sentence in its document, from 1; None where sentences have no ids
-    starts_document  the sentence is the first of its document
-    source           the sentence of CoNLL-U that was parsed, whose comments and multiword tokens are kept
+    number           the number of the sentence in its document, from 1; None where sentences have
+    no ids starts_document  the sentence is the first of its document
+    source           the sentence of CoNLL-U that was parsed, whose comments and multiword tokens
+    are kept
     """
 
     parse: Parse
@@ -90,12 +93,12 @@ class Format:
     name        on the command line
     suffixes    of its files, the usual one first
     write       makes text or bytes of one entry; a file is the sequence of its entries
-    write_file  makes a whole file of all entries, for a format that is not such a sequence; instead of `write`
-    options     the names of the `OutputOptions` that it takes
+    write_file  makes a whole file of all entries, for a format that is not such a sequence; instead
+    of `write` options     the names of the `OutputOptions` that it takes
     media_type  under which HTTP serves it; None: it does not
     is_picture  a file shows one parse alone
-    header      makes what stands before all entries; it gets the options, and whether parses have ranks
-    group_end   stands after the k best parses of each sentence
+    header      makes what stands before all entries; it gets the options, and whether parses have
+    ranks group_end   stands after the k best parses of each sentence
     has_ranks   the k best parses of a sentence can be told apart
     is_binary   files are not text, and compressed already
     to_folder   the command line writes it to a folder of files only
@@ -208,7 +211,7 @@ def _write_conllu(entry: Entry, options: OutputOptions) -> str:
 def _document_comments(entry: Entry) -> list[str]:
     """Return the comments that begin a document and name a sentence."""
     comments = []
-    # Of the k best parses, only the first begins the document, and the ids of the others end in their rank.
+    # Of the k best parses, only the first begins the document; ids of the others end in their rank.
     rank = entry.parse.rank or 1
     if entry.starts_document and rank == 1:
         comments.append(
@@ -222,7 +225,7 @@ def _document_comments(entry: Entry) -> list[str]:
 
 
 def _write_json(entry: Entry, options: OutputOptions) -> str:
-    # Computed before `to_dict`, which adds the probabilities of clauses only where they are known already.
+    # Computed before `to_dict`, which adds probabilities of clauses only if they are known.
     confidence = entry.parse.confidence if options.confidence else None
     fields = entry.parse.to_dict(syntax=options.syntax)
     if options.confidence:

@@ -1,7 +1,7 @@
-"""The result for one sentence: `Parse`, with `Token` and `Node`, views of its words and constituents.
+"""The result for one sentence: `Parse`, with `Token` and `Node` as views of its parts.
 
-A `Parse` keeps the numbers that the model predicted, and makes trees and texts of them when they are
-first read. It parses nothing, and opens no files.
+A `Parse` keeps the numbers that the model predicted, and makes trees and texts of them when they
+are first read. It parses nothing, and opens no files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COLUMNS = ("tags", "upos", "lemmas", "features")
 
 
 class Parse:
-    """Both trees of one sentence, made by a `Parser`. It does not change; it compares by value and pickles.
+    """Both trees of one sentence, made by a `Parser`; immutable, compared by value, picklable.
 
     sentence     the words, and how they are written in the text that they come from
     prediction   the numbers that the model predicted
@@ -97,7 +97,7 @@ class Parse:
 
     @property
     def offsets(self) -> tuple[Offsets, ...] | None:
-        """Return (start, end) of every word in the original text; None where the input was words."""
+        """Return (start, end) of each word in the original text; None where the input was words."""
         sentence = self.sentence
         # An empty sentence of a text has offsets, too: none.
         is_of_text = sentence.offsets or (sentence.text is not None and not sentence.words)
@@ -105,7 +105,7 @@ class Parse:
 
     @property
     def multiword(self) -> tuple[tuple[int, int, str], ...]:
-        """Return the tokens of several words, such as (2, 3, "can't"): first word, last word, form."""
+        """Return tokens of several words, such as (2, 3, "can't"): first word, last word, form."""
         return self.sentence.multiword
 
     @property
@@ -215,7 +215,7 @@ class Parse:
 
     @lazy
     def tags(self) -> tuple[str, ...]:
-        """Return one part-of-speech tag per word, of the treebank's own set; "" where there is none."""
+        """Return one tag per word, of the treebank's own set; "" where there is none."""
         return self.prediction.column("tag", self.words)
 
     @lazy
@@ -294,7 +294,7 @@ class Parse:
 
     @lazy
     def lexical(self) -> LexicalTree | None:
-        """Return the lexicalized tree that holds both; None unless there are two compatible trees."""
+        """Return the lexicalized tree of both; None unless there are two compatible trees."""
         if len(self.layers) < 2:
             return None
         tree = LexicalTree.fit(self.constituency, self.dependencies)
@@ -305,8 +305,8 @@ class Parse:
         """Return the probabilities of every constituent, arc, label and relation, and of the whole.
 
         They are computed when they are first read, which takes about as long as parsing did, and
-        several times that over a hundred words. None where the parse is approximate or an error, and
-        where they would take more memory than the parser may have.
+        several times that over a hundred words. None where the parse is approximate or an error,
+        and where they would take more memory than the parser may have.
         """
         confidence = self.__dict__["_confidence"]
         if confidence is not None and not isinstance(confidence, Confidence):
@@ -348,7 +348,7 @@ class Parse:
         return self.syntax.verb_groups
 
     def noun_phrases(self, kind: Literal["base", "maximal", "all"] = "base") -> list[Phrase]:
-        """Return noun phrases: "base" ones do not overlap, "maximal" ones are in no other, or "all"."""
+        """Return noun phrases: "base" (without overlap), "maximal" (in no other), or "all"."""
         return self.syntax.noun_phrases(kind)
 
     def subject_of(self, token: Token) -> Phrase | None:
@@ -360,7 +360,7 @@ class Parse:
         return self.syntax.objects_of(token.position)
 
     def find(self, query: str | TreeQuery) -> list[Match]:
-        """Return the matches of a query over one tree or both: `find("NP <# ({} <obj {lemma:see})")`."""
+        """Return the matches of a query over the trees: `find("NP <# ({} <obj {lemma:see})")`."""
         from arcspan.syntax import compiled
 
         tree_query = compiled(query) if isinstance(query, str) else query
@@ -375,12 +375,12 @@ class Parse:
 
     @property
     def start(self) -> int | None:
-        """Return the position in the original text where it begins; None where the input was words."""
+        """Return where it begins in the original text; None where the input was words."""
         return self.offsets[0][0] if self.offsets else None
 
     @property
     def end(self) -> int | None:
-        """Return the position in the original text where it ends; None where the input was words."""
+        """Return where it ends in the original text; None where the input was words."""
         return self.offsets[-1][1] if self.offsets else None
 
     def __len__(self) -> int:
@@ -409,7 +409,7 @@ class Parse:
         return [Token(self, m) for m in positions]
 
     def nodes(self, label: str | None = None) -> list[Node]:
-        """Return the constituents, top-down and from left to right; with a label, those that have it."""
+        """Return the constituents, top-down, left to right; with a label, those that have it."""
         if label is not None and not isinstance(label, str):
             raise ArcspanError(
                 f"nodes() takes one label or none, not {type(label).__name__}: {label!r}"
@@ -514,7 +514,7 @@ class Parse:
         return lines
 
     def _spaces_after(self) -> list[str]:
-        """Return the white space after each word: that of the text, or a space where there is none."""
+        """Return the white space after each word: that of the text, or a space without one."""
         if self.offsets is None or self.text is None:
             return [" "] * len(self.words)
         if not self.words:
@@ -544,7 +544,7 @@ class Parse:
         return "".join(pieces).rstrip(" ")
 
     def to_dict(self, *, syntax: bool = False) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON; spans are (i, j, label) over words i+1..j.
+        """Return all as plain data, ready for JSON; spans are (i, j, label) over words i+1..j.
 
         `syntax` adds clauses, coordinations and phrases, with their probabilities if `confidence`
         has been computed.
@@ -588,7 +588,7 @@ class Parse:
         return to_svg(*self.trees, **options)
 
     def to_png(self, *, scale: float = 2.0, **options: Any) -> bytes:
-        """Draw `to_svg(**options)` as a PNG, `scale` times as large (needs the extra `pictures`)."""
+        """Draw `to_svg(**options)` as a PNG, `scale` times as large (extra `pictures`)."""
         from arcspan.rendering import to_png
 
         return to_png(self.to_svg(**options), scale)
@@ -600,13 +600,13 @@ class Parse:
         return to_pdf(self.to_svg(**options))
 
     def to_tikz(self, *, layers: Layer | None = None, document: bool = True) -> str:
-        """Draw both trees for LaTeX, as a document or a part of one; see `arcspan.rendering.to_tikz`."""
+        """Draw both trees for LaTeX, as a document or part of one: `arcspan.rendering.to_tikz`."""
         from arcspan.rendering import to_tikz
 
         return to_tikz(*self.trees, layers=layers, document=document)
 
     def to_html(self, *, confidence: Confidence | None = None, **options: Any) -> str:
-        """Return a page with the picture under the original text; see `arcspan.rendering.to_html`."""
+        """Return a page with the picture under the text; see `arcspan.rendering.to_html`."""
         from arcspan.rendering import to_html
 
         return to_html([self.trees], texts=[self.text], confidence=[confidence], **options)
@@ -838,13 +838,13 @@ class Token:
 
     @property
     def start(self) -> int | None:
-        """Return the position in the original text where it begins; None where the input was words."""
+        """Return where it begins in the original text; None where the input was words."""
         offsets = self._parse.offsets
         return None if offsets is None else offsets[self.position - 1][0]
 
     @property
     def end(self) -> int | None:
-        """Return the position in the original text where it ends; None where the input was words."""
+        """Return where it ends in the original text; None where the input was words."""
         offsets = self._parse.offsets
         return None if offsets is None else offsets[self.position - 1][1]
 
@@ -877,7 +877,7 @@ class Node:
 
     @property
     def text(self) -> str:
-        """Return its words as the original text has them, or with spaces where the input was words."""
+        """Return its words as in the original text, or with spaces if the input was words."""
         i, j = self.span
         parse = self._parse
         if parse.text is None or parse.start is None or self.start is None or self.end is None:
@@ -909,12 +909,12 @@ class Node:
 
     @property
     def start(self) -> int | None:
-        """Return the position in the original text where it begins; None where the input was words."""
+        """Return where it begins in the original text; None where the input was words."""
         return self.tokens[0].start
 
     @property
     def end(self) -> int | None:
-        """Return the position in the original text where it ends; None where the input was words."""
+        """Return where it ends in the original text; None where the input was words."""
         return self.tokens[-1].end
 
     def __repr__(self) -> str:

@@ -14,6 +14,8 @@ import re
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +129,7 @@ _CONTROLS = re.compile(r"(?!\x1b\[[\d;]*m)[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 
 
 def _repair_standard_streams() -> None:
-    """Reopen closed streams, write standard output in UTF-8, and keep control characters from terminals."""
+    """Reopen closed standard streams, and make sure of what can be written to them."""
     # A descriptor that was closed (`>&-`) would be given to the next file that is opened, which
     # would then get what others print. `open` takes the lowest free number.
     for number in range(3):
@@ -147,8 +149,11 @@ def _repair_standard_streams() -> None:
     # Words and names of files may hold what a terminal would obey.
     for stream in (sys.stdout, sys.stderr):
         if stream.isatty():
-            write = stream.write
-            stream.write = lambda text, write=write: write(_CONTROLS.sub("\ufffd", text))  # type: ignore[method-assign, misc]
+            stream.write = partial(_write_visible, stream.write)  # type: ignore[method-assign]
+
+
+def _write_visible(write: Callable[[str], int], text: str) -> int:
+    return write(_CONTROLS.sub("\ufffd", text))
 
 
 def _show_warning(

@@ -16,8 +16,10 @@ from arcspan.evaluation.tables import columns
 from arcspan.parser import Parser
 
 TEXT = (
-    "Logic plays a maximal role here. The dog that chased the cat across the garden was never seen again. "
-    "She said that nobody had told her what to expect, and left. Prices rose by four percent in the second quarter."
+    "Logic plays a maximal role here. The dog that chased the cat across the garden was never "
+    "seen again. "
+    "She said that nobody had told her what to expect, and left. Prices rose by four percent in "
+    "the second quarter."
 )
 
 
@@ -37,11 +39,12 @@ def shortest_time(call: Callable[[], object], seconds: float) -> float:
 @click.option("--words", default=24, type=click.IntRange(1, 300), help="Length for the search.")
 @click.option("--seconds", default=2.0, help="Time for each figure.")
 def command(model: str | None, sentences: int, words: int, seconds: float) -> None:
-    """Measure parsing and search on this machine: the best call of each, on one thread and on all."""
+    """Measure parsing and search on this machine: the best call, on one thread and on all."""
     rng = np.random.default_rng(0)
     span, arc = rng.standard_normal((2, sentences, words + 1, words + 1), np.float32)
     lengths = np.full(sentences, words)
     thread_counts = sorted({1, decoding.available_threads()})
+    # The search is measured before a model is loaded.
     search_rates = []
     parse_rates = []
     with progress(2 * len(thread_counts), unit="figure") as bar:

@@ -21,8 +21,9 @@ HELP = f"""Scores by length, width and label, for any number of systems.
     \b
     arcspan breakdown GOLD.ptb GOLD.conllu A.ptb A.conllu [B.ptb B.conllu ...] -o FOLDER
 {FILES_HELP}
-    Writes curves.csv and curves.png (F1 by sentence length and constituent width, LAS by sentence length and
-    dependency length), and which labels and relations are confused: labels.csv, relations.csv.
+    Writes curves.csv and curves.png (F1 by sentence length and constituent width, LAS by sentence
+    length and dependency length), and which labels and relations are confused: labels.csv,
+    relations.csv.
 """
 
 

@@ -20,8 +20,8 @@ HELP = f"""Is system A better than system B, or is the difference due to chance?
     arcspan compare GOLD.ptb GOLD.conllu A.ptb A.conllu B.ptb B.conllu
     arcspan compare GOLD.conllu A.conllu B.conllu
 {FILES_HELP}
-    Every figure is tested by paired bootstrap and by approximate randomization over sentences; p-values are
-    two-sided.
+    Every figure is tested by paired bootstrap and by approximate randomization over sentences;
+    p-values are two-sided.
 """
 
 

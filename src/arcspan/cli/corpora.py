@@ -1,8 +1,9 @@
-"""Input of the commands that read any trees: bracket files, CoNLL-U files, pairs of them, and texts.
+"""Input of the commands that read any trees: bracket files, CoNLL-U files, pairs, and texts.
 
-A bracket file and a CoNLL-U file that differ in the ending of their names alone (a.ptb, a.conllu) are
-read together. In CoNLL-U, consecutive sentences with `# rank = 1`, `# rank = 2` ... are the best parses
-of one sentence, weighted by the probabilities that `# score` and `# temperature` give. Texts are parsed.
+A bracket file and a CoNLL-U file that differ in the ending of their names alone (a.ptb, a.conllu)
+are read together. In CoNLL-U, consecutive sentences with `# rank = 1`, `# rank = 2` ... are the
+best parses of one sentence, weighted by the probabilities that `# score` and `# temperature` give.
+Texts are parsed.
 """
 
 from __future__ import annotations

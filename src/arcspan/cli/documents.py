@@ -1,4 +1,4 @@
-"""Inputs and outputs of `arcspan parse`: one text or file, or many files into one output or a folder.
+"""Inputs and outputs of `arcspan parse`: a text, a file, or many files, to a file or a folder.
 
 The outputs of a folder are made by one process, or by several with Ray. All inputs go through one
 stream, so small files fill batches together. Each output appears when it is complete, with a note
@@ -51,10 +51,10 @@ class Document(NamedTuple):
 
 
 def find_documents(sources: Iterable[str]) -> list[Document]:
-    """Return the files of folders (at any depth), of patterns such as "corpus/*.txt", and single ones.
+    """Return the files of folders (at any depth), of patterns such as "*.txt", and single ones.
 
-    Names are relative to the folder, or to where the pattern begins, without suffixes and blanks. Files in folders
-    whose names begin with a dot or an underscore are left out.
+    Names are relative to the folder, or to where the pattern begins, without suffixes and blanks.
+    Files in folders whose names begin with a dot or an underscore are left out.
     """
     documents: dict[str, Document] = {}
     for source in sources:
@@ -64,6 +64,7 @@ def find_documents(sources: Iterable[str]) -> list[Document]:
         for path in sorted(paths):
             stem = Path(path.name.removesuffix(".gz").removesuffix(".xz")).stem
             name = (path.relative_to(root).parent / re.sub(r"\s+", "_", stem)).as_posix()
+            # The same file may be named twice, for example by a pattern and by its name.
             if name in documents and not os.path.samefile(path, documents[name].source):
                 other = documents[name].source
                 raise ArcspanError(f"{path} and {other} would both be called {name}")
@@ -80,6 +81,7 @@ def _files(source: str) -> tuple[Path, list[Path]]:
         return path.parent, [path] if path.exists() else []
     else:
         fixed_parts = list(path.parts[:-1])
+        # The folder above the first part that is a pattern.
         while fixed_parts and any(map(glob.has_magic, fixed_parts)):
             fixed_parts.pop()
         root = Path(*fixed_parts)
@@ -277,6 +279,7 @@ class ParseCommand:
         parser = self._load()
         if os.path.exists(self.output) and not os.path.isdir(self.output):
             raise ArcspanError(f"{self.output}: is a file; many files are written to a folder")
+        # An output that was made with other settings is an error, not a file to parse again.
         settings = self._settings(parser, format, self.reader.input_kind)
         remaining = []
         for document in documents:
@@ -317,10 +320,11 @@ class ParseCommand:
         return os.path.join(self.output, document.name + self._folder_format.suffixes[0])
 
     def parse(self, parser: Parser, documents: Iterable[Document]) -> Iterator[Run]:
-        """Parse documents into the folder; yield each when it is done, or with the error that ended it."""
+        """Parse documents into the folder; yield each at its end, with the error if it failed."""
         format = self._folder_format
         writer = Writer(parser, format, self.options, self.query)
         settings = self._settings(parser, format, self.reader.input_kind)
+        # Files are opened when the stream comes to them.
         runs = (self._open(parser, document, settings) for document in documents)
         if format.is_streamed:
             yield from writer.write_runs(runs)
@@ -337,7 +341,7 @@ class ParseCommand:
             yield run
 
     def _open(self, parser: Parser, document: Document, settings: dict[str, Any]) -> Run:
-        """Return the sentences of a document with their output, or an error where either cannot be."""
+        """Return the sentences of a document with their output, or the error of either."""
         try:
             path = self.output_path(document)
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -374,6 +378,7 @@ class ParseCommand:
             return
         failures_before = writer.failures
         writer.write_file(run.items, output.open())
+        # The writer counts for all documents.
         run.failures = writer.failures - failures_before
 
 
@@ -407,7 +412,7 @@ def _parse_document(
 def _joined(
     parser: Parser, reader: Reader, documents: Sequence[Document], errors: list[str]
 ) -> Iterator[Item]:
-    """Yield the sentences of all documents, for one output; add the documents that cannot be read to the errors."""
+    """Yield the sentences of all documents; collect the errors of those that cannot be read."""
     for document in documents:
         try:
             yield from reader.read(parser, document.source, document=document.name)[1]
@@ -436,7 +441,8 @@ def _write_resumable(writer: Writer, items: Iterator[Item], output: ResumableOut
 
 
 def _stands_for_many(source: str) -> bool:
-    """Return whether it is a folder, or a pattern that files match, for shells that leave patterns alone."""
+    """Return whether it is a folder, or a pattern of files that the shell has left alone."""
+    # No file has such a name, and a text may be long.
     if "\x00" in source or len(source) > 4096:
         return False
     if os.path.exists(source):
@@ -447,7 +453,7 @@ def _stands_for_many(source: str) -> bool:
 
 
 def _format_of(output: str) -> Format:
-    """Return the format that a name stands for; pretty for standard output, devices and names without a suffix."""
+    """Return the format of an output by its name; pretty if the name has no suffix."""
     suffix = Path(output).suffix.lower()
     formats = formats_by_suffix()
     is_file = os.path.isfile(output) or not os.path.exists(output)

@@ -19,11 +19,11 @@ HELP = f"""Score predicted trees against gold trees.
     arcspan evaluate GOLD.conllu PRED.conllu
     arcspan evaluate --raw GOLD.conllu PRED.conllu
 {FILES_HELP}
-    Further predictions after the first are further runs of the same system: their mean and standard deviation
-    are shown.
+    Further predictions after the first are further runs of the same system: their mean and standard
+    deviation are shown.
 
-    With --raw, the words and sentences of the prediction may differ from the gold ones, as they do when a system
-    starts from raw text: the scores are those of the CoNLL 2018 shared task.
+    With --raw, the words and sentences of the prediction may differ from the gold ones, as they do
+    when a system starts from raw text: the scores are those of the CoNLL 2018 shared task.
 """
 
 
@@ -43,7 +43,8 @@ HELP = f"""Score predicted trees against gold trees.
 @click.option(
     "--raw",
     is_flag=True,
-    help="Align the words of two CoNLL-U files with the same text and score tokens, sentences, words, tags, lemmas "
+    help="Align the words of two CoNLL-U files with the same text and score tokens, sentences, "
+    "words, tags, lemmas "
     "and dependencies as CoNLL 2018 did.",
 )
 def command(

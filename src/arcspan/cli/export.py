@@ -18,7 +18,8 @@ from arcspan.errors import MissingExtraError
     "--precision",
     type=click.Choice(["fp16", "fp32", "int8"]),
     default="fp16",
-    help="How weights are stored; int8 also computes with them in 8 bits, at scales taken from the training treebanks.",
+    help="How weights are stored; int8 also computes with them in 8 bits, at scales taken from "
+    "the training treebanks.",
 )
 @click.option("--name", help="Name of the model; default: the bundle's folder.")
 @click.option(

@@ -74,8 +74,9 @@ def command(
     arcspan measure essay.txt --per sentence --format json
     arcspan measure essay.txt -k 10          expected values, with standard errors
 
-    The 14 indices of Lu's L2SCA, dependency distance, Yngve's and Frazier's depth, branching, clauses and coordinations
-    by kind, words and characters. A bracket file and a CoNLL-U file of the same name are one text.
+    The 14 indices of Lu's L2SCA, dependency distance, Yngve's and Frazier's depth, branching,
+    clauses and coordinations by kind, words and characters. A bracket file and a CoNLL-U file of
+    the same name are one text.
     """
     refuse_to_overwrite(output, *files)
     names = [name.strip() for name in only.split(",") if name.strip()] or list(MEASURES)
@@ -90,6 +91,7 @@ def command(
             _write_json(out, rows)
         else:
             _write_table(out, rows)
+    # A file of one layer has no measures of the other.
     measured = {name for row in rows for name in row.measures}
     if absent := [name for name in names if name not in measured]:
         note(
@@ -121,6 +123,7 @@ def _rows(
                 yield _row(file, 0, text_sums, names)
             corpus_sums += text_sums
             texts += 1
+    # One text needs no total.
     if per == "corpus" or (per == "text" and texts > 1):
         yield _row("total", 0, corpus_sums, names)
 
@@ -131,8 +134,10 @@ def _texts(
     """Yield the name and the sentences of each file, or pair of files, in order."""
     import arcspan
 
+    # Trees are grouped first: a bracket file and a CoNLL-U file may be one text.
     trees = [path for path in files if not path.endswith(".txt")]
     corpus_of = {corpus.name: corpus for corpus in corpora(trees)}
+    # No model is loaded for trees alone.
     parser = arcspan.load(model) if len(trees) < len(files) else None
     for path in files:
         if path in corpus_of:
@@ -145,6 +150,7 @@ def _row(file: str, number: int, sentences: list[SentenceSums], names: Sequence[
     # A text of no sentences has a length, too.
     all_values = measures({"sentences": 0, "words": 0} | total(sentences))
     values = {name: all_values[name] for name in names if name in all_values}
+    # A single parse per sentence leaves no uncertainty.
     if all(len(parses) <= 1 for parses in sentences):
         return Row(file, number, values, {})
     all_errors = standard_errors(sentences)

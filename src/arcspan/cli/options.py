@@ -8,7 +8,8 @@ MODEL = click.option(
     "-m",
     "--model",
     metavar="NAME|PATH",
-    help="A model: its name (en and en-fast are inside the package), or a bundle's folder.  [default: en]",
+    help="A model: its name (en and en-fast are inside the package), or a bundle's folder.  "
+    "[default: en]",
 )
 THREADS = click.option(
     "--threads", type=click.IntRange(1), help="Number of threads. Default: one per processor."

@@ -82,17 +82,22 @@ def _takers(option: str) -> str:
     "--input",
     "input_kind",
     type=click.Choice(INPUTS),
-    help="Kind of input. text: split into sentences and words; lines: one sentence per line, split into words; "
-    "words: one sentence per line, its words separated by blanks; conllu and brackets: the words of the sentences "
-    "of such a file. Default: conllu or brackets for a file that is named or looks like it, otherwise text.",
+    help="Kind of input. text: split into sentences and words; lines: one sentence per line, "
+    "split into words; "
+    "words: one sentence per line, its words separated by blanks; conllu and brackets: the words "
+    "of the sentences "
+    "of such a file. Default: conllu or brackets for a file that is named or looks like it, "
+    "otherwise text.",
 )
 @click.option("--words", is_flag=True, help="The same as --input words.")
 @click.option(
     "--clean",
     callback=_rule_names,
     metavar="KINDS",
-    help="Remove from running text (separated by commas): html (tags, entities), hyphens (of words divided at the end "
-    "of a line), subtitles (numbers and times), chat (times and names). Offsets remain those of the original.",
+    help="Remove from running text (separated by commas): html (tags, entities), hyphens (of "
+    "words divided at the end "
+    "of a line), subtitles (numbers and times), chat (times and names). Offsets remain those of "
+    "the original.",
 )
 @click.option(
     "--text",
@@ -125,7 +130,8 @@ def _takers(option: str) -> str:
 @click.option(
     "--offsets",
     is_flag=True,
-    help=f"Also where each token stands in the text, TokenRange=start:end in MISC ({_takers('offsets')}).",
+    help=f"Also where each token stands in the text, TokenRange=start:end in MISC "
+    f"({_takers('offsets')}).",
 )
 @MODEL
 @STYLE
@@ -160,7 +166,8 @@ def _takers(option: str) -> str:
 @click.option(
     "--confidence",
     is_flag=True,
-    help=f"Also the probability of every constituent and arc, or, in text, of the whole ({_takers('confidence')}).",
+    help=f"Also the probability of every constituent and arc, or, in text, of the whole "
+    f"({_takers('confidence')}).",
 )
 @click.option(
     "--layout",
@@ -183,7 +190,8 @@ def _takers(option: str) -> str:
     "--colours",
     type=click.Choice(get_args(Colours)),
     default="auto",
-    help="Colours of pictures: auto follows the dark mode of a page, light does not, black is black and white "
+    help="Colours of pictures: auto follows the dark mode of a page, light does not, black is "
+    "black and white "
     f"({_takers('colours')}).",
 )
 @click.option(
@@ -193,14 +201,17 @@ def _takers(option: str) -> str:
     metavar="OUT",
     default="-",
     show_default=False,
-    help="Write to this file, which appears when it is complete. Pictures (svg, tikz, png, pdf) of several sentences "
-    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... With files or a folder: one output per file if "
+    help="Write to this file, which appears when it is complete. Pictures (svg, tikz, png, pdf) "
+    "of several sentences "
+    "go to OUT-1, OUT-2 ..., with -k to OUT-1-1, OUT-1-2 ... With files or a folder: one output "
+    "per file if "
     "OUT is a folder (out/), otherwise all in one.",
 )
 @click.option(
     "--resume",
     is_flag=True,
-    help="Continue an interrupted run that wrote to the file OUT. To a folder, every run continues.",
+    help="Continue an interrupted run that wrote to the file OUT. To a folder, every run "
+    "continues.",
 )
 @THREADS
 @click.option(
@@ -253,9 +264,10 @@ def command(
 ) -> int:
     """Parse text, files, the files of a folder, or standard input (-) into both trees.
 
-    Text is split into sentences and words; a blank line ends a sentence. Formats: pretty (both trees drawn),
-    brackets (one tree per line; with -k a blank line after each sentence), conllu, json (one object per line), csv,
-    tsv, svg, tikz, png, pdf, html, parquet (to a folder). Files may be compressed (.gz, .xz).
+    Text is split into sentences and words; a blank line ends a sentence. Formats: pretty (both
+    trees drawn), brackets (one tree per line; with -k a blank line after each sentence), conllu,
+    json (one object per line), csv, tsv, svg, tikz, png, pdf, html, parquet (to a folder). Files
+    may be compressed (.gz, .xz).
     """
     if words and input_kind not in (None, "words"):
         raise click.UsageError(f"--words and --input {input_kind} contradict each other")

@@ -1,4 +1,4 @@
-"""Progress bars and notes on standard error: bars on a terminal, for work that takes over a second."""
+"""Progress bars and notes on standard error; bars on a terminal, for work of over a second."""
 
 from __future__ import annotations
 

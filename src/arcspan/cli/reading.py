@@ -1,4 +1,4 @@
-"""Inputs of `arcspan parse`, as streams: raw text, lines, words, or the sentences of treebank files.
+"""Inputs of `arcspan parse`, as streams: raw text, lines, words, or sentences of treebanks.
 
 Text is read from a file, a pipe or standard input as it arrives, so that a pipe that is still being
 written to is parsed as it grows. It goes through the same segmenter as in `parser(text)`. A path is
@@ -70,7 +70,7 @@ class Reader:
         text: str | None = None,
         document: str | None = None,
     ) -> tuple[str, Iterator[Item]]:
-        """Return the kind of an input, and its sentences; a `text` is read in place of the source."""
+        """Return the kind of an input, and its sentences; a `text` replaces the source."""
         suffix = Path(os.fspath(source).removesuffix(".gz").removesuffix(".xz")).suffix
         input_kind = self.input_kind
         pieces: Iterator[str] = read_text(source) if text is None else iter((text,))
@@ -140,7 +140,7 @@ def _conllu_sentences(lines: Iterable[str], path: PathLike) -> Iterator[Item]:
 
 
 def recognised(pieces: Iterable[str]) -> tuple[str, Iterator[str]]:
-    r"""Return the kind of input that a text looks like, "conllu", "brackets" or "text", and the text.
+    r"""Return what a text looks like, "conllu", "brackets" or "text", and the same text.
 
     >>> recognised(["# text = Go\n", "1\tGo\t_\t_\t_\t_\t0\troot\t_\t_\n"])[0]
     'conllu'
@@ -179,7 +179,7 @@ def recognised(pieces: Iterable[str]) -> tuple[str, Iterator[str]]:
 
 
 def _is_tree(text: str) -> bool:
-    """Return whether brackets stand as in a treebank: each word in its own pair of them, after a tag."""
+    """Return whether brackets stand as in a treebank: each word in its own pair, after a tag."""
     tokens = re.findall(r"[()]|[^()\s]+", text)
     if tokens[:1] != ["("] or tokens.count("(") < 2:
         return False
@@ -193,7 +193,7 @@ def _is_tree(text: str) -> bool:
 
 
 def as_they_come(items: Iterator[_T], limit: int) -> Iterator[list[_T]]:
-    """Yield lists of up to `limit` items: those that another thread has, waiting for the first alone.
+    """Yield lists of up to `limit` items that another thread has; wait for the first alone.
 
     While it waits, the calling thread can be interrupted, whatever the other one is doing.
     """

@@ -1,11 +1,11 @@
-"""Outputs that are written over hours: an interrupted run keeps its results, and a later run continues.
+"""Outputs that are written over hours: a later run continues where one was interrupted.
 
 While it grows, the output is in the folder `.arcspan` beside OUT, as `NAME.part`, which is locked;
 `NAME.json` there is a note of what it covers: the settings, and checksums of the input and of the
 output so far. The note is written after the output has reached the disk, so whatever happens, the
-output up to the noted length is good. OUT itself appears when all is done. The note stays if a later
-run has to know what OUT was made of: after `--resume`, and of every file of a folder of outputs. No
-file of a user is in that folder, so none is lost.
+output up to the noted length is good. OUT itself appears when all is done. The note stays if a
+later run has to know what OUT was made of: after `--resume`, and of every file of a folder of
+outputs. No file of a user is in that folder, so none is lost.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class ResumableOutput:
 
     It is opened when it is first needed: of a thousand small files only a few may be open at once.
     `remaining` passes on the items that no earlier run has covered; each of them is then to be
-    written, in order, by one call of `write`. A file that is `complete` already is not written: it is
-    only checked that the items are those that it was made of. `finish` moves the file to `path`,
+    written, in order, by one call of `write`. A file that is `complete` already is not written: it
+    is only checked that the items are those that it was made of. `finish` moves the file to `path`,
     `close` leaves it for a later run.
     """
 
@@ -92,7 +92,7 @@ class ResumableOutput:
         self._file: IO[bytes] | None = None
 
     def open(self) -> IO[bytes]:
-        """Open the output if it is not; ArcspanError if it cannot be continued, or is being written."""
+        """Open the output if it is not; ArcspanError if it cannot be continued, or is locked."""
         if self._file is None:
             file = open(self.path, "rb") if self.complete else _open_part(self.part)  # noqa: SIM115
             try:
@@ -146,7 +146,7 @@ class ResumableOutput:
             )
 
     def count_start(self) -> None:
-        """Note that a run has begun; ArcspanError if `STARTS` of them were killed without progress."""
+        """Note that a run has begun; ArcspanError if `STARTS` were killed without progress."""
         self.open()
         if self._note.starts >= STARTS:
             raise ArcspanError(
@@ -266,7 +266,7 @@ def _unknown(path: str | os.PathLike[str], choice: str) -> ArcspanError:
 
 
 def target(path: str | os.PathLike[str]) -> Path:
-    """Return the file to write: that behind a link, which stays one. ArcspanError if there can be none."""
+    """Return the file to write: that behind a link, which stays. ArcspanError if it cannot be."""
     file = Path(os.path.realpath(path))
     if file.is_symlink():
         raise ArcspanError(f"{path}: symbolic links that form a loop")
@@ -295,7 +295,7 @@ def _note_path(path: Path) -> Path:
 
 
 def _open_part(path: Path) -> IO[bytes]:
-    """Open an unfinished output in a folder of its own; never one that is a link to something else."""
+    """Open an unfinished output in its own folder; never one that is a link to another file."""
     for _ in range(3):
         # Another run may remove the empty folder, or move its file.
         with contextlib.suppress(FileNotFoundError):

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from arcspan.treebanks.tree_files import TreeFiles
 
 FILES_HELP = """
-    Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both: then each bracket file comes with its CoNLL
-    file; a CoNLL-U file with comments "# constituency = (TOP ...)" has both trees. They
-    may be compressed (.gz, .xz). Predictions may come from any parser.
+    Files are bracket files, CoNLL files (CoNLL-U or CoNLL-X), or both: then each bracket file comes
+    with its CoNLL file; a CoNLL-U file with comments "# constituency = (TOP ...)" has both trees.
+    They may be compressed (.gz, .xz). Predictions may come from any parser.
 """
 _EXISTING_FILE = click.Path(exists=True, dir_okay=False)
 
@@ -30,8 +30,10 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--punctuation",
             type=click.Choice(["auto", "ptb", "ctb", "unicode", "upos", "none"]),
             default="auto",
-            help="Which words do not count for UAS and LAS: those with a Penn or Chinese Treebank punctuation tag, of "
-            "Unicode punctuation only, with the universal tag PUNCT, or none. auto: upos where gold trees have "
+            help="Which words do not count for UAS and LAS: those with a Penn or Chinese "
+            "Treebank punctuation tag, of "
+            "Unicode punctuation only, with the universal tag PUNCT, or none. auto: upos where "
+            "gold trees have "
             "universal tags, otherwise ptb.",
         ),
         click.option(
@@ -44,7 +46,8 @@ def scoring_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--tags",
             type=click.Choice(["predicted", "gold"]),
             default="predicted",
-            help="Tags that decide which words EVALB deletes from predicted trees. With predicted ones, as in "
+            help="Tags that decide which words EVALB deletes from predicted trees. With "
+            "predicted ones, as in "
             "EVALB, a sentence whose words then differ is left out.",
         ),
     ]

@@ -1,4 +1,4 @@
-"""`arcspan search`: find constituents or words in files of trees, count them, export a concordance."""
+"""`arcspan search`: find constituents or words in files of trees, count them, list them."""
 
 from __future__ import annotations
 
@@ -79,19 +79,21 @@ class MatchCounts:
 def command(
     query: str, files: tuple[str, ...], layout: str | None, context: int, output: str
 ) -> None:
-    """Find constituents or words in FILES of trees (brackets or CoNLL-U, also .gz and .xz; - is standard input).
+    """Find constituents or words in FILES of trees (brackets or CoNLL-U; - is standard input).
 
     \b
     arcspan search 'NP < PP' news.ptb
     arcspan search '{tag:/VB.*/} >nsubj {lemma:dog}=who' news.conllu --csv -o dogs.csv
     arcspan search 'NP <# ({} <obj {lemma:see})' news.ptb news.conllu
 
-    A QUERY is made of constituents, as in tgrep, and of words in braces, as in Semgrex. A bracket file and a CoNLL-U
-    file of the same name are searched together. Each match is shown in its sentence. Of files with several parses
-    of each sentence (arcspan parse -k), counts are expected ones.
+    A QUERY is made of constituents, as in tgrep, and of words in braces, as in Semgrex. Files may be
+    compressed (.gz, .xz). A bracket file and a CoNLL-U file of the same name are searched together.
+    Each match is shown in its sentence. Of files with several parses of each sentence
+    (arcspan parse -k), counts are expected ones.
     """
     tree_query = TreeQuery(query)
     refuse_to_overwrite(output, *files)
+    # Standard input has no name that says what it holds, but the query does.
     asks_for_words = query.lstrip("(! ").startswith("{")
     inputs = corpora(files, standard_input="conll" if asks_for_words else "brackets")
     total = MatchCounts()
@@ -121,7 +123,8 @@ def command(
     matches, sentences, words, rate, _ = total.row("")
     plural = "" if matches == "1" else "es"
     note(
-        f"{matches} match{plural}, sentences with one: {sentences}; {rate} per 1,000 of {words} words"
+        f"{matches} match{plural}, sentences with one: {sentences}; {rate} per 1,000 of {words} "
+        f"words"
     )
     if not total.matches:
         for hint in _hints(tree_query, inputs):
@@ -141,6 +144,7 @@ def _search(query: TreeQuery, corpus: Corpus) -> Iterator[SentenceMatches]:
             if matches:
                 sentence_share += weight
             for match in matches:
+                # Matches are the same if they have the same node and the same named nodes.
                 nodes = tuple((name, node.span, node.label) for name, node in match.names.items())
                 key = (match.span, match.word, match.label, nodes)
                 _, share = merged.get(key, (match, 0.0))
@@ -155,9 +159,9 @@ def _row(
     """Return the values of `COLUMNS`."""
     i, j = match.span
     words = sentence.words
-    left = _text(words[max(0, i - context) : i])
-    right = _text(words[j : j + context])
-    return name, sentence.sentence, left, _text(words[i:j]), right, match.label, f"{share:.4g}"
+    before = _text(words[max(0, i - context) : i])
+    after = _text(words[j : j + context])
+    return name, sentence.sentence, before, _text(words[i:j]), after, match.label, f"{share:.4g}"
 
 
 def _named_texts(match: Match, query: TreeQuery) -> Iterator[str]:
@@ -168,8 +172,9 @@ def _named_texts(match: Match, query: TreeQuery) -> Iterator[str]:
 
 
 def _line(row: tuple[Any, ...], match: Match) -> str:
-    file, number, left, middle, right, label, share = row
-    text = " ".join(part for part in (left, f"[{middle}]", right) if part)
+    file, number, before, middle, after, label, share = row
+    text = " ".join(part for part in (before, f"[{middle}]", after) if part)
+    # A probability of 1 is that of the only parse.
     probability = "" if share == "1" else f"  p={float(share):.2f}"
     nodes = "".join(f"  {name}={_text([node.text])}" for name, node in match.names.items())
     return f"{file}:{number}: {text}  ({label}){probability}{nodes}\n"
@@ -182,7 +187,7 @@ def _text(words: Sequence[str]) -> str:
 
 
 def _hints(query: TreeQuery, inputs: list[Corpus]) -> Iterator[str]:
-    """Yield why nothing may match: values that the files do not have, and similar ones that they have."""
+    """Yield why nothing may match: values that the files do not have, with similar ones."""
     values_in_files = _attribute_values(inputs)
     for name, values in query.literals.items():
         in_files = values_in_files[name]

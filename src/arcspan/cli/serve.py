@@ -69,8 +69,8 @@ def command(
 ) -> None:
     """Serve the HTTP API and the web page.
 
-    Listens on this machine only unless --host says otherwise. SIGTERM and Ctrl-C stop it after it has answered
-    the requests it has accepted.
+    Listens on this machine only unless --host says otherwise. SIGTERM and Ctrl-C stop it after it
+    has answered the requests it has accepted.
     """
     from arcspan.parser import load
     from arcspan.serving import bind, create_app, serve

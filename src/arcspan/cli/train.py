@@ -46,8 +46,9 @@ def command(
 ) -> None:
     """Train a parser as CONFIG describes: a TOML file, or the name of an included recipe.
 
-    The run's folder (`output`) gets checkpoints, log.jsonl and result.json. A run that was stopped or killed
-    continues with --resume. Several processes: accelerate launch --num_processes 2 -m arcspan train CONFIG.
+    The run's folder (`output`) gets checkpoints, log.jsonl and result.json. A run that was stopped
+    or killed continues with --resume. Several processes: accelerate launch --num_processes 2 -m
+    arcspan train CONFIG.
     """
     from arcspan.training import config as configuration
 

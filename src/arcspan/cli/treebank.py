@@ -55,8 +55,9 @@ _STRIP = click.option(
 def command() -> None:
     """Statistics, checks, conversion and import of treebanks.
 
-    Files may be plain, .gz or .xz, and "-" is standard input or output. A pair is a bracket file and a CoNLL
-    file with the same sentences in the same order. Where one layer is enough, one file will do.
+    Files may be plain, .gz or .xz, and "-" is standard input or output. A pair is a bracket file
+    and a CoNLL file with the same sentences in the same order. Where one layer is enough, one file
+    will do.
     """
 
 
@@ -68,14 +69,15 @@ def command() -> None:
 def stats(files: tuple[str, ...], mismatch: Any, strip: bool, as_json: bool) -> None:
     """Show sizes, projectivity, compatibility and label inventories of pairs or single files.
 
-    A bracket file with a CoNLL file after it is a pair. A FOLDER stands for train, dev and test in it, as .ptb,
-    .conllu or both.
+    A bracket file with a CoNLL file after it is a pair. A FOLDER stands for train, dev and test in
+    it, as .ptb, .conllu or both.
     """
     results: list[tuple[str, Statistics, ReadingReport]] = []
     for name, brackets, conll in _files_of(files):
         report = ReadingReport()
         pairs = read_pairs(brackets, conll, mismatch=mismatch, report=report, **_options(strip))
         results.append((name, count_sentences(_watched(pairs, name)), report))
+    # JSON is for programs: everything at once.
     if as_json:
         figures = {}
         for name, statistics, report in results:
@@ -89,7 +91,7 @@ def stats(files: tuple[str, ...], mismatch: Any, strip: bool, as_json: bool) -> 
 
 
 _KINDS = "\n".join(f"    {name:13} {meaning}" for name, meaning in KINDS.items())
-_CHECK = f"""Lint a pair or a file: print each problem as `file:line: what`; exit code 2 if there is any. Kinds:
+_CHECK = f"""Lint a pair or a file: print problems as `file:line: what`, with exit code 2. Kinds:
 
     \b
 {_KINDS}
@@ -126,7 +128,8 @@ def check(files: tuple[str, ...], strip: bool, ignore: tuple[str, ...]) -> int:
     "--without",
     multiple=True,
     metavar="NAME=VALUE,...",
-    help="Leave out documents with this comment beside their `# newdoc`, such as genre=essay,letter; "
+    help="Leave out documents with this comment beside their `# newdoc`, such as "
+    "genre=essay,letter; "
     "'newdoc id=@FILE' takes the values from a file, one per line. Repeat for several.",
 )
 @click.option("--only", multiple=True, metavar="NAME=VALUE,...", help="Keep only such documents.")
@@ -147,6 +150,7 @@ def filter_(
     value_files = [value.partition("=@")[2] for value in (*without, *only)]
     inputs, outputs = _in_and_out(files, *value_files)
     documents = DocumentFilter(dict(map(read_values, without)), dict(map(read_values, only)))
+    # A filter of nothing would still need comments.
     has_filter = bool(without or only)
     if has_filter and inputs[1] is None:
         raise click.UsageError(
@@ -171,7 +175,7 @@ def filter_(
 @click.argument("rules")
 @click.argument("files", nargs=-1, required=True, metavar=_IN_AND_OUT)
 def rewrite(rules: str, files: tuple[str, ...]) -> None:
-    """Rewrite a pair or a file by a file of RULES (TOML), so that its conventions are those of another treebank."""
+    """Rewrite a pair or a file by a file of RULES (TOML), to follow other conventions."""
     inputs, outputs = _in_and_out(files, rules)
     changes = rewrite_files(read_rules(rules), inputs, outputs, watch=_watched)
     for change, count in changes.most_common():
@@ -199,9 +203,10 @@ def complete(
     threads: int | None,
     **options: Any,
 ) -> None:
-    """Make pairs of a FILE of constituents or dependencies: a parser finds the other tree, held to the given one.
+    """Make pairs of a FILE of constituents or dependencies: a parser finds the other tree.
 
-    Every arc, or every constituent, of FILE is kept; sentences that no pair of trees fits are counted and left out.
+    Every arc, or every constituent, of FILE is kept; sentences that no pair of trees fits are
+    counted and left out.
     """
     _refuse_other_kind(brackets_out, conll_out)
     from arcspan.cli.completing import complete_files
@@ -220,8 +225,8 @@ def complete(
 def convert(brackets: str, conll_out: str, rules: str) -> None:
     """Make dependency trees from constituency trees by head rules.
 
-    Function tags, where there are any, decide on relations; empty elements are left out. CONLL_OUT is standard
-    output by default.
+    Function tags, where there are any, decide on relations; empty elements are left out. CONLL_OUT
+    is standard output by default.
     """
     _refuse_other_kind(None, conll_out)
     refuse_to_overwrite(conll_out, brackets, rules)
@@ -255,7 +260,8 @@ def _import_penn(name: str, help_text: str) -> None:
     @click.option(
         "--dependencies",
         metavar="FOLDER",
-        help="Take them from train|dev|test.conllu here, made of the same trees by another converter.",
+        help="Take them from train|dev|test.conllu here, made of the same trees by another "
+        "converter.",
     )
     def run(source: str, target: str, **options: str | None) -> None:
         _tell_imported(getattr(importers, f"import_{name}")(source, target, **options))
@@ -315,7 +321,7 @@ def _one_treebank(files: tuple[str, ...]) -> tuple[str | None, str | None]:
 
 
 def _in_and_out(files: tuple[str, ...], *others: str) -> tuple[Files, Files]:
-    """Return the files to read and to write, bracket file before CoNLL file; `others` are read, too."""
+    """Return the files to read and to write, bracket file first; `others` are read, too."""
     if len(files) not in (2, 4):
         raise click.UsageError(f"Two files are needed, or four: {_IN_AND_OUT}.")
     half = len(files) // 2
@@ -329,7 +335,10 @@ def _in_and_out(files: tuple[str, ...], *others: str) -> tuple[Files, Files]:
 
 
 def _refuse_other_kind(brackets_out: str | None, conll_out: str | None) -> None:
-    """Raise UsageError for an output that is named as a file of the other kind: it may be an input."""
+    """Raise UsageError for an output that is named as a file of the other kind.
+
+    It may be an input, at the wrong place of the command line.
+    """
     if brackets_out and named_kind(brackets_out) == "conll":
         raise click.UsageError(
             f"{brackets_out}: the name says columns, but brackets would be written to it."
@@ -402,6 +411,7 @@ def _tell_written(written: int, left_out: Counter[str]) -> None:
 def _tell_skipped(report: ReadingReport) -> None:
     if report.skipped:
         note(f"{report.skipped} sentences skipped:")
+        # Thousands may have the same cause.
         for problem in report.problems[:10]:
             note(f"  {problem}")
         if len(report.problems) > 10:
@@ -420,6 +430,7 @@ def _print_table(rows: list[tuple[str, Statistics]]) -> None:
         sizes = [f"{s.sentences:,}", f"{s.words:,}", f"{s.mean_length:.1f}", str(s.longest)]
         inventories = [str(len(inventory)) for inventory in (s.labels, s.relations, s.tags)]
         table.append([name, *sizes, projective, compatible, *inventories])
+    # Only the line of titles is bold.
     header, lines = columns(table).split("\n", 1)
     click.echo(click.style(header, bold=True) + "\n" + lines)
 

@@ -1,6 +1,7 @@
 """Output of `arcspan parse`: parse a stream of sentences and write the parses to files.
 
-What a parse looks like in each format is in `arcspan.formats`; this module decides which file gets it, and when.
+What a parse looks like in each format is in `arcspan.formats`; this module decides which file gets
+it, and when.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class Writer:
         return run
 
     def _write_pictures(self, items: Iterator[Item], output: str) -> None:
-        """Write one picture per file: OUT of one sentence, OUT-1, OUT-2 ... of several, OUT-1-2 with -k."""
+        """Write one picture per file: OUT, or of several OUT-1, OUT-2 ..., with -k OUT-1-2."""
         entries = self._entries(items, bar=output != "-")
         # Whether there are several decides on the name of the first.
         first_two = list(itertools.islice(entries, 2))
@@ -189,7 +190,7 @@ class Writer:
         """Yield the sentences with their parses: one, or the k best."""
         context: Any = progress(unit="sentence") if bar else contextlib.nullcontext()
         with context as display:
-            # Another thread waits for the parser, so that this one can be interrupted at any moment.
+            # Another thread waits for the parser: this one can be interrupted at any moment.
             batches = as_they_come(self._stream(items), READ_AHEAD)
             for item, parses in itertools.chain.from_iterable(batches):
                 self.sentences += 1
@@ -259,7 +260,7 @@ def _put(content: str | bytes, output: str) -> None:
 
 
 def _items_of(runs: Iterable[Run], open_runs: deque[Run], owners: deque[Run]) -> Iterator[Item]:
-    """Yield the sentences of all runs that no earlier call has covered; note the runs and the owners."""
+    """Yield the sentences of all runs that no earlier call has covered, and their owners."""
     for run in runs:
         open_runs.append(run)
         try:
