@@ -61,9 +61,9 @@ MEMORY_LIMIT = Budget().memory
 def load(path: ModelName | Sequence[ModelName] | None = None, **settings: Any) -> Parser:
     """Return the parser of a model: "en" is the one inside the package and the default.
 
-    `path` is a bundle's folder, or the name of an installed model (packages bring them as entry points of
-    the group `arcspan.models`), or a list of them: an ensemble, whose scores are averaged before the
-    search. `settings` are those of `Parser`: threads, memory_limit, guidelines, device.
+    `path` is a bundle's folder, or the name of an installed model (packages bring them as entry
+    points of the group `arcspan.models`), or a list of them: an ensemble, whose scores are averaged
+    before the search. `settings` are those of `Parser`: threads, memory_limit, guidelines, device.
     """
     return Parser(path, **settings)
 
@@ -73,21 +73,21 @@ class Parser:
 
     path          the bundle's folder, or the name of a model; a list of them, or names with commas
                   between them, for an ensemble; None for the English one inside the package, "en"
-    threads       how many batches are parsed at once; None for one per processor. Results do not depend
-                  on it
-    memory_limit  bytes that charts and their scores may take, all threads together; a sentence that needs
-                  more is parsed in pieces, and its `Parse` is marked `approximate`
-    verify        compare the bundle's files with their checksums; None: unless it is inside the package,
-                  where the installer has checked them
-    guidelines    whether relations of Universal Dependencies obey its guidelines (one subject per word,
-                  and the like); None: as the bundle says, else yes
-    device        where the network runs: cpu, cuda, coreml or directml, if onnxruntime has it, or auto for
-                  the first that it has; otherwise on the processor, with a warning. Scores have other
-                  rounding there
+    threads       how many batches are parsed at once; None for one per processor. Results do not
+                  depend on it
+    memory_limit  bytes that charts and their scores may take, all threads together; a sentence that
+                  needs more is parsed in pieces, and its `Parse` is marked `approximate`
+    verify        compare the bundle's files with their checksums; None: unless it is inside the
+                  package, where the installer has checked them
+    guidelines    whether relations of Universal Dependencies obey its guidelines (one subject per
+                  word, and the like); None: as the bundle says, else yes
+    device        where the network runs: cpu, cuda, coreml or directml, if onnxruntime has it, or
+                  auto for the first that it has; otherwise on the processor, with a warning. Scores
+                  have other rounding there
 
-    Every query takes the same options, those of `Query`: k, require, forbid, prefer, confidence, style,
-    tags. A parser may be used by several threads at once, and in forked processes; pickled, it is its path
-    and settings.
+    Every query takes the same options, those of `Query`: k, require, forbid, prefer, confidence,
+    style, tags. A parser may be used by several threads at once, and in forked processes; pickled,
+    it is its path and settings.
     """
 
     def __init__(
@@ -127,7 +127,9 @@ class Parser:
 
     @property
     def name(self) -> str:
-        """Return the full name of the model, such as arcspan-en-0.2.0; older bundles have no version."""
+        """Return the full name of the model, such as arcspan-en-0.2.0; older bundles have no
+        version.
+        """
         return "-".join(filter(None, (self.config.get("name"), self.config.get("version"))))
 
     @property
@@ -142,7 +144,9 @@ class Parser:
 
     @lazy
     def segmenter(self) -> BaseSegmenter:
-        """Return the segmenter of raw text: learnt with the model, or rules where the bundle has none."""
+        """Return the segmenter of raw text: learnt with the model, or rules where the bundle has
+        none.
+        """
         return segmenter_for(self.path, self.language or None)
 
     @property
@@ -160,10 +164,11 @@ class Parser:
     def __call__(
         self, text: str, *, k: int | None = None, **options: Unpack[Options]
     ) -> list[Parse]:
-        """Split raw text into sentences and words, and parse them; the options are those of `Query`.
+        """Split raw text into sentences and words, and parse them; the options are those of
+        `Query`.
 
-        With k, the k best parses of each sentence follow each other, best first. Constraints are about
-        every sentence of the text; ArcspanError where one cannot meet them.
+        With k, the k best parses of each sentence follow each other, best first. Constraints are
+        about every sentence of the text; ArcspanError where one cannot meet them.
         """
         if not isinstance(text, str):
             raise ArcspanError(
@@ -204,14 +209,17 @@ class Parser:
         k: int | None = None,
         **options: Unpack[Options],
     ) -> Parse | list[Parse]:
-        """Parse one sentence that is already in words, which are never split, or one that `split` gave.
+        """Parse one sentence that is already in words, which are never split, or one that `split`
+        gave.
 
-        text      the text that the words stand in, one after the other: the parse has their offsets in it
-        k         give a list of the k best parses, best first: distinct pairs of trees, exactly the k best
+        text      the text that the words stand in, one after the other: the parse has their offsets
+                  in it
+        k         give a list of the k best parses, best first: distinct pairs of trees, exactly the
+                  k best
         options   those of `Query`: require, forbid, prefer, confidence, style, tags
 
-        Constraints that contradict each other are named in the error. Of a sentence that is too long for
-        more than one parse, or for probabilities, there is the best parse alone.
+        Constraints that contradict each other are named in the error. Of a sentence that is too
+        long for more than one parse, or for probabilities, there is the best parse alone.
         """
         query = self.query(k=k, **options)
         sentence = _as_sentence(words)
@@ -228,15 +236,16 @@ class Parser:
         dependencies: DependencyTree | None = None,
         **options: Unpack[Options],
     ) -> LogProbability:
-        """Return the log-probability of trees over these words, labels and relations included: of one
-        layer, or of the pair.
+        """Return the log-probability of trees over these words, labels and relations included: of
+        one layer, or of the pair.
 
-        It is a number; of a pair it also has `constituency` and `dependencies`, each layer alone, and
-        `constituency_given_dependencies` and `dependencies_given_constituency`. All binarizations are
-        summed over, and for one layer all trees of the other. Relations that are "" or "_" do not count,
-        heads of -1 are summed over, and what the model cannot predict, pairs that do not fit each other
-        included, has -inf. The temperatures are those of `confidence`. `options` are those of `Query`:
-        under constraints, it is the probability given them.
+        It is a number; of a pair it also has `constituency` and `dependencies`, each layer alone,
+        and `constituency_given_dependencies` and `dependencies_given_constituency`. All
+        binarizations are summed over, and for one layer all trees of the other. Relations that are
+        "" or "_" do not count, heads of -1 are summed over, and what the model cannot predict,
+        pairs that do not fit each other included, has -inf. The temperatures are those of
+        `confidence`. `options` are those of `Query`: under constraints, it is the probability given
+        them.
         """
         forms = tuple(_as_sentence(words).words)
         if constituency is None and dependencies is None:
@@ -276,8 +285,8 @@ class Parser:
     def split(self, text: str, *, one_sentence: bool = False) -> list[Sentence]:
         """Split raw text into sentences and words with their offsets, and parse nothing.
 
-        `one_sentence`: into words only, whatever full stops and line breaks there are. `parse`, `pipe` and
-        `stream` take the results.
+        `one_sentence`: into words only, whatever full stops and line breaks there are. `parse`,
+        `pipe` and `stream` take the results.
         """
         return self.segmenter.split(text, one_sentence=one_sentence)
 
@@ -291,17 +300,18 @@ class Parser:
         errors: Literal["raise", "keep"] = "raise",
         **options: Unpack[Options],
     ) -> Iterator[Parse]:
-        """Parse a stream of texts or lists of words; parses come in order, one per sentence of a text.
+        """Parse a stream of texts or lists of words; parses come in order, one per sentence of a
+        text.
 
-        An item may be a pair (item, options): these options hold for it alone, in place of those of the
-        call:
+        An item may be a pair (item, options): these options hold for it alone, in place of those of
+        the call:
 
             parser.pipe([(["Fish", "swim"], {"require": [("root", 2)]}), "Plain text."])
 
         `batch_size` items or sentences are read ahead, and as many again while those are parsed. A
-        sentence that cannot be parsed gives a `Parse` with an `error`; so does an item that is neither a
-        text nor words (None, NaN, bytes) with errors="keep", which otherwise ends the stream.
-        `one_sentence`: no text is split into sentences.
+        sentence that cannot be parsed gives a `Parse` with an `error`; so does an item that is
+        neither a text nor words (None, NaN, bytes) with errors="keep", which otherwise ends the
+        stream. `one_sentence`: no text is split into sentences.
         """
         streamed = self.stream(
             items, batch_size, k=k, one_sentence=one_sentence, errors=errors, **options
@@ -321,8 +331,8 @@ class Parser:
     ) -> Iterator[list[Parse]]:
         """Parse like `pipe`, but give one list of parses for each item.
 
-        With k, the list has the k best parses of each sentence. Constraints are about every sentence of an
-        item.
+        With k, the list has the k best parses of each sentence. Constraints are about every
+        sentence of an item.
         """
         if isinstance(items, (str, bytes)):
             raise ArcspanError("a stream of texts is needed, not one text: put it into a list")
@@ -348,7 +358,8 @@ class Parser:
                 except Exception as error:
                     # StopIteration, or a failure: what came before is still to be parsed.
                     failure = error
-                # The first chunk may be all there is: then the caller's thread is enough for one batch.
+                # The first chunk may be all there is: then the caller's thread is enough for one
+                # batch.
                 eager = bool(under_way) or not isinstance(failure, StopIteration)
                 questions = []
                 for item in chunk:
@@ -418,8 +429,8 @@ class Parser:
             yield parses
 
     def answer(self, questions: Sequence[tuple[Sentence, Query]]) -> list[list[Parse]]:
-        """Return the parses of each sentence, all by the calling thread: for programs with threads of
-        their own.
+        """Return the parses of each sentence, all by the calling thread: for programs with threads
+        of their own.
         """
         submission = self.predictor.submit(
             [(sentence.words, query) for sentence, query in questions], inline=True
@@ -483,8 +494,8 @@ def _as_sentence(words: Any) -> Sentence:
 
 @dataclass(frozen=True)
 class LazyConfidence:
-    """The confidence of a parse, computed when it is first read; in another process, by the same model
-    there.
+    """The confidence of a parse, computed when it is first read; in another process, by the same
+    model there.
 
     parser         the parser, or its path and settings
     prediction     in numbers

@@ -1,10 +1,12 @@
-"""The scores of a batch of sentences under the constraints of their queries, with a cache of label scores.
+"""The scores of a batch of sentences under the constraints of their queries, with a cache of label
+scores.
 
-`Charts` are what searches and sums read. They are made of the scores of a model, which they leave as they
-are: charts of the same sentences under other constraints can be made without running the encoder again.
+`Charts` are what searches and sums read. They are made of the scores of a model, which they leave
+as they are: charts of the same sentences under other constraints can be made without running the
+encoder again.
 
-All that may not be chosen scores -inf here and nowhere else: names that a sentence's style does not use,
-names and structures that its constraints rule out, and "no constituent" over a whole sentence.
+All that may not be chosen scores -inf here and nowhere else: names that a sentence's style does not
+use, names and structures that its constraints rule out, and "no constituent" over a whole sentence.
 """
 
 from __future__ import annotations
@@ -77,7 +79,9 @@ class Charts:
         raise ArcspanError(f"this model does not predict {output}s")
 
     def visible(self, b: int) -> np.ndarray:
-        """Return which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
+        """Return which spans of a sentence are constituents if they are in the tree: bool [n+1,
+        n+1].
+        """
         return np.logical_or.reduce([part.visible(b) for part in self.parts])
 
     def _name_bonuses(self) -> Bonuses:
@@ -119,9 +123,9 @@ class Charts:
 class Chart:
     """The scores of one scorer, and a cache of its scores of labels and relations.
 
-    A span or an arc is labelled when its label scores are first read. `values` has what the best name of
-    each adds to the score of a labelled tree, 0 where it is not known yet: float32 [B, n+1, n+1] by
-    output, indexed as the structure scores.
+    A span or an arc is labelled when its label scores are first read. `values` has what the best
+    name of each adds to the score of a labelled tree, 0 where it is not known yet: float32 [B, n+1,
+    n+1] by output, indexed as the structure scores.
     """
 
     def __init__(self, charts: Charts, scorer: Scorer, scores: Scores, bonuses: Bonuses) -> None:
@@ -137,8 +141,8 @@ class Chart:
         self._sums: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
         longest = int(self.lengths.max())
         shape = (len(self.lengths), longest + 1, longest + 1)
-        # Rows are kept in the order in which they were scored. The number of the row of each span or
-        # arc counts from 1; 0 stands for one that is not in the cache.
+        # Rows are kept in the order in which they were scored. The number of the row of each span
+        # or # arc counts from 1; 0 stands for one that is not in the cache.
         self._row_numbers: dict[str, np.ndarray] = {}
         self._rows: dict[str, list[np.ndarray]] = {}
         self.values: dict[str, np.ndarray] = {}
@@ -180,7 +184,9 @@ class Chart:
                 self.scores = self.scores._replace(headed=headed)
 
     def with_values(self) -> Scores:
-        """Return copies of the scores of spans and arcs with the values of the names known so far."""
+        """Return copies of the scores of spans and arcs with the values of the names known so
+        far.
+        """
         span, arc = self.scores.span, self.scores.arc
         return self.scores._replace(
             span=None if span is None else on_host(span) + self.values["label"],
@@ -216,7 +222,9 @@ class Chart:
     # ---- labels and relations
 
     def label_scores(self, output: str, *indices: np.ndarray) -> np.ndarray:
-        """Return scores [K, names] of labels at spans (b, i, j), or of relations at arcs (b, m, h)."""
+        """Return scores [K, names] of labels at spans (b, i, j), or of relations at arcs (b, m,
+        h).
+        """
         if output == "label":
             self.look_up(nodes=indices)
         else:
@@ -230,7 +238,9 @@ class Chart:
         return self._rows[output][0][self._row_numbers[output][tuple(indices)] - 1]
 
     def look_up(self, nodes: Indices = NOWHERE, arcs: Indices = NOWHERE) -> tuple[Indices, Indices]:
-        """Score those of spans (b, i, j) and arcs (b, m, h) that are not in the cache; return them."""
+        """Score those of spans (b, i, j) and arcs (b, m, h) that are not in the cache; return
+        them.
+        """
         new: list[Indices] = []
         for output, indices in (("label", nodes), ("relation", arcs)):
             if output not in self._rows:
@@ -296,7 +306,9 @@ class Chart:
         return {(x, y): value for (sentence, x, y), value in sums.items() if sentence == b}
 
     def visible(self, b: int) -> np.ndarray:
-        """Return which spans of a sentence are constituents if they are in the tree: bool [n+1, n+1]."""
+        """Return which spans of a sentence are constituents if they are in the tree: bool [n+1,
+        n+1].
+        """
         size = int(self.lengths[b]) + 1
         is_visible = np.zeros((size, size), np.bool_)
         if "label" in self._rows:
@@ -305,7 +317,9 @@ class Chart:
         return is_visible
 
     def best_of_words(self, output: str, b: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the best name of an output of words, as its number, for each word m of sentence b."""
+        """Return the best name of an output of words, as its number, for each word m of sentence
+        b.
+        """
         scores = self.scores.words[output][b, m]
         scores = self.inventories.forbid_unused(output, scores, self._styles[b, _LAYER_OF[output]])
         for (sentence, word), bonus in self.bonuses.get(output, {}).items():

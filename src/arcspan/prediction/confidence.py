@@ -1,9 +1,9 @@
 """Calibrated probabilities of a parse and its parts.
 
-Scores that were trained with a margin rank trees but are no log-probabilities. Divided by a temperature that was
-fitted on held-out sentences they are, as far as one number can make them so: of the arcs with a probability of 0.8,
-about 80% are right (`studies/calibration`). The bundle's configuration keeps the temperatures.
-`prediction.probability` computes the probabilities.
+Scores that were trained with a margin rank trees but are no log-probabilities. Divided by a
+temperature that was fitted on held-out sentences they are, as far as one number can make them so:
+of the arcs with a probability of 0.8, about 80% are right (`studies/calibration`). The bundle's
+configuration keeps the temperatures. `prediction.probability` computes the probabilities.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Calibration:
     structure        for trees
     label, relation  for labels given their spans, relations given their arcs
 
-    Together they make one distribution over labelled trees, and its mode is what the search finds: the lower the
-    temperature of the structure, the less labels and relations weigh beside it.
+    Together they make one distribution over labelled trees, and its mode is what the search finds:
+    the lower the temperature of the structure, the less labels and relations weigh beside it.
     """
 
     structure_temperature: float = 1.0
@@ -32,7 +32,8 @@ class Calibration:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> Calibration:
-        """Return the calibration of a bundle's configuration, which was checked; all 1 where it has none.
+        """Return the calibration of a bundle's configuration, which was checked; all 1 where it has
+        none.
 
         >>> Calibration.from_config({"calibration": {"label_temperature": 2}}).label_temperature
         2.0
@@ -65,7 +66,8 @@ class Alternatives(NamedTuple):
     heads      for each word: (head, probability) of other heads
     relations  for each word: (relation, probability) of other relations, if the head is right
     spans      for each constituent (i, j): (i, j, probability) of constituents that cross it
-    labels     for each constituent (i, j): (chain of labels, probability) of others, if it is a constituent
+    labels     for each constituent (i, j): (chain of labels, probability) of others, if it is a
+               constituent
     """
 
     heads: tuple[tuple[tuple[int, float], ...], ...] = ()
@@ -84,10 +86,12 @@ class Confidence:
     relations  for each word: that the relation is right, if the head is
     sentence   that all of it is right: that of the labelled lexicalized tree which holds both trees
     constituency   that the whole constituency tree is right, with its labels; 1 where there is none
-    dependency     that the whole dependency tree is right, with its relations; 1 where there is none
+    dependency     that the whole dependency tree is right, with its relations; 1 where there is
+                   none
     alternatives   other heads, relations, constituents and labels, with their probabilities
     entropies  for each word: how uncertain its head is, in nats
-    entropy    how uncertain the trees of the sentence are, in nats, whatever their labels and relations
+    entropy    how uncertain the trees of the sentence are, in nats, whatever their labels and
+               relations
 
     Where constraints were given, all are probabilities under these constraints.
     """

@@ -1,14 +1,15 @@
 """Constraints: parts that a sentence's trees must have, must not have, or should have.
 
-These are constraints on the trees that users see. `decoding.constraints` has those on binary trees, whose
-spans include the ones that binarization made; here a span is a constituent with a label. So a forbidden
-constituent forbids labels: its words may still stand together inside a larger one. The effect of a
-constraint on names (labels, relations, tags) becomes a bonus for each name, -inf where it is ruled out
-(`name_bonuses`); its effect on structure becomes masks over the scores (`structure_masks`).
+These are constraints on the trees that users see. `decoding.constraints` has those on binary trees,
+whose spans include the ones that binarization made; here a span is a constituent with a label. So a
+forbidden constituent forbids labels: its words may still stand together inside a larger one. The
+effect of a constraint on names (labels, relations, tags) becomes a bonus for each name, -inf where
+it is ruled out (`name_bonuses`); its effect on structure becomes masks over the scores
+(`structure_masks`).
 
-Each type of constraint is described once: its class has its effects, its entry in `FORMS` the way it is
-written. Python, the command line and HTTP read constraints by that table, and their help texts come
-from it. To add a type, write a class and add its entry.
+Each type of constraint is described once: its class has its effects, its entry in `FORMS` the way
+it is written. Python, the command line and HTTP read constraints by that table, and their help
+texts come from it. To add a type, write a class and add its entry.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Part: TypeAlias = binary.SpanConstraint | binary.ArcConstraint | binary.HeadCons
 """A part of a binary lexicalized tree."""
 
 Slot: TypeAlias = tuple[str, tuple[int, ...]]
-"""An output and where it is predicted: (i, j) of a label, (modifier, head) of a relation, (word,) of a tag."""
+"""An output and where it is predicted: (i, j) of a label, (modifier, head) of a relation, (word,)
+of a tag.
+"""
 
 Bonuses: TypeAlias = dict[str, dict[tuple[int, ...], np.ndarray]]
 """By output and indices: the log-weight of each name, -inf for a name that is ruled out."""
@@ -84,7 +87,8 @@ class Constraint:
 
 @dataclass(frozen=True)
 class Span(binary.SpanConstraint, Constraint):
-    """The words i+1..j are a constituent; with a label, one that has it (alone or in a unary chain).
+    """The words i+1..j are a constituent; with a label, one that has it (alone or in a unary
+    chain).
 
     >>> str(Span(2, 5, "NP"))
     'span (2, 5) NP'
@@ -119,7 +123,8 @@ class Span(binary.SpanConstraint, Constraint):
 
 @dataclass(frozen=True)
 class Arc(binary.ArcConstraint, Constraint):
-    """The head of the word `modifier` is the word `head`, 0 for the root; with a relation, by that relation.
+    """The head of the word `modifier` is the word `head`, 0 for the root; with a relation, by that
+    relation.
 
     >>> str(Arc(2, 1, "nsubj"))
     'arc (2, 1) nsubj'
@@ -228,18 +233,22 @@ class Form(NamedTuple):
     optional: int = 0
 
     def read(self, values: Sequence[Any]) -> Constraint:
-        """Return the constraint with these values; raise TypeError where they do not fit the fields."""
+        """Return the constraint with these values; raise TypeError where they do not fit the
+        fields.
+        """
         required = len(self.fields) - self.optional
         if not required <= len(values) <= len(self.fields):
             raise TypeError
         checked: list[Any] = []
-        for index, (value, kind) in enumerate(zip(values, self.fields.values(), strict=False)):
+        for index, (value, field_type) in enumerate(
+            zip(values, self.fields.values(), strict=False)
+        ):
             if value is None and index >= required:
                 checked.append(None)
-            elif kind is int and not isinstance(value, (bool, np.bool_)):
+            elif field_type is int and not isinstance(value, (bool, np.bool_)):
                 # Takes the integers of numpy as well, and raises TypeError for anything else.
                 checked.append(operator.index(value))
-            elif kind is str and isinstance(value, str):
+            elif field_type is str and isinstance(value, str):
                 checked.append(value)
             else:
                 raise TypeError
@@ -264,7 +273,8 @@ FORMS: dict[str, Form] = {
 
 
 def list_forms(style: str) -> str:
-    """Return all ways to write a constraint, as "python", "json" or the command line ("text") has them.
+    """Return all ways to write a constraint, as "python", "json" or the command line ("text") has
+    them.
 
     >>> list_forms("json")[:44]
     '["span", i, j], ["span", i, j, label], ["arc'
@@ -303,11 +313,13 @@ def read_text(text: str) -> list[int | str]:
     values: list[int | str] = []
     try:
         # A piece too many is refused by `read`.
-        for piece, kind in zip(pieces[len(keyword) :], [*form.fields.values(), str], strict=False):
+        for piece, field_type in zip(
+            pieces[len(keyword) :], [*form.fields.values(), str], strict=False
+        ):
             is_number = piece.isdecimal() and len(piece) <= MOST_DIGITS
-            if not piece or (kind is int and not is_number):
+            if not piece or (field_type is int and not is_number):
                 raise TypeError
-            values.append(int(piece) if kind is int else piece)
+            values.append(int(piece) if field_type is int else piece)
         form.read(values)
     except TypeError:
         raise ArcspanError(f"{compact!r} is not {list_forms('text')}") from None
@@ -317,9 +329,9 @@ def read_text(text: str) -> list[int | str]:
 def read_constraints(items: Iterable[Any]) -> list[Constraint]:
     """Return constraints as objects; tuples and lists are read as follows.
 
-    One that begins with a keyword has that form. Without a keyword, (i, j, label) is a span, and so is
-    (i, j) with i < j; (h, m) with h > m can only be an arc. An arc whose head comes first needs its
-    keyword, or an object: Arc(h, m).
+    One that begins with a keyword has that form. Without a keyword, (i, j, label) is a span, and so
+    is (i, j) with i < j; (h, m) with h > m can only be an arc. An arc whose head comes first needs
+    its keyword, or an object: Arc(h, m).
 
     >>> read = read_constraints([(0, 2), (0, 2, "NP"), (3, 1), ("arc", 1, 3), ("root", 3)])
     >>> [str(constraint) for constraint in read]
@@ -359,7 +371,9 @@ def read_preferences(items: Iterable[Any]) -> list[Preference]:
 
 
 def _keyword_of(item: Any) -> str | None:
-    """Return the keyword of an object that is a constraint, also of one of `decoding.constraints`."""
+    """Return the keyword of an object that is a constraint, also of one of
+    `decoding.constraints`.
+    """
     if isinstance(item, (Constraint, Part)):
         for keyword, form in FORMS.items():
             if isinstance(form.make, type) and (
@@ -430,8 +444,8 @@ def changes_heads(demand: Demand) -> bool:
 def name_bonuses(n: int, demands: Sequence[Demand], inventories: Inventories) -> Bonuses:
     """Return, for each slot that a demand is about, the bonus of each name there.
 
-    `demands` are required ones first, then forbidden, then preferred ones. The first label is (), no
-    constituent; a sentence of several words is always one.
+    `demands` are required ones first, then forbidden, then preferred ones. The first label is (),
+    no constituent; a sentence of several words is always one.
 
     >>> inventories = Inventories(((), ("NP",), ("S", "NP"), ("VP",)), ("root",), ("NN",), ())
     >>> demands = [Demand(Span(0, 2, "NP"), True)]
@@ -489,8 +503,8 @@ def _explain_conflict(demands: list[Demand], is_whole: bool, is_allowed: np.ndar
 def structure_masks(n: int, demands: Sequence[Demand], visible: np.ndarray | None) -> Masks:
     """Return what demands add to scores of structure, -inf or a weight; contradictions are errors.
 
-    visible  bool [n+1, n+1]: the spans that are constituents if they are in the tree; a span that is
-             none has no head to forbid. None where no demand is about heads
+    visible  bool [n+1, n+1]: the spans that are constituents if they are in the tree; a span that
+             is none has no head to forbid. None where no demand is about heads
     """
 
     def is_visible(part: Part) -> bool:

@@ -1,10 +1,10 @@
 """Several models as one: their scores are averaged before the one search.
 
-Each model's scores are divided by its own temperatures first, so that the average is the logarithm of the
-geometric mean of the models' probabilities: of trees, of labels and relations, of tags. Models may cut
-words into other pieces and number names in another order, but they must have the same outputs and the
-same labels, relations, tags and styles. Lemmas and features are those of the first model where another
-has other ones.
+Each model's scores are divided by its own temperatures first, so that the average is the logarithm
+of the geometric mean of the models' probabilities: of trees, of labels and relations, of tags.
+Models may cut words into other pieces and number names in another order, but they must have the
+same outputs and the same labels, relations, tags and styles. Lemmas and features are those of the
+first model where another has other ones.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from arcspan.prediction.outputs import NAMED_OUTPUTS, Indices, Scorer, Scores
 _MAY_DIFFER = ("lemma", "feature")
 
 NameOrder = Mapping[str, np.ndarray]
-"""By output, and for "styles": the number that each name of the first model has in a member. Outputs
-whose names differ are left out.
+"""By output, and for "styles": the number that each name of the first model has in a member.
+Outputs whose names differ are left out.
 """
 
 
@@ -83,7 +83,9 @@ class EnsembleEncoding(NamedTuple):
 
 
 class EnsembleInputs:
-    """The inputs of all members side by side; names of arrays begin with the number of the member."""
+    """The inputs of all members side by side; names of arrays begin with the number of the
+    member.
+    """
 
     def __init__(self, members: Sequence[InputEncoder]) -> None:
         self._members = members
@@ -108,7 +110,9 @@ class EnsembleInputs:
 
 
 class Ensemble:
-    """A scorer that averages those of its members; each has its order of names and its temperatures."""
+    """A scorer that averages those of its members; each has its order of names and its
+    temperatures.
+    """
 
     reads_tags = False
 

@@ -2,18 +2,19 @@
 
     the root      `root` stands at the root of the tree and nowhere else
     order         `conj`, `fixed`, `flat`, `goeswith` and `appos` follow their head
-    one of each   a word has at most one subject (`nsubj`, `csubj`; those marked `:outer` stand beside it), one
-                  `obj` and one `iobj`
+    one of each   a word has at most one subject (`nsubj`, `csubj`; those marked `:outer` stand
+                  beside it), one `obj` and one `iobj`
     leaves        function words have only the dependents that the guidelines allow them
 
-These are rules of UD's validator (udtools, level 3); that of `iobj` is stricter here. Most sentences follow them
-anyway and are left as they are. For the others, the relations with the greatest sum of scores among all that
-follow them are found from the leaves up: the best of everything below a word depends on its own relation only by
-what that relation allows its dependents; and those are given relations one after the other, for each set of
-subject, `obj` and `iobj` that the dependents before them have.
+These are rules of UD's validator (udtools, level 3); that of `iobj` is stricter here. Most
+sentences follow them anyway and are left as they are. For the others, the relations with the
+greatest sum of scores among all that follow them are found from the leaves up: the best of
+everything below a word depends on its own relation only by what that relation allows its
+dependents; and those are given relations one after the other, for each set of subject, `obj` and
+`iobj` that the dependents before them have.
 
-Heads are not changed. Where no choice of relations follows the rules, because the names in use are too few, the
-best ones stay.
+Heads are not changed. Where no choice of relations follows the rules, because the names in use are
+too few, the best ones stay.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ _LEAVES: Sequence[tuple[set[str], set[str]]] = (
     ({"punct"}, {"punct"}),
 )
 
-# Sets of groups that dependents have already, as bits: [set, group] is the set before a dependent of the
-# group was added. Group 0 is of relations that any number of dependents may have; the last row stands for
-# what cannot be.
+# Sets of groups that dependents have already, as bits: [set, group] is the set before a dependent
+# of the # group was added. Group 0 is of relations that any number of dependents may have; the last
+# row stands for # what cannot be.
 _SETS = 1 << len(_ONE_EACH)
 _BEFORE = np.full((_SETS, len(_ONE_EACH) + 1), _SETS)
 _BEFORE[:, 0] = np.arange(_SETS)
@@ -64,7 +65,8 @@ def are_universal(relations: Sequence[str]) -> bool:
 class Guidelines:
     """The guidelines for a model's relations, as tables over their numbers.
 
-    A relation has a class: 0, or that of the function words that it belongs to (an entry of `_LEAVES`, from 1).
+    A relation has a class: 0, or that of the function words that it belongs to (an entry of
+    `_LEAVES`, from 1).
     """
 
     def __init__(self, inventories: Inventories) -> None:
@@ -78,7 +80,8 @@ class Guidelines:
                 if universal[r] in names and not name.endswith(":outer"):
                     self._group[r] = number
         self._class = np.zeros(size, dtype=np.int64)
-        # Relations that dependents may have: [whether the dependent is a negation, class of the head, relation].
+        # Relations that dependents may have: [whether the dependent is a negation, class of the
+        # head, relation].
         self._is_allowed = np.ones((2, len(_LEAVES) + 1, size), dtype=np.bool_)
         for number, (names, allowed) in enumerate(_LEAVES, 1):
             self._class[[r for r, name in enumerate(universal) if name in names]] = number
@@ -107,11 +110,13 @@ class Guidelines:
 
         All sentences are in one array, one after the other.
 
-        scores  of relations [words, relations];  heads  of words, counted in their sentence, 0 for the root
+        scores  of relations [words, relations];  heads  of words, counted in their sentence, 0 for
+                the root
         words   other outputs of words: universal tags and features tell what a negation is
         """
         relations = scores.argmax(1)
-        # Words that may negate a function word; without features particles ("not"), without tags all.
+        # Words that may negate a function word; without features particles ("not"), without tags
+        # all.
         is_negation = np.ones(len(relations), dtype=np.bool_)
         if "upos" in words:
             is_negation = self._is_particle[words["upos"]]
@@ -178,8 +183,8 @@ class Guidelines:
     def _assign(
         self, value: np.ndarray, is_negation: np.ndarray
     ) -> tuple[np.ndarray, Callable[[int], list[int]]]:
-        """Return the best total value of a word's dependents for each class of the word's relation, and a
-        function that returns their relations for one class.
+        """Return the best total value of a word's dependents for each class of the word's relation,
+        and a function that returns their relations for one class.
 
         value  [dependents, relations]
         """

@@ -1,13 +1,14 @@
 """Words to the arrays that an encoder reads, the same in training and in an installed parser.
 
-There are two kinds of encoder with two kinds of input. `PieceInputs` cuts words into the word pieces of a
-pretrained encoder; a sentence of more pieces than the encoder takes becomes several overlapping rows, and
-each word takes its vector from the row where it stands furthest from an edge. `WordInputs` looks words and
-characters up in vocabularies made from a training treebank. Both make a dict of arrays by name: torch
-modules and ONNX graphs take the same names. `prepare` looks every word up once and makes one encoding per
-sentence, `batch` pads several into arrays.
+There are two kinds of encoder with two kinds of input. `PieceInputs` cuts words into the word
+pieces of a pretrained encoder; a sentence of more pieces than the encoder takes becomes several
+overlapping rows, and each word takes its vector from the row where it stands furthest from an edge.
+`WordInputs` looks words and characters up in vocabularies made from a training treebank. Both make
+a dict of arrays by name: torch modules and ONNX graphs take the same names. `prepare` looks every
+word up once and makes one encoding per sentence, `batch` pads several into arrays.
 
-Positions: 0 is the sentence's beginning (the artificial root of the d-tree), 1..n the words, n+1 the end.
+Positions: 0 is the sentence's beginning (the artificial root of the d-tree), 1..n the words, n+1
+the end.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def shape(word: str) -> int:
 def column_class(count: int) -> int:
     """Return the class of a product's number of columns.
 
-    onnxruntime cuts a sum into parts by the number of columns: up to 16, 32, 64, or more. The products that
-    score spans and arcs have n+1 of them, and those of attention one for each piece.
+    onnxruntime cuts a sum into parts by the number of columns: up to 16, 32, 64, or more. The
+    products that score spans and arcs have n+1 of them, and those of attention one for each piece.
     """
     for size in (16, 32, 64):
         if count <= size:
@@ -130,9 +131,10 @@ class PieceEncoding(NamedTuple):
 class PieceInputs:
     """Word pieces for a pretrained encoder.
 
-    `tokenizer` is the text of a `tokenizer.json`; `window` the most pieces that the encoder takes at once,
-    the two special ones included; `overlap` how many pieces neighbouring windows share; `pooling` is `mean`
-    over a word's pieces or `first`; of a very long word, `pieces_per_word` pieces are read.
+    `tokenizer` is the text of a `tokenizer.json`; `window` the most pieces that the encoder takes
+    at once, the two special ones included; `overlap` how many pieces neighbouring windows share;
+    `pooling` is `mean` over a word's pieces or `first`; of a very long word, `pieces_per_word`
+    pieces are read.
     """
 
     kind = "pieces"
@@ -177,8 +179,9 @@ class PieceInputs:
         return [self._encode(words) for words in sentences]
 
     def _encode(self, words: Sequence[str]) -> PieceEncoding:
-        # No more of a word is cut than is read: a word of a million characters would stop all threads.
-        # A word that the tokenizer may fail on (a lone surrogate) is looked up as an unknown one.
+        # No more of a word is cut than is read: a word of a million characters would stop all
+        # threads. # A word that the tokenizer may fail on (a lone surrogate) is looked up as an
+        # unknown one.
         longest = CHARACTERS_PER_PIECE * self.pieces_per_word
         clean = ["" if _surrogate.search(word, 0, longest) else word[:longest] for word in words]
         ids: list[int] = []
@@ -187,7 +190,8 @@ class PieceInputs:
             word_ids = pieces[: self.pieces_per_word] or [self.unknown]
             ids += word_ids
             counts.append(len(word_ids))
-        # The vectors that a word is summed from: up to 4, 8, 16 and so on. Few classes make full batches.
+        # The vectors that a word is summed from: up to 4, 8, 16 and so on. Few classes make full
+        # batches.
         summed = 1
         if self.pooling == "mean":
             summed = max(4, 1 << (max(counts, default=1) - 1).bit_length())
@@ -203,8 +207,8 @@ class PieceInputs:
     def batch(self, encodings: Sequence[Any]) -> Arrays:
         """Return `pieces`, `mask`, `shapes` [R, P] for R rows, and `index`, `weight` [B, n+2, M].
 
-        `index` has the pieces of each word, counted along the flattened rows; a word is the weighted sum of
-        their vectors.
+        `index` has the pieces of each word, counted along the flattened rows; a word is the
+        weighted sum of their vectors.
         """
         rows: list[tuple[np.ndarray, np.ndarray]] = []
         # Of each sentence: (row, column) of its beginning, every piece, and its end.
@@ -284,8 +288,8 @@ class WordEncoding(NamedTuple):
 class WordInputs:
     """Words and characters for the encoder that is trained from scratch.
 
-    Ids 0, 1, 2, 3 are padding, unknown, begin, end, in both vocabularies. A word is looked up as written,
-    then in lower case; of a long word, the first and last characters are read.
+    Ids 0, 1, 2, 3 are padding, unknown, begin, end, in both vocabularies. A word is looked up as
+    written, then in lower case; of a long word, the first and last characters are read.
     """
 
     kind = "words"
@@ -302,7 +306,9 @@ class WordInputs:
 
     @classmethod
     def count(cls, sentences: Iterable[Sequence[str]], *, least: int = 2) -> WordInputs:
-        """Return the vocabularies of a treebank: words seen at least `least` times, all characters."""
+        """Return the vocabularies of a treebank: words seen at least `least` times, all
+        characters.
+        """
         counts = Counter(word for sentence in sentences for word in sentence)
         words = sorted(word for word, count in counts.items() if count >= least)
         # A configuration in UTF-8 cannot hold half of a surrogate pair.
@@ -333,8 +339,8 @@ class WordInputs:
     def batch(self, encodings: Sequence[Any]) -> Arrays:
         """Return `words` [B, n+2], `characters` [B, n+2, C], and `reverse` [B, n+2].
 
-        `reverse` turns a sentence round. C is always the same: the rounding of sums over characters must
-        not depend on a neighbour's words.
+        `reverse` turns a sentence round. C is always the same: the rounding of sums over characters
+        must not depend on a neighbour's words.
         """
         count = len(encodings)
         width = max((len(encoding.ids) for encoding in encodings), default=0) + 2
@@ -375,7 +381,8 @@ class LibraryPieces:
 
     def cut(self, words: Sequence[str]) -> list[list[int]]:
         """Return the pieces of each word of a sentence."""
-        # One sentence at a time: `encode_batch` is no faster, starts threads, and then complains of forks.
+        # One sentence at a time: `encode_batch` is no faster, starts threads, and then complains of
+        # forks.
         with _tokenizer_errors("the tokenizer fails"):
             encoding = self._tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
         pieces: list[list[int]] = [[] for _ in words]
@@ -386,7 +393,9 @@ class LibraryPieces:
 
 
 def _refuse_growth(normalizer: dict[str, Any]) -> None:
-    """Raise BundleError if a normalizer's replacements could make a text over a thousand times as long."""
+    """Raise BundleError if a normalizer's replacements could make a text over a thousand times as
+    long.
+    """
     growth = 1
     steps = [normalizer]
     while steps:

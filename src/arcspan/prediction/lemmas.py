@@ -1,10 +1,12 @@
-"""Lemmas as edits of words: a model predicts the edit, so that it can lemmatize words it has never seen.
+"""Lemmas as edits of words: a model predicts the edit, so that it can lemmatize words it has never
+seen.
 
-An edit is a short text, `casing|prefix|suffix` or `=lemma`. Word and lemma are compared in lower case; what they
-share in the middle (their longest common substring) stays, and what stands before and after it is replaced:
+An edit is a short text, `casing|prefix|suffix` or `=lemma`. Word and lemma are compared in lower
+case; what they share in the middle (their longest common substring) stays, and what stands before
+and after it is replaced:
 
-    `l|0+|3+y`    lower case; take nothing off the front; take three letters off the end, add y: flies, fly
-    `k|0+|0+`     casing as the word has it: names
+    `l|0+|3+y`    lower case; take nothing off the front; take three letters off the end, add y:
+    flies, fly `k|0+|0+`     casing as the word has it: names
     `u|0+|0+`     upper case throughout;  `t` first letter upper case
     `=be`         the lemma itself, where it shares nothing with the word
 
@@ -52,7 +54,8 @@ def _read_edit(edit: str) -> tuple[str, int, str, int, str]:
 
 
 def lemma_of(edit: str, word: str) -> str:
-    """Return the lemma that an edit makes of a word; the word in lower case where the edit does not fit.
+    """Return the lemma that an edit makes of a word; the word in lower case where the edit does not
+    fit.
 
     >>> lemma_of("l|0+|3+y", "Tries"), lemma_of("=be", "were"), lemma_of("l|0+|3+y", "I")
     ('try', 'be', 'i')

@@ -1,15 +1,16 @@
 """Sentences whose chart does not fit the memory limit: parsed in pieces, and the pieces joined.
 
-The whole sentence is encoded (through windows) and its spans and arcs are scored once, without second-order
-scores, which takes memory in n^2 only. The sentence is then cut in two where both parts score best as spans,
-after a full stop, colon or semicolon if there is one, else after a comma, else anywhere; and the parts again,
-until none is longer than `PIECE` words. Each piece is parsed exactly, like a sentence of its own. The cuts are
-a binary tree above the pieces; which piece heads each of its nodes is found exactly from the arc scores
-between the pieces' root words (Eisner-Satta over a fixed tree: every pair of pieces meets at one node). So
-both trees are complete, and compatible wherever those of the pieces are.
+The whole sentence is encoded (through windows) and its spans and arcs are scored once, without
+second-order scores, which takes memory in n^2 only. The sentence is then cut in two where both
+parts score best as spans, after a full stop, colon or semicolon if there is one, else after a
+comma, else anywhere; and the parts again, until none is longer than `PIECE` words. Each piece is
+parsed exactly, like a sentence of its own. The cuts are a binary tree above the pieces; which piece
+heads each of its nodes is found exactly from the arc scores between the pieces' root words
+(Eisner-Satta over a fixed tree: every pair of pieces meets at one node). So both trees are
+complete, and compatible wherever those of the pieces are.
 
-A "sentence" for which even that would be too much (`BLOCK`, some pages of text) is cut by its length first;
-the roots of the later blocks attach to the root of the first.
+A "sentence" for which even that would be too much (`BLOCK`, some pages of text) is cut by its
+length first; the roots of the later blocks attach to the root of the first.
 """
 
 from __future__ import annotations
@@ -207,7 +208,8 @@ def choose_heads(
     tree  spans (a, b) over the pieces, pre-order
     arc   [K, K+1]: arc[m, h] scores piece h (1..K, 0 the root) as the head of piece m (0..K-1)
 
-    Returns the heads of the pieces, 1..K or 0, the head piece, 0..K-1, of every node, and the arcs' score.
+    Returns the heads of the pieces, 1..K or 0, the head piece, 0..K-1, of every node, and the arcs'
+    score.
 
     >>> choose_heads([(0, 2), (0, 1), (1, 2)], np.array([[0.0, 0.0, 5.0], [1.0, 2.0, 0.0]]))[0].tolist()
     [2, 0]

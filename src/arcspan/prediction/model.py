@@ -1,7 +1,7 @@
 """A model: words to the network's input, batches of them to scores, and what it can predict.
 
-A `ParserModel` is frozen data. It knows no queries, constraints or threads: `prediction.charts` puts its
-scores under constraints, and `prediction.runner` makes batches.
+A `ParserModel` is frozen data. It knows no queries, constraints or threads: `prediction.charts`
+puts its scores under constraints, and `prediction.runner` makes batches.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class ParserModel:
     calibration  the temperatures of its probabilities
     styles       conventions that users may name; the first is the default
     guidelines   rules for relations, None for any relations
-    two_stage    search the best unlabelled trees, and label those; otherwise the best labelled trees
+    two_stage    search the best unlabelled trees, and label those; otherwise the best labelled
+                 trees
     apart        search spans and arcs separately, though one network scores both
     decoder      a search in place of the exact one: it finds trees, which are labelled then
     name         of the bundle, for messages
@@ -94,7 +95,9 @@ class ParserModel:
         return not self.two_stage and self.decoder is None
 
     def chart_bytes(self, n: int, *, sums: bool = False, kbest: bool = False) -> int:
-        """Return the memory for scores and chart of n words: for the best tree, sums, or k best trees."""
+        """Return the memory for scores and chart of n words: for the best tree, sums, or k best
+        trees.
+        """
         return decoding.memory_needed(
             n, arcs=self.joint, headed="headed" in self.outputs, sums=sums, kbest=kbest
         )
@@ -149,7 +152,9 @@ class ParserModel:
         return {tag: number for number, tag in enumerate(self.inventories.tags, 1)}
 
     def score(self, sentences: Sequence[EncodedSentence], *, headed: bool = True) -> list[Scores]:
-        """Return the scores of a batch, one `Scores` for each scorer; `headed`: second order, too."""
+        """Return the scores of a batch, one `Scores` for each scorer; `headed`: second order,
+        too.
+        """
         return [
             scorer.score(self.arrays(sentences, tags=scorer.reads_tags), headed=headed)
             for scorer in self.scorers

@@ -1,7 +1,7 @@
 """The outputs of a model: which there are, the names they predict, and the scores that carry them.
 
-Everything that predicts, learns, stores or merges outputs reads the list `OUTPUTS`. To add an output,
-add it there (with a field of `Inventories` for its names), give the network a scorer for it
+Everything that predicts, learns, stores or merges outputs reads the list `OUTPUTS`. To add an
+output, add it there (with a field of `Inventories` for its names), give the network a scorer for it
 (`neural.model`) and a gold answer to learn it from (`training.instances`).
 
 This module computes nothing: a `Scorer` (torch in `neural.Model`, ONNX in `runtime.Session`) makes
@@ -26,12 +26,13 @@ class Output(NamedTuple):
     """One output of a model.
 
     name     as scores, modules and graphs call it
-    of       what is scored: "structure" (all spans, arcs or headed spans), "nodes" and "arcs" that the
-             search chose, or "words"
+    of       what is scored: "structure" (all spans, arcs or headed spans), "nodes" and "arcs" that
+             the search chose, or "words"
     names    the field of `Inventories` whose entries are scored; "" for structure
     layer    the tree it belongs to. Of the two models of SEP, that tree's model predicts it, and it
              follows the style of that tree
-    group    outputs that settings switch on and weigh together: "structure", "labels", "tags" or "rows"
+    group    outputs that settings switch on and weigh together: "structure", "labels", "tags" or
+             "rows"
     """
 
     name: str
@@ -83,7 +84,9 @@ Indices = Sequence[np.ndarray]
 
 
 class Scorer(Protocol):
-    """A network: scores from the arrays of a batch, and labels for the parts that a search chose."""
+    """A network: scores from the arrays of a batch, and labels for the parts that a search
+    chose.
+    """
 
     @property
     def outputs(self) -> frozenset[str]:
@@ -123,7 +126,8 @@ class Style(NamedTuple):
 
 
 def words_to_edits(table: Mapping[str, Mapping[str, list[str]]]) -> dict[str, dict[str, str]]:
-    """Return `Inventories.seen_lemmas` from the table of a file, which has the words by tag and edit.
+    """Return `Inventories.seen_lemmas` from the table of a file, which has the words by tag and
+    edit.
 
     >>> words_to_edits({"NNS": {"l|0+|3+y": ["flies", "tries"]}})
     {'NNS': {'flies': 'l|0+|3+y', 'tries': 'l|0+|3+y'}}
@@ -143,7 +147,8 @@ class Inventories:
     features  whole bundles, as CoNLL-U writes them
     styles    the conventions of treebanks that the model has learnt; () for a single one
     unused    by output: for each style, the numbers of the names that it does not use
-    seen_lemmas  by tag: words that training saw with it and with one lemma, and the edits that make it
+    seen_lemmas  by tag: words that training saw with it and with one lemma, and the edits that make
+                 it
     """
 
     labels: tuple[tuple[str, ...], ...]

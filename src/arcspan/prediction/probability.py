@@ -1,9 +1,9 @@
 """Probabilities of the trees of one sentence and of their parts.
 
-Scores make a distribution over labelled trees: trees by their scores, labels and relations by theirs, each
-independently given the tree. The search finds its mode, so the k best come in falling probability. The
-probability of a pair as users see it sums over all labelled trees that look like it. Guidelines, which
-rename relations of trees that were found, have no part in it.
+Scores make a distribution over labelled trees: trees by their scores, labels and relations by
+theirs, each independently given the tree. The search finds its mode, so the k best come in falling
+probability. The probability of a pair as users see it sums over all labelled trees that look like
+it. Guidelines, which rename relations of trees that were found, have no part in it.
 """
 
 from __future__ import annotations
@@ -112,7 +112,9 @@ class TreeDistribution:
         return part.label_scores("label", np.full_like(i, self.b), i, j)
 
     def relations(self, heads: np.ndarray) -> np.ndarray:
-        """Return scores of relations [n, relations] at the arcs to these heads, one for each word."""
+        """Return scores of relations [n, relations] at the arcs to these heads, one for each
+        word.
+        """
         m = np.arange(1, self.n + 1)
         part = self.charts.part_with("relation")
         return part.label_scores("relation", np.full_like(m, self.b), m, heads)
@@ -171,8 +173,9 @@ class TreeDistribution:
         """Return the log-probability of all labelled trees that look like a parse: its arcs, its
         constituents, no others.
 
-        The prediction is in numbers. Of one without heads, or without nodes, that of its one tree. Heads
-        and relations of -1 are summed over. With `binary`, that of the one labelled tree of its nodes.
+        The prediction is in numbers. Of one without heads, or without nodes, that of its one tree.
+        Heads and relations of -1 are summed over. With `binary`, that of the one labelled tree of
+        its nodes.
         """
         calibration = calibration or self.model.calibration
         temperature = calibration.structure_temperature
@@ -182,7 +185,9 @@ class TreeDistribution:
     def _only(
         self, prediction: Prediction, scores: Scores, calibration: Calibration, binary: bool
     ) -> Scores:
-        """Return scores with the names of a parse that forbid every tree that does not look like it."""
+        """Return scores with the names of a parse that forbid every tree that does not look like
+        it.
+        """
         span, arc = scores.span, scores.arc
         if arc is not None and prediction.heads is not None:
             arc = self._only_arcs(prediction, arc, calibration)
@@ -235,7 +240,9 @@ class TreeDistribution:
     def confidence(
         self, prediction: Prediction, calibration: Calibration | None = None
     ) -> Confidence:
-        """Return the probabilities of a parse of this sentence, at the model's temperatures or others."""
+        """Return the probabilities of a parse of this sentence, at the model's temperatures or
+        others.
+        """
         calibration = calibration or self.model.calibration
         temperature = calibration.structure_temperature
         spans, arcs = self.marginals(temperature)
@@ -307,11 +314,12 @@ def score_trees(
     constituency: ConstituencyTree | None,
     dependencies: DependencyTree | None,
 ) -> LogProbability:
-    """Return the log-probability of trees over the words of a sentence, at the model's temperatures.
+    """Return the log-probability of trees over the words of a sentence, at the model's
+    temperatures.
 
-    The sum runs over all labelled trees that look like the pair; for one layer over all trees of the
-    other layer as well. All pairs together have the probability 1. Labels count, and relations where
-    they are named; heads of -1 are summed over.
+    The sum runs over all labelled trees that look like the pair; for one layer over all trees of
+    the other layer as well. All pairs together have the probability 1. Labels count, and relations
+    where they are named; heads of -1 are summed over.
     """
     _check_tree(distribution, constituency, "constituency", "span", ConstituencyTree)
     _check_tree(distribution, dependencies, "dependency", "arc", DependencyTree)
@@ -387,7 +395,9 @@ def _head_entropies(arcs: np.ndarray) -> tuple[float, ...]:
 def _others(
     probabilities: np.ndarray, chosen: np.ndarray, names: Sequence[Any]
 ) -> tuple[tuple[tuple[Any, float], ...], ...]:
-    """Return for each row the likely names that were not chosen: (name, probability), likeliest first."""
+    """Return for each row the likely names that were not chosen: (name, probability), likeliest
+    first.
+    """
     is_likely = probabilities >= LEAST
     is_likely[np.arange(len(chosen)), chosen] = False
     rows, columns = np.nonzero(is_likely)

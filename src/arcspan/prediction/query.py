@@ -1,7 +1,7 @@
 """The query about a sentence: what to compute, under which constraints.
 
-`parser.parse`, `parser(text)`, `pipe`, the command line, HTTP and the completion of treebanks all make a
-`Query`, so that every option exists in all of them.
+`parser.parse`, `parser(text)`, `pipe`, the command line, HTTP and the completion of treebanks all
+make a `Query`, so that every option exists in all of them.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Query:
     k           the k best parses, best first; None for the best one alone
     require     constituents, arcs, heads, the root and tags that the trees must have: `Span(i, j)`,
                 `Span(i, j, label)`, `Arc(head, modifier)`, `Arc(head, modifier, relation)`,
-                `Head(i, j, head)`, `Root(word)`, `Tag(word, tag)`. A tuple (i, j, label) is a span, and
-                so is (i, j) with i < j; (h, m) with h > m is an arc; ("arc", h, m) says it
+                `Head(i, j, head)`, `Root(word)`, `Tag(word, tag)`. A tuple (i, j, label) is a span,
+                and so is (i, j) with i < j; (h, m) with h > m is an arc; ("arc", h, m) says it
     forbid      the same that they must not have
-    prefer      the same that they should have, each with a weight: pairs (constraint, weight). A pair of
-                trees that meets the constraint is e^weight times as likely as it was; negative weights
-                make it less likely
+    prefer      the same that they should have, each with a weight: pairs (constraint, weight). A
+                pair of trees that meets the constraint is e^weight times as likely as it was;
+                negative weights make it less likely
     confidence  compute the probabilities of the parse, and of its parts, at once
     style       whose conventions to follow, by name; None for the model's default
     tags        one part-of-speech tag per word, for a model that was trained to read them

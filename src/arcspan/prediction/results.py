@@ -1,7 +1,7 @@
 """The result for one sentence: what the search chose, and the trees and names that it stands for.
 
-A `Prediction` keeps the numbers that the model predicted and makes names of them only when these are
-read, because most callers read a part of them.
+A `Prediction` keeps the numbers that the model predicted and makes names of them only when these
+are read, because most callers read a part of them.
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ class Prediction:
     def _apply_edits(
         self, edits: tuple[str, ...], words: Sequence[str], inventories: Inventories
     ) -> tuple[str, ...]:
-        """Return lemmas: by the edit that training saw with the word and its tag, else by `edits`."""
+        """Return lemmas: by the edit that training saw with the word and its tag, else by
+        `edits`.
+        """
         tags = self._names("tag") or self._names("upos") or ("",) * len(words)
         seen = inventories.seen_lemmas
         lemmas = []

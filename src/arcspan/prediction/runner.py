@@ -1,11 +1,12 @@
 """Running a model: sentences with their queries to predictions, in batches and threads.
 
-This is the only module of `prediction` with state: threads, memory that is shared among them, and what a
-forked process has to make anew. Every query goes this way, plain or not. Batches are small and of like
-length, because that is fastest on a CPU (`benchmarks/throughput.py`); one thread does all for a batch,
-from words to labels, and several threads take batches in turn. A sentence's result does not depend on
-its neighbours: no operation mixes sentences, and sentences share a batch only where the padding leaves
-the order of additions in a matrix product as it is (`EncodedSentence.batch_key`).
+This is the only module of `prediction` with state: threads, memory that is shared among them, and
+what a forked process has to make anew. Every query goes this way, plain or not. Batches are small
+and of like length, because that is fastest on a CPU (`benchmarks/throughput.py`); one thread does
+all for a batch, from words to labels, and several threads take batches in turn. A sentence's result
+does not depend on its neighbours: no operation mixes sentences, and sentences share a batch only
+where the padding leaves the order of additions in a matrix product as it is
+(`EncodedSentence.batch_key`).
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ class LengthError(ArcspanError):
 class Budget:
     """Resource limits for prediction: `threads` and `memory` as `Parser` explains them.
 
-    cells    positions of a batch that the encoder reads, padding included. 256 was measured to be best on
-             a CPU (`benchmarks/throughput.py`): larger batches only cost cache misses and padding
+    cells    positions of a batch that the encoder reads, padding included. 256 was measured to be
+             best on a CPU (`benchmarks/throughput.py`): larger batches only cost cache misses and
+             padding
     """
 
     threads: int | None = None
@@ -79,7 +81,9 @@ class Request(NamedTuple):
 
 
 class Predictor:
-    """A model with threads and a memory limit. Several threads, and forked processes, may use it at once."""
+    """A model with threads and a memory limit. Several threads, and forked processes, may use it at
+    once.
+    """
 
     def __init__(self, model: ParserModel, budget: Budget | None = None) -> None:
         self.model = model
@@ -87,7 +91,9 @@ class Predictor:
         self.threads = self.budget.threads or available_threads()
         lengths = range(2, BLOCK_COST)
         self.longest = 1 + bisect_right(lengths, self.budget.memory, key=model.chart_bytes)
-        """The number of words of a sentence that the memory limit allows to be parsed in one piece."""
+        """The number of words of a sentence that the memory limit allows to be parsed in one
+        piece.
+        """
         self._start()
         _alive.add(self)
 
@@ -117,8 +123,8 @@ class Predictor:
     ) -> Submission:
         """Start to predict; several submissions may be under way.
 
-        Unless `eager`, a single batch is predicted by the thread that reads the result. With `inline`,
-        all batches are: that thread may be one of the workers.
+        Unless `eager`, a single batch is predicted by the thread that reads the result. With
+        `inline`, all batches are: that thread may be one of the workers.
         """
         submission = Submission(self._predict_batch, len(questions))
         requests = self.encode(questions, submission.finished)
@@ -156,8 +162,8 @@ class Predictor:
     def distribution(self, words: Sequence[str], query: Query = PLAIN) -> TreeDistribution:
         """Return the distribution over the trees of one sentence of at least one word.
 
-        Raises ArcspanError for constraints that contradict each other or that the model has no output
-        for, and LengthError as `charts` does.
+        Raises ArcspanError for constraints that contradict each other or that the model has no
+        output for, and LengthError as `charts` does.
         """
         return TreeDistribution(self.charts(words, query))
 
@@ -179,7 +185,9 @@ class Predictor:
     def encode(
         self, questions: Sequence[Question], finished: dict[int, list[Prediction]]
     ) -> dict[int, Request]:
-        """Return requests by the number of their question; those without any work are `finished`."""
+        """Return requests by the number of their question; those without any work are
+        `finished`.
+        """
         requests = {}
         for number, (words, query) in enumerate(questions):
             if not words:
@@ -330,8 +338,8 @@ class Submission:
     """Questions under way, and in the end the predictions for each: one, or the k best.
 
     finished  predictions by the number of their question
-    running   batches in other threads, and pending  those that the caller's thread has to do; with the
-              numbers of their questions
+    running   batches in other threads, and pending  those that the caller's thread has to do; with
+              the numbers of their questions
     """
 
     predict_batch: Callable[[Sequence[Request]], list[list[Prediction]]]

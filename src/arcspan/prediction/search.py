@@ -1,12 +1,13 @@
 """The best parses of the sentences of a batch, and the k best of one.
 
-The search is for the best labelled trees, exactly. The log-probability of a label is at most zero, so that
-scores without labels are upper bounds: what a search chose is labelled and its scores are lowered, until
-a search chooses a structure all of which is labelled.
+The search is for the best labelled trees, exactly. The log-probability of a label is at most zero,
+so that scores without labels are upper bounds: what a search chose is labelled and its scores are
+lowered, until a search chooses a structure all of which is labelled.
 
-A pair of trees as users see it is a set of arcs and a set of constituents. A span is a constituent if its
-best label is one, whatever tree it is in, and an arc's relation depends on the arc alone; so the k best
-pairs are the k best lexicalized trees, those that differ only in spans without a label counted once.
+A pair of trees as users see it is a set of arcs and a set of constituents. A span is a constituent
+if its best label is one, whatever tree it is in, and an arc's relation depends on the arc alone; so
+the k best pairs are the k best lexicalized trees, those that differ only in spans without a label
+counted once.
 """
 
 from __future__ import annotations
@@ -53,7 +54,9 @@ def best(charts: Charts) -> list[Prediction]:
 
 
 def kbest(charts: Charts, b: int, k: int) -> list[Prediction]:
-    """Return the k best parses of a sentence that differ in what users see; fewer if there are fewer."""
+    """Return the k best parses of a sentence that differ in what users see; fewer if there are
+    fewer.
+    """
     check_joint(charts.model)
     (part,) = charts.parts
     if charts.model.labelled:
@@ -131,8 +134,9 @@ def _replace_structures(decoded: Decoded, sentences: np.ndarray, latest: Decoded
 def best_structures(scores: Scores, lengths: np.ndarray, *, apart: bool = False) -> Decoded:
     """Return the best unlabelled structures of a batch.
 
-    Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner; with `apart`, these two, though
-    there are both. Tensors on an accelerator are searched there where that is faster, else on the host.
+    Eisner-Satta where there are spans and arcs, otherwise CKY or Eisner; with `apart`, these two,
+    though there are both. Tensors on an accelerator are searched there where that is faster, else
+    on the host.
     """
     span, arc, headed = scores.span, scores.arc, scores.headed
     joint = span is not None and arc is not None

@@ -1,8 +1,9 @@
 """BERT's word pieces, without the `tokenizers` library and its dependencies.
 
-The ids are those that the library's BertNormalizer, BertPreTokenizer and WordPiece give for words one by one. No
-offsets, no truncation, no special pieces around a sentence; `WordPieces.from_json` leaves every other kind of tokenizer
-to the library. A character is what Unicode 8 says it is, as in the library, whatever version Python knows.
+The ids are those that the library's BertNormalizer, BertPreTokenizer and WordPiece give for words
+one by one. No offsets, no truncation, no special pieces around a sentence; `WordPieces.from_json`
+leaves every other kind of tokenizer to the library. A character is what Unicode 8 says it is, as in
+the library, whatever version Python knows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _ideograph = re.compile(
     r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf\U0002f800-\U0002fa1f]"
 )
-# The marks, punctuation and format characters that came after Unicode 8 are in these ranges, and no earlier ones.
+# The marks, punctuation and format characters that came after Unicode 8 are in these ranges, and no
+# earlier ones.
 _newer = re.compile(
     r"[\u05c8-\u05c9\u061d\u07fd\u0890-\u08e2\u09fd-\u09fe\u0a76\u0afa-\u0aff\u0b53-\u0b55\u0c04-\u0c3c\u0c77\u0c84"
     r"\u0d00\u0d3b-\u0d3c\u0d81\u0eba\u0ece\u180f-\u1886\u1abf-\u1af0\u1b4e-\u1b4f\u1b7d-\u1b7f\u1df6-\u1dfb"
@@ -61,7 +63,8 @@ class WordPieces:
         self._special = special
         self._longest_piece = max(map(len, vocabulary))
         self._characters = _Characters(lowercase, strip_accents)
-        # The longest of the special pieces that begin at one position. Without any, nothing matches.
+        # The longest of the special pieces that begin at one position. Without any, nothing
+        # matches.
         names = "|".join(re.escape(name) for name in sorted(special, key=len, reverse=True))
         self._split = re.compile(f"({names or '(?!)'})").split
         self._cut_cached = functools.lru_cache(CACHE_SIZE)(self._cut)
@@ -152,7 +155,9 @@ class WordPieces:
 
 
 class _Characters(dict[int, str]):
-    """A table for str.translate, with spaces where words are cut; entries are made at their first use."""
+    """A table for str.translate, with spaces where words are cut; entries are made at their first
+    use.
+    """
 
     def __init__(self, lowercase: bool, strip_accents: bool) -> None:
         self._lowercase = lowercase
@@ -189,7 +194,9 @@ def _category(character: str) -> str:
 
 
 def _is_punctuation(character: str) -> bool:
-    """Return whether it is punctuation: in ASCII all that is printed but letters, digits and the space."""
+    """Return whether it is punctuation: in ASCII all that is printed but letters, digits and the
+    space.
+    """
     if character.isascii():
         return "!" <= character <= "~" and not character.isalnum()
     return _category(character).startswith("P")

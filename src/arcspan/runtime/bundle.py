@@ -2,7 +2,8 @@
 
 config.json      format version, system, inventories, inputs, training data, licence, scores
 tokenizer.json   the tokenizer of a pretrained encoder
-lemmas.json      words that training saw with one lemma, by tag and edit; read when lemmas are first asked for
+lemmas.json      words that training saw with one lemma, by tag and edit; read when lemmas are first
+                 asked for
 *.onnx           the graphs, two for each model (a SEP parser has two models)
 checksums.json   the SHA-256 of every other file
 """
@@ -37,9 +38,11 @@ _HUB = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)@(?P<revision>[\w.-]+)")
 
 
 def find_bundle(name: str | os.PathLike[str]) -> Path:
-    """Return the folder of a bundle: its path, or the name of a model inside arcspan or of one that was installed.
+    """Return the folder of a bundle: its path, or the name of a model inside arcspan or of one that
+    was installed.
 
-    org/name@revision is a model of the Hugging Face hub, which is fetched once: the one name that uses the network.
+    org/name@revision is a model of the Hugging Face hub, which is fetched once: the one name that
+    uses the network.
     """
     path = Path(name)
     hub_name = _HUB.fullmatch(name) if isinstance(name, str) else None
@@ -124,7 +127,9 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
 def update_bundle(
     folder: Path, changes: dict[str, Any], texts: dict[str, str] | None = None
 ) -> None:
-    """Change fields of a bundle's configuration and add text files; the old bundle stays until all is done."""
+    """Change fields of a bundle's configuration and add text files; the old bundle stays until all
+    is done.
+    """
     config = read_bundle(folder)
     work = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
@@ -137,7 +142,9 @@ def update_bundle(
 
 
 def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[str, Any]:
-    """Return the configuration of a bundle, after checking its format and that every file is there and undamaged."""
+    """Return the configuration of a bundle, after checking its format and that every file is there
+    and undamaged.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise BundleError(

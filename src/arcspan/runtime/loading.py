@@ -34,8 +34,10 @@ def load_predictor(
 ) -> tuple[Predictor, dict[str, Any]]:
     """Return the predictor of a bundle, or of several, and the configuration of the (first) bundle.
 
-    verify      whether to compare files with their checksums; None: unless they are inside the package
-    guidelines  whether universal relations follow their guidelines; None: as the bundle says, else yes
+    verify      whether to compare files with their checksums; None: unless they are inside the
+                package
+    guidelines  whether universal relations follow their guidelines; None: as the bundle says, else
+                yes
     """
     folders = [folder] if isinstance(folder, (str, os.PathLike)) else folder
     loaded = [_load_model(Path(path), verify, device) for path in folders]

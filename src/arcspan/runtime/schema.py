@@ -1,7 +1,7 @@
 """The schema of a bundle's configuration, checked as a whole before anything of it is used.
 
-Configurations come from people: they are cut, edited and put together from several. Everything that a parser reads is
-described here once, and what does not fit is named by its place.
+Configurations come from people: they are cut, edited and put together from several. Everything that
+a parser reads is described here once, and what does not fit is named by its place.
 """
 
 from __future__ import annotations

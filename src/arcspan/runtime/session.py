@@ -1,8 +1,8 @@
 """The two ONNX graphs of a model, run by onnxruntime.
 
-A graph runs in the thread that calls it, on one core: many threads may call it at once, and that is how a
-parser uses several cores. So the arithmetic of a sentence never depends on the number of threads, and a
-session has no threads of its own that a fork would lose.
+A graph runs in the thread that calls it, on one core: many threads may call it at once, and that is
+how a parser uses several cores. So the arithmetic of a sentence never depends on the number of
+threads, and a session has no threads of its own that a fork would lose.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def providers(device: str) -> list[str]:
 class Session:
     """The graphs of one model of a bundle (`component`, an entry of the bundle's configuration).
 
-    `load` reads them, and anew in a forked process. `providers` are those of onnxruntime to run them by.
+    `load` reads them, and anew in a forked process. `providers` are those of onnxruntime to run
+    them by.
     """
 
     def __init__(
@@ -111,7 +112,9 @@ class Session:
         return self._graphs
 
     def _check_graph(self, file: Path, graph: Any, outputs: frozenset[str]) -> None:
-        """Refuse a graph that does not fit the inventories: cut or put together from several bundles."""
+        """Refuse a graph that does not fit the inventories: cut or put together from several
+        bundles.
+        """
         shapes = {output.name: output.shape for output in graph.get_outputs()}
         for name in sorted(outputs):
             if name not in shapes:
