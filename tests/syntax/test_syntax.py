@@ -179,7 +179,8 @@ def test_the_form_of_the_verb_decides_its_aspect() -> None:
     for auxiliaries, tags, main, tag, aspect in (
         ("will", "MD", "bring", "VB", "simple"),
         ("is", "VBZ", "bringing", "VBG", "progressive"),
-        ("'s been", "VBZ VBN", "bringing", "VBG", "progressive"),
+        ("'s", "VBZ", "bringing", "VBG", "progressive"),
+        ("'s been", "VBZ VBN", "bringing", "VBG", "perfect progressive"),
         ("has been", "VBZ VBN", "bringing", "VBG", "perfect progressive"),
         ("'ve", "VBP", "brought", "VBN", "perfect"),
         ("'d", "VBD", "brought", "VBD", "perfect"),

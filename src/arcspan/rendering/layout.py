@@ -260,10 +260,10 @@ def _arcs(tree: DependencyTree) -> tuple[PictureArc, ...]:
     # gaps[k]: the outermost level between words k and k+1
     gaps = [0] * (n + 1)
     levels = [0] * n
-    ends = [(min(h, m), max(h, m), m) for m, h in enumerate(tree.heads, 1) if h]
-    for left, right, m in sorted(ends, key=lambda end: (end[1] - end[0], *end)):
-        level = 1 + max(gaps[left:right])
-        gaps[left:right] = [level] * (right - left)
+    ends = [(abs(h - m), min(h, m), max(h, m), m) for m, h in enumerate(tree.heads, 1) if h]
+    for length, first, last, m in sorted(ends):
+        level = 1 + max(gaps[first:last])
+        gaps[first:last] = [level] * length
         levels[m - 1] = level
     arcs = []
     for m, (h, relation) in enumerate(zip(tree.heads, tree.relations, strict=True), 1):

@@ -116,8 +116,8 @@ class WideDrawing(Drawing):
 
     def _distance(self, arc: PictureArc) -> float:
         """Return how far apart the words of an arc must be for its relation."""
-        left, right = sorted((arc.head, arc.modifier))
-        offsets = self.offsets[arc.modifier, left] - self.offsets[arc.modifier, right]
+        first, last = sorted((arc.head, arc.modifier))
+        offsets = self.offsets[arc.modifier, first] - self.offsets[arc.modifier, last]
         return width_of(arc.relation, RELATION) + 22 + offsets
 
     def _shows_head(self, constituent: Constituent) -> bool:

@@ -114,11 +114,11 @@ class _Canvas:
         for (row, column), (end_row, end_column) in pairwise(points):
             # One of the two is a range of one cell.
             top, bottom = sorted((row, end_row))
-            left, right = sorted((column, end_column))
+            first, last = sorted((column, end_column))
             for y in range(top, bottom):
                 self._mark((y, column), _DOWN, role)
                 self._mark((y + 1, column), _UP, role)
-            for x in range(left, right):
+            for x in range(first, last):
                 self._mark((row, x), _RIGHT, role)
                 self._mark((row, x + 1), _LEFT, role)
 
@@ -227,9 +227,9 @@ def _draw_arc(canvas: _Canvas, row: int, arc: PictureArc, centres: list[int]) ->
         start = centres[arc.head - 1]
         start += 1 if column > start else -1
         canvas.line((row, start), (bottom, start), (bottom, column), (row, column), role="arc")
-        left, right = sorted((column, start))
-        free = right - left - 1 - columns(arc.relation)
-        canvas.write(bottom, left + 1 + free // 2, arc.relation, "arc")
+        first, last = sorted((column, start))
+        free = last - first - 1 - columns(arc.relation)
+        canvas.write(bottom, first + 1 + free // 2, arc.relation, "arc")
     canvas.write(row, column, "▲", "arc")
 
 

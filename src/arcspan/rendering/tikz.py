@@ -109,9 +109,9 @@ def _arcs(picture: Picture) -> str:
         # The root's arc is higher than the arcs over it.
         height = 3
         for arc in picture.arcs:
-            left, right = sorted((arc.head, arc.modifier))
-            if 0 < left <= m <= right:
-                height = max(height, right - left)
+            first, last = sorted((arc.head, arc.modifier))
+            if 0 < first <= m <= last:
+                height = max(height, last - first)
         lines.append(f"\\deproot[edge unit distance={height}ex]{{{m}}}{_braced(relation)}")
     return "\n".join([*lines, "\\end{dependency}\n"])
 

@@ -9,7 +9,7 @@ from arcspan.lazy import lazy
 from arcspan.syntax.clauses import Clause, Clauses, VerbGroup
 from arcspan.syntax.coordination import Coordination, coordinations
 from arcspan.syntax.phrases import Kind, noun_phrases
-from arcspan.syntax.sentence import Phrase, TreeIndex, Word
+from arcspan.syntax.sentence import Phrase, TreeIndex, Word, plain
 from arcspan.syntax.tree_query import Match, TreeQuery, compiled
 
 __all__ = [
@@ -92,13 +92,10 @@ class Syntax(TreeIndex):
 
     def to_dict(self, *, probabilities: bool = False) -> dict[str, Any]:
         """Return all analyses as plain data, ready for JSON; spans (i, j) cover the words i+1..j."""
-        phrases: dict[str, list[Any]] = {
+        phrases = {
             "clauses": self.clauses,
             "coordinations": self.coordinations,
             "noun_phrases": self.noun_phrases("all"),
             "verb_groups": self.verb_groups,
         }
-        return {
-            name: [phrase.to_dict(probabilities=probabilities) for phrase in phrases[name]]
-            for name in phrases
-        }
+        return {name: plain(phrases[name], probabilities) for name in phrases}

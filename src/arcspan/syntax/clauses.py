@@ -105,9 +105,14 @@ def _lemma(s: TreeIndex, m: int) -> str:
         return _AUXILIARIES.get(form, "do" if form.startswith("d") else form)
     if form in _AUXILIARIES:
         return _AUXILIARIES[form]
-    # Without a lemma, 'd and 's are told by their tags.
-    ambiguous = {"'s": "be", "'d": "would" if s.tags[m] == "MD" else "have"}
-    return s.lemmas[m] or ambiguous.get(form, form)
+    if s.lemmas[m]:
+        return s.lemmas[m]
+    # Without a lemma, 'd is told by its tag and 's by what follows: "she 's never been asked".
+    if form == "'d":
+        return "would" if s.tags[m] == "MD" else "have"
+    if form == "'s":
+        return "have" if "been" in s.words[m : m + 3] else "be"
+    return form
 
 
 def _is_negation(s: TreeIndex, m: int) -> bool:
@@ -143,8 +148,9 @@ def _participle(s: TreeIndex, m: int) -> str:
         return {"VBG": "present", "VBN": "past", "VBD": "past"}.get(s.tags[m], "")
     if s.features[m]:
         is_present = s.has_feature(m, "VerbForm=Ger", "Tense=Pres")
-        is_participle = s.has_feature(m, "VerbForm=Ger", "VerbForm=Part")
-        return ("present" if is_present else "past") if is_participle else ""
+        if not s.has_feature(m, "VerbForm=Ger", "VerbForm=Part"):
+            return ""
+        return "present" if is_present else "past"
     return "present" if s.words[m].lower().endswith("ing") else "past"
 
 
@@ -257,7 +263,7 @@ class Clauses:
 
     def _add(self, h: int) -> None:
         s = self.s
-        span, kind = self._span(h), self._kind(h)
+        span, clause_kind = self._span(h), self._kind(h)
         begin = 0
         around = None
         if outer := self._outer_subject(h):
@@ -266,15 +272,17 @@ class Clauses:
             begin = copula
             while begin < s.n and s.heads[begin + 1] == h and _is_negation(s, begin + 1):
                 begin += 1
-            own = [*s.with_relation(h, "aux"), *self._negations(h)]
-            words = sorted({copula, *(m for m in own if outer < m <= begin)})
+            candidates = [*s.with_relation(h, "aux"), *self._negations(h)]
+            words = sorted({copula, *(m for m in candidates if outer < m <= begin)})
             verb = VerbGroup(s, h, words, copula)
-            around = Clause(s, span, h, kind, verb, s.phrase_of(outer))
+            around = Clause(s, span, h, clause_kind, verb, s.phrase_of(outer))
             self.all.append(around)
-            span, kind = s.trim(begin, span[1], h), "complement"
+            span, clause_kind = s.trim(begin, span[1], h), "complement"
         verb = self._verb(h, begin)
         objects = [s.phrase_of(m) for m in self.objects(h)]
-        clause = Clause(s, span, h, kind, verb, self.subject(h, inside=True), objects, around)
+        clause = Clause(
+            s, span, h, clause_kind, verb, self.subject(h, inside=True), objects, around
+        )
         self.all.append(clause)
         self.by_word[h] = clause
 
@@ -284,7 +292,8 @@ class Clauses:
         outer = [m for m in s.children[h] if s.full_relations[m].endswith(":outer")]
         copulas = [m for m in s.with_relation(h, "cop") if outer and m > outer[0]]
         # A noun or an adjective needs a copula of its own.
-        return outer[0] if len(copulas) > (0 if s.is_verb(h) else 1) else 0
+        needed = 1 if s.is_verb(h) else 2
+        return outer[0] if len(copulas) >= needed else 0
 
     def _span(self, h: int) -> Range:
         """Return all below the predicate, without later conjuncts and what joins it to earlier ones."""
@@ -354,7 +363,9 @@ class Clauses:
             words.update(borrowed)
             auxiliaries += [m for m in borrowed if s.relations[m] in ("aux", "cop")]
         # "He is to leave."
-        words.update(m for m in s.children[h] if _is_to(s, m) and any(k < m for k in auxiliaries))
+        if auxiliaries:
+            begin = min(auxiliaries)
+            words.update(m for m in s.children[h] if _is_to(s, m) and m > begin)
         main = h if s.is_verb(h) or not auxiliaries else max(auxiliaries)
         words.add(main)
         subjects = s.with_relation(h, *_SUBJECTS)

@@ -103,7 +103,7 @@ def _coordination(s: TreeIndex, h: int, others: list[int], inner: list[int]) -> 
         markers += before[1:] if s.relations[h] == "conj" else before
     markers = sorted(m for m in markers if m < members[-1])
     kinds = {_category(s, m, members) for m in members}
-    kind = kinds.pop() if len(kinds) == 1 else "UCP"
+    category = kinds.pop() if len(kinds) == 1 else "UCP"
     conjuncts = [Phrase(s, ranges[m], m) for m in members]
     shared_phrases = []
     for m in sorted(shared):
@@ -111,14 +111,15 @@ def _coordination(s: TreeIndex, h: int, others: list[int], inner: list[int]) -> 
         is_oblique = s.relations[m] in ("obl", "nmod")
         shared_phrases.append(Phrase(s, s.reach(m), m) if is_oblique else s.phrase_of(m))
     span = (ranges[members[0]][0], ranges[members[-1]][1])
-    return Coordination(s, span, members[0], kind, conjuncts, shared_phrases, markers)
+    return Coordination(s, span, members[0], category, conjuncts, shared_phrases, markers)
 
 
 def _smallest(s: TreeIndex, words: Sequence[int]) -> Range | None:
     """Return the smallest constituent around words, the first of several; None without constituents."""
     low, high = min(words), max(words)
-    around = [(i, j) for i, j, _ in s.spans if i < low and high <= j]
-    return min(around, key=lambda span: span[1] - span[0]) if around else None
+    around = [(j - i, i, j) for i, j, _ in s.spans if i < low and high <= j]
+    # Constituents around a word are nested, so those of the same length are the same span.
+    return min(around)[1:] if around else None
 
 
 def _split_dependents(s: TreeIndex, first: int, others: list[int]) -> tuple[list[int], list[int]]:

@@ -56,8 +56,8 @@ RATIOS: dict[str, tuple[str, str]] = {
     "characters_per_word": ("characters", "words"),
 }
 _COORDINATED = ("NP", "VP", "S", "other")
-_SYNTAX_SUMS = [f"clauses_{kind}" for kind in (*KINDS, "finite", "nonfinite")]
-_SYNTAX_SUMS += [f"coordinations_{kind}" for kind in _COORDINATED]
+_SYNTAX_SUMS = [f"clauses_{name}" for name in (*KINDS, "finite", "nonfinite")]
+_SYNTAX_SUMS += [f"coordinations_{category}" for category in _COORDINATED]
 SUMS = ("sentences", "words", "characters", "W", "S", *PATTERNS, *_SYNTAX_SUMS)
 MEASURES = (*SUMS, *RATIOS)
 _WORD_TAG = re.compile(r"[A-Z]+\$?")
@@ -247,6 +247,6 @@ def _of_syntax(syntax: Syntax) -> Sums:
         names[f"clauses_{clause.kind}"] += 1
         names["clauses_finite" if clause.finite else "clauses_nonfinite"] += 1
     for coordination in syntax.coordinations:
-        kind = coordination.kind if coordination.kind in _COORDINATED else "other"
-        names[f"coordinations_{kind}"] += 1
+        category = coordination.kind if coordination.kind in _COORDINATED else "other"
+        names[f"coordinations_{category}"] += 1
     return {name: names[name] for name in _SYNTAX_SUMS}

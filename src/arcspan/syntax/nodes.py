@@ -71,7 +71,7 @@ class NodeTable:
     ) -> None:
         """Append all nodes in pre-order."""
         labels, parents, words = self.labels, self.parents, self.words
-        left, right = self.left, self.right
+        lefts, rights = self.left, self.right
         parent = -1
         word = 0
         # The last of these spans comes after all words.
@@ -82,24 +82,24 @@ class NodeTable:
                     above = len(labels)
                     labels.append(tags[word])
                     parents.append(parent)
-                    left.append(word)
-                    right.append(word + 1)
+                    lefts.append(word)
+                    rights.append(word + 1)
                     words.append(0)
                 self.leaves.append(len(labels))
                 labels.append(forms[word])
                 parents.append(above)
-                left.append(word)
+                lefts.append(word)
                 word += 1
-                right.append(word)
+                rights.append(word)
                 words.append(word)
-                while parent >= 0 and right[parent] == word:
+                while parent >= 0 and rights[parent] == word:
                     parent = parents[parent]
             if j:
                 parents.append(parent)
                 parent = len(labels)
                 labels.append(label)
-                left.append(i)
-                right.append(j)
+                lefts.append(i)
+                rights.append(j)
                 words.append(0)
 
     def spend(self, steps: int) -> None:
@@ -300,6 +300,10 @@ def _words_below(t: NodeTable, m: int) -> Iterator[int]:
         stack += reversed(t.below[m])
 
 
+def _attached(t: NodeTable, m: int) -> list[int]:
+    return [m] if t.heads[m - 1] else []
+
+
 def _siblings(t: NodeTable, m: int) -> Sequence[int]:
     head = t.heads[m - 1]
     siblings = t.below[head] if head else ()
@@ -307,14 +311,22 @@ def _siblings(t: NodeTable, m: int) -> Sequence[int]:
     return siblings
 
 
+def _siblings_after(t: NodeTable, m: int) -> list[int]:
+    return [other for other in _siblings(t, m) if other > m]
+
+
+def _siblings_before(t: NodeTable, m: int) -> list[int]:
+    return [other for other in _siblings(t, m) if other < m]
+
+
 # From a word to the modifiers of the arcs whose relation is compared.
 ARCS: dict[str, Reach] = {
     ">": lambda t, m: t.below[m],
     ">>": _words_below,
-    "<": lambda t, m: [m] if t.heads[m - 1] else [],
+    "<": _attached,
     "<<": _words_above,
-    "$..": lambda t, m: [other for other in _siblings(t, m) if other > m],
-    "$,,": lambda t, m: [other for other in _siblings(t, m) if other < m],
+    "$..": _siblings_after,
+    "$,,": _siblings_before,
 }
 
 
@@ -322,27 +334,34 @@ def reach_of(sign: str, *, to_word: bool = False) -> Reach:
     """Return the way to the nodes at the other end of a relation of the constituency tree."""
     if sign in ("<#", "<<#") and to_word:
         return _to_head_word
-    if sign == ">#":
-        to_parent = _in_tree(">#")
-        to_all = _in_tree(">>#")
-        # A word in braces heads constituents, of which none is its parent.
-        return lambda t, k: to_all(t, k) if t.words[k] else to_parent(t, k)
-    return _in_tree(sign)
+    return _to_headed if sign == ">#" else _in_tree(sign)
 
 
 def reach_along_arcs(sign: str, relation: Expression | None) -> Reach:
     """Return the way between words along arcs of this relation, or of any."""
     modifiers_of = ARCS[sign]
+    goes_up = sign[0] == "<"
 
     def reach(t: NodeTable, k: int) -> list[int]:
-        modifiers = modifiers_of(t, t.words[k]) if t.d is not None and t.words[k] else ()
-        if t.d is not None and relation is not None:
-            modifiers = list(modifiers)
-            t.steps_left -= len(modifiers) * _VISIT
-            modifiers = [m for m in modifiers if t.passes(relation, t.d.relations[m - 1])]
-        return [t.leaves[t.heads[m - 1] if sign[0] == "<" else m] for m in modifiers]
+        nodes: list[int] = []
+        if t.d is None or not t.words[k]:
+            return nodes
+        for m in modifiers_of(t, t.words[k]):
+            t.steps_left -= _VISIT
+            if relation is None or t.passes(relation, t.d.relations[m - 1]):
+                nodes.append(t.leaves[t.heads[m - 1] if goes_up else m])
+        return nodes
 
     return reach
+
+
+_TO_PARENT = _up(NodeTable.head_child, is_path=False)
+_TO_ALL_HEADED = _up(NodeTable.head_child, is_path=True)
+
+
+def _to_headed(t: NodeTable, k: int) -> Iterable[int]:
+    # A word in braces heads constituents, of which none is its parent.
+    return _TO_ALL_HEADED(t, k) if t.words[k] else _TO_PARENT(t, k)
 
 
 def _to_head_word(t: NodeTable, k: int) -> list[int]:

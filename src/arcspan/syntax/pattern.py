@@ -89,15 +89,15 @@ class PatternNode:
 class Relation:
     """A node is related to another.
 
-    reach  leads to the nodes to try
-    label  the relation of an arc
-    named  a node that it leads to has a name
+    reach      leads to the nodes to try
+    label      the relation of an arc
+    has_names  a node that it leads to has a name
     """
 
     reach: Reach
     node: PatternNode
     label: Expression | None
-    named: bool
+    has_names: bool
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,15 @@ _WITHIN = {
 }
 
 
-def noun_phrases(s: TreeIndex, coordinations: Sequence[Coordination], kind: Kind) -> list[Phrase]:
+def noun_phrases(
+    s: TreeIndex, coordinations: Sequence[Coordination], selection: Kind
+) -> list[Phrase]:
     """Return the noun phrases of a sentence from left to right, larger ones first."""
-    if kind not in get_args(Kind):
-        raise ArcspanError(f"noun phrases are of the kind 'base', 'maximal' or 'all', not {kind!r}")
-    if kind == "base":
+    if selection not in get_args(Kind):
+        raise ArcspanError(
+            f"noun phrases are of the kind 'base', 'maximal' or 'all', not {selection!r}"
+        )
+    if selection == "base":
         return _base_phrases(s)
     heads = {s.noun_phrase(h): h for h in range(1, s.n + 1) if _heads_phrase(s, h)}
     for coordination in coordinations:
@@ -47,7 +51,7 @@ def noun_phrases(s: TreeIndex, coordinations: Sequence[Coordination], kind: Kind
     phrases: list[Phrase] = []
     end = 0
     for span in sorted(heads, key=lambda span: (span[0], -span[1])):
-        if kind == "all" or span[1] > end:
+        if selection == "all" or span[1] > end:
             phrases.append(Phrase(s, span, heads[span]))
             end = span[1]
     return phrases

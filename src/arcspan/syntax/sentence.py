@@ -299,7 +299,7 @@ class Phrase:
         if probabilities:
             fields["probability"] = self.probability
         for name in self._fields_after:
-            fields[name] = _plain(getattr(self, name), probabilities)
+            fields[name] = plain(getattr(self, name), probabilities)
         return fields
 
     def __eq__(self, other: object) -> bool:
@@ -318,10 +318,10 @@ class Phrase:
         return f"{type(self).__name__}({self.text!r})"
 
 
-def _plain(value: Any, probabilities: bool) -> Any:
+def plain(value: Any, probabilities: bool) -> Any:
     """Return phrases as dictionaries and sequences as lists, for JSON."""
     if isinstance(value, Phrase):
         return value.to_dict(probabilities=probabilities)
     if isinstance(value, list | tuple):
-        return [_plain(element, probabilities) for element in value]
+        return [plain(element, probabilities) for element in value]
     return value

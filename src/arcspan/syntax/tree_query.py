@@ -19,7 +19,7 @@ from arcspan.syntax.pattern import (
     Relations,
     required,
 )
-from arcspan.syntax.sentence import Phrase, SentenceText
+from arcspan.syntax.sentence import Phrase, SentenceText, plain
 from arcspan.trees import ConstituencyTree, DependencyTree, HeadRules
 
 # Steps that a match costs.
@@ -50,8 +50,7 @@ class Match(Phrase):
         fields = super().to_dict(probabilities=probabilities)
         if self.names:
             fields["names"] = {
-                name: match.to_dict(probabilities=probabilities)
-                for name, match in self.names.items()
+                name: plain(match, probabilities) for name, match in self.names.items()
             }
         return fields
 
@@ -175,8 +174,10 @@ def _match(nodes: NodeTable, text: SentenceText, k: int, names: Names) -> Match:
     label = nodes.labels[k]
     if word and nodes.d is not None:
         label = nodes.d.relations[word - 1]
-    named = {name: _match(nodes, text, node, {}) for name, node in names.items()}
-    return Match(text, (nodes.left[k], nodes.right[k]), nodes.head_word(k), label, word, named)
+    named_nodes = {name: _match(nodes, text, node, {}) for name, node in names.items()}
+    return Match(
+        text, (nodes.left[k], nodes.right[k]), nodes.head_word(k), label, word, named_nodes
+    )
 
 
 def _node_ways(t: NodeTable, node: PatternNode, k: int, names: Names) -> list[Names]:
@@ -261,7 +262,7 @@ def _relation_ways(t: NodeTable, relation: Relation, k: int, names: Names) -> li
         steps += 1
         ways += _node_ways(t, relation.node, other, names)
         # Of nodes without names it only matters if there is one.
-        if ways and not relation.named:
+        if ways and not relation.has_names:
             break
     t.spend(steps)
     return ways
