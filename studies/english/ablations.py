@@ -107,8 +107,8 @@ def run(treebanks: str, runs: Path, results: Path, only: tuple[str, ...]) -> Non
 def _train(row: Row, config: Any, runs: Path) -> dict[str, Any]:
     """Train a row and score it on each dev set, in its style or, where it does not know that, in GUM's."""
     from arcspan.training import predict_pairs, train
+    from arcspan.training.dev_scores import dev_scores
     from arcspan.training.instances import read_gold
-    from arcspan.training.scoring import dev_scores
 
     sources = {
         _treebank(source): replace(source, repeat=1, every=EVERY) for source in config.data.train

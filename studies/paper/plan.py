@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib.resources
 import json
 import os
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from arcspan.errors import ConfigError
-from arcspan.training.config import Config, config_from_dict, read_config
+from arcspan.training.config import Config, config_from_dict, read_config, recipe_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -263,9 +262,8 @@ def _shown(value: Any) -> str:
 @functools.lru_cache
 def _recipe(name: str) -> dict[str, Any]:
     path = Path(name)
-    if not path.is_file():
-        path = Path(str(importlib.resources.files("arcspan.training") / "recipes" / f"{name}.toml"))
-    data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8") if path.is_file() else recipe_text(name)
+    data: dict[str, Any] = tomllib.loads(text)
     data.pop("output", None)
     return data
 

@@ -26,7 +26,7 @@ from arcspan.prediction.outputs import Scores, on_host
 from arcspan.prediction.runner import Predictor, Request
 from arcspan.prediction.search import best_structures
 from arcspan.training.checkpoint import load_parts
-from arcspan.training.scoring import BUDGET
+from arcspan.training.dev_scores import BUDGET
 from benchmarks.decoding import Contestant, Race, kernels, make_batches, mixture, rivals
 
 Search = Callable[[Scores, np.ndarray], decoding.Decoded]

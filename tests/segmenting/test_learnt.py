@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from arcspan.errors import BundleError
 from arcspan.segmenting import RuleSegmenter, Segmenter, Sentence, paragraphs, segmenter_for
-from arcspan.training.config import Config, SegmenterSettings, Text
+from arcspan.training.config import Config, SegmenterSettings, SegmenterSource
 from arcspan.training.segmenter import run_segmenter
 
 Token = tuple[str, tuple[str, ...]]
@@ -68,7 +68,7 @@ def french() -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("segmenter")
     (folder / "train.conllu").write_text(french(), encoding="utf-8")
-    source = [Text(str(folder / "train.conllu"))]
+    source = [SegmenterSource(str(folder / "train.conllu"))]
     chosen = SegmenterSettings(train=source, dev=source, channels=32, epochs=30, batch=2, rare=2)
     run_segmenter(Config(output=str(folder), language="fr", segmenter=chosen), lambda line: None)
     (found,) = json.loads((folder / "segmenter" / "segmenter.json").read_text())["scores"].values()

@@ -99,9 +99,9 @@ def test_the_temperature_that_made_the_answers_is_found() -> None:
                 node_gold=gold,
                 word_relations=scores / 4,
                 word_gold=gold,
-                node_found=gold,
-                word_found=gold,
-                whole=np.zeros(len(GRID)),
+                node_predicted=gold,
+                word_predicted=gold,
+                tree_log_chances=np.zeros(len(GRID)),
                 right=False,
             )
         ]

@@ -15,7 +15,7 @@ from arcspan.training.config import DataSettings, Source
 from arcspan.training.instances import (
     Indexer,
     Intake,
-    Sentence,
+    TrainingSentence,
     make_sentence,
     read_gold,
     read_source,
@@ -62,7 +62,7 @@ def test_a_layer_that_is_not_there_is_hidden_or_left_alone(missing: str, hidden:
     assert arcs.chains is None
     assert arcs.nodes is None
     assert (trees.nodes is None) == hidden
-    assert set(trees.relations) == {""}
+    assert set(trees.names["relation"]) == {""}
     np.testing.assert_array_equal(arcs.heads, pair.dependencies.heads)
 
 
@@ -92,7 +92,7 @@ def test_what_a_partial_tree_does_not_say_is_hidden() -> None:
     assert sentence.nodes is None and sentence.chains is not None and len(sentence.chains) == 6
     assert sentence.heads is not None and sentence.heads.tolist() == [2, -1, 0, -1]
     some, _ = make_sentence("x", Pair(spans, heads), Source(partial="spans"))
-    assert some.chains == {(0, 4): ("S",), (0, 2): ("NP",)} and some.some_spans
+    assert some.chains == {(0, 4): ("S",), (0, 2): ("NP",)} and some.unlabelled == IGNORE
     inventories = take_inventories([sentence])
     assert inventories.relations == ("det",), "an arc without a relation teaches none"
     assert Indexer(inventories)(sentence)["relations"].tolist() == [0, IGNORE, IGNORE, IGNORE]
@@ -181,7 +181,7 @@ def test_a_style_does_not_use_the_names_that_only_others_have() -> None:
 
 
 def test_lemmas_are_kept_of_words_that_were_seen_twice_with_their_tag() -> None:
-    def sentence(words: str, tags: str, lemmas: str) -> Sentence:
+    def sentence(words: str, tags: str, lemmas: str) -> TrainingSentence:
         n = len(words.split())
         heads, relations = [0, *[1] * (n - 1)], ["root", *["dep"] * (n - 1)]
         tree = DependencyTree(heads, relations, words.split(), tags.split(), lemmas=lemmas.split())
@@ -256,7 +256,7 @@ def test_one_file_with_both_trees_is_learnt_as_the_pair_of_files_is(tmp_path: Pa
     brackets, conll = map(str, files)
     one, _ = read_training(DataSettings(train=[Source(conll=str(both))]))
     two, _ = read_training(DataSettings(train=[Source(brackets=brackets, conll=conll)]))
-    assert [(a.words, a.labels, a.relations, a.joint) for a in one] == [
-        (b.words, b.labels, b.relations, b.joint) for b in two
+    assert [(a.words, a.labels, a.names, a.joint) for a in one] == [
+        (b.words, b.labels, b.names, b.joint) for b in two
     ]
     assert all(sentence.joint for sentence in one)

@@ -1,4 +1,4 @@
-"""What a model is made of: every size and choice, with the paper's values as defaults.
+"""The sizes and choices that a model is built by, with the paper's values as defaults.
 
 They are read from TOML, written as JSON beside the weights, and read again by later versions.
 """
@@ -14,7 +14,7 @@ SYSTEMS = ("sep", "mtl", "joint1o", "joint2o")
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """How words become vectors."""
+    """The encoder, which turns words into vectors."""
 
     kind: str = described(
         "pretrained",
@@ -31,10 +31,6 @@ class EncoderSettings:
         "mean", "a word is the mean of its pieces, or the first", choices=("mean", "first")
     )
     dropout: float = described(0.1, "dropout on the words' vectors", least=0, most=0.95)
-    window: int = described(0, "most pieces read at once; 0: as many as the encoder takes", least=0)
-    overlap: int = described(
-        128, "pieces that neighbouring windows of a long sentence share", least=0
-    )
     shapes: bool = described(False, "add features of upper and lower case, for uncased encoders")
     word_size: int = described(100, "lstm: size of word embeddings", least=1)
     character_size: int = described(50, "lstm: size of character embeddings", least=1)
@@ -55,7 +51,7 @@ class EncoderSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """What is scored, how, and how it is trained: one of the paper's four systems."""
+    """One of the paper's four systems: the outputs, their scorers and their loss."""
 
     start: str = described(
         "",

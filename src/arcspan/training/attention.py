@@ -1,8 +1,8 @@
-"""Attention as one node: what torch exports as a dozen nodes in each layer, onnxruntime has as one kernel.
+"""Attention as one graph node: onnxruntime has a kernel for what torch exports as a dozen nodes.
 
-Replaced is softmax(c Q' (c K')^T + bias) V', where Q', K' and V' are linear layers' rows cut into heads, by
-`MultiHeadAttention`; whatever looks different stays as it is. The guard against rows without any key (NaN) goes: every
-row has its own.
+softmax(c Q' (c K')^T + bias) V', where Q', K' and V' are rows of linear layers cut into heads, is
+replaced by `MultiHeadAttention`; whatever looks different stays as it is. The guard against rows
+without any key (NaN) is dropped: every row attends at least to itself.
 """
 
 from __future__ import annotations
@@ -15,54 +15,85 @@ from onnx import helper, numpy_helper
 from arcspan.training.quantize import readers_of, replace
 
 
-def fuse_attention(proto: Any, heads: int) -> None:
-    """Change a graph whose attention has so many heads."""
-    graph = proto.graph
-    makers = {output: node for node in graph.node for output in node.output}
-    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
-    shapes = {
-        value.name: [size.dim_param or size.dim_value for size in value.type.tensor_type.shape.dim]
-        for value in graph.value_info
-    }
-    readers = readers_of(graph)
+class _Graph:
+    """A graph whose nodes are found by what they write and what they read."""
 
-    def reader(name: str, kind: str) -> Any:
-        """The node of a kind that reads a name; None where there is none."""
-        return next((node for node in readers.get(name, []) if node.op_type == kind), None)
+    def __init__(self, graph: Any) -> None:
+        self.nodes = graph.node
+        self.writers = {output: node for node in graph.node for output in node.output}
+        self.readers = readers_of(graph)
+        self.constants = {
+            tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer
+        }
+        self.shapes = {
+            value.name: [size.dim_param or size.dim_value for size in _dimensions(value)]
+            for value in graph.value_info
+        }
 
-    def uncut(name: str) -> tuple[str, float]:
-        """The rows [B, n, size] that were cut into heads, and the factor they were multiplied by."""
+    def reader(self, node: Any, operation: str) -> Any:
+        """Return the node with an operation that reads a node's output; None without one."""
+        for reader in self.readers.get(node.output[0], []) if node is not None else ():
+            if reader.op_type == operation:
+                return reader
+        return None
+
+    def before_heads(self, name: str) -> tuple[str, float]:
+        """Return the rows [B, n, size] that were cut into heads, and the factor applied since.
+
+        The factor is NaN where the operations before the name are others than expected.
+        """
         factor = 1.0
-        node = last = makers.get(name)
+        first_operation = ""
+        node = self.writers.get(name)
         while node is not None and node.op_type in ("Mul", "Transpose", "Reshape"):
             if node.op_type == "Mul":
-                value = constants.get(node.input[1], np.zeros(2))
-                factor *= float(value) if value.size == 1 else np.nan
-            last, name = node, node.input[0]
-            node = makers.get(name)
-        return name, factor if last is not None and last.op_type == "Reshape" else np.nan
+                constant = self.constants.get(node.input[1])
+                if constant is not None and constant.size == 1:
+                    factor *= float(constant)
+                else:
+                    factor = np.nan
+            first_operation = node.op_type
+            name = node.input[0]
+            node = self.writers.get(name)
+        return name, factor if first_operation == "Reshape" else np.nan
 
-    instead = {}
-    for softmax in (node for node in graph.node if node.op_type == "Softmax"):
-        total = makers[softmax.input[0]]
-        product = makers.get(total.input[0]) if total.op_type == "Add" else None
-        guarded = reader(softmax.output[0], "Where")
-        mixed = reader(guarded.output[0] if guarded else softmax.output[0], "MatMul")
-        turned = reader(mixed.output[0], "Transpose") if mixed else None
-        joined = reader(turned.output[0], "Reshape") if turned else None
+
+def _dimensions(value: Any) -> Any:
+    """Return the sizes of a value, numbers or names."""
+    return value.type.tensor_type.shape.dim
+
+
+def fuse_attention(proto: Any, heads: int) -> None:
+    """Replace the attention of a graph, which has this number of heads."""
+    graph = _Graph(proto.graph)
+    replacements = {}
+    for softmax in graph.nodes:
+        if softmax.op_type != "Softmax":
+            continue
+        biased = graph.writers[softmax.input[0]]
+        product = graph.writers.get(biased.input[0]) if biased.op_type == "Add" else None
+        attention = graph.reader(softmax, "Where") or softmax
+        mixed = graph.reader(attention, "MatMul")
+        joined = graph.reader(graph.reader(mixed, "Transpose"), "Reshape")
         if product is None or product.op_type != "MatMul" or joined is None:
             continue
-        (query, one), (key, other), (value, rest) = map(uncut, [*product.input, mixed.input[1]])
-        bias = total.input[1]
-        square = len(shape := shapes.get(bias, [])) == 4 and shape[2] == shape[3]
-        if square and np.isfinite(one * other) and rest == 1:
-            made = joined.output[0]
-            inputs = [query, key, value, "", "", bias]
-            settings = {"num_heads": heads, "scale": one * other}
-            instead[made] = [
-                helper.make_node(
-                    "MultiHeadAttention", inputs, [made], domain="com.microsoft", **settings
-                )
-            ]
-    if instead:
-        replace(proto, instead)
+        query, query_factor = graph.before_heads(product.input[0])
+        key, key_factor = graph.before_heads(product.input[1])
+        value, value_factor = graph.before_heads(mixed.input[1])
+        bias = biased.input[1]
+        shape = graph.shapes.get(bias, [])
+        # The bias has to be one for each pair of positions: [B, heads or 1, n, n].
+        is_square = len(shape) == 4 and shape[2] == shape[3]
+        if is_square and np.isfinite(query_factor * key_factor) and value_factor == 1:
+            output = joined.output[0]
+            node = helper.make_node(
+                "MultiHeadAttention",
+                [query, key, value, "", "", bias],
+                [output],
+                domain="com.microsoft",
+                num_heads=heads,
+                scale=query_factor * key_factor,
+            )
+            replacements[output] = [node]
+    if replacements:
+        replace(proto, replacements)

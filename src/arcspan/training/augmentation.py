@@ -1,8 +1,9 @@
-"""Training sentences in forms that treebanks lack and users write: without punctuation, in capital or small letters,
-as headlines, with the fillers of speech.
+"""Training sentences in forms that users write and treebanks lack.
 
-Both trees are changed alike and exactly: a word that goes leaves its constituents, and those that have no other word
-go with it. A sentence that cannot be changed so, because a word would lose its head, is not shown in that form.
+Without punctuation, in capital or small letters, as headlines, with the fillers of speech. Both
+trees are changed alike and exactly: a word that is removed leaves its constituents, and those that
+have no other word are removed with it. A sentence that cannot be changed so, because a word would
+lose its head, is not shown in that form.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _FILLERS = ("uh", "um", "well", "er", "like", "oh")
 
 
 def augmented(pair: Pair, shares: dict[str, float], seed: str) -> Iterator[Pair]:
-    """The forms of a sentence that fall to it: each by its share, drawn by the seed."""
+    """Yield the forms that a sentence is drawn for: each by its share, by the seed."""
     for name, share in shares.items():
         if random.Random(f"{name} {seed}").random() < share:
             changed = FORMS[name](pair)
@@ -28,23 +29,26 @@ def augmented(pair: Pair, shares: dict[str, float], seed: str) -> Iterator[Pair]
                 yield changed
 
 
-def _without(pair: Pair, gone: Collection[int]) -> Pair | None:
-    """The sentence without some words (positions from 0); None where none goes, none stays, or a head would go."""
-    kept = [place for place in range(len(pair.words)) if place not in gone]
+def _without(pair: Pair, removed: Collection[int]) -> Pair | None:
+    """Remove words (positions from 0); None if none is removed, none stays, or a head is lost."""
+    remaining = [position for position in range(len(pair.words)) if position not in removed]
     c, d = pair
-    if not gone or not kept:
+    if not removed or not remaining:
         return None
     if d is not None:
-        new = {0: 0, -1: -1} | {old + 1: number for number, old in enumerate(kept, 1)}
-        if any(d.heads[place] not in new for place in kept):
+        new_heads = {0: 0, -1: -1}
+        for new_number, position in enumerate(remaining, 1):
+            new_heads[position + 1] = new_number
+        heads = [d.heads[position] for position in remaining]
+        if not new_heads.keys() >= set(heads):
             return None
-        columns = ([column[place] for place in kept] for column in d._value()[1:])
-        d = d.loose([new[d.heads[place]] for place in kept], *columns)
-    return Pair(None if c is None else c._keep(kept), d)  # type: ignore[arg-type]
+        columns = [[column[position] for position in remaining] for column in d._value()[1:]]
+        d = d.loose([new_heads[head] for head in heads], *columns)
+    return Pair(None if c is None else c._keep(remaining), d)  # type: ignore[arg-type]
 
 
 def _with_words(pair: Pair, words: list[str]) -> Pair | None:
-    """The sentence with other words; None where they are the same."""
+    """Replace the words; None if they are the same."""
     c, d = pair
     if tuple(words) == pair.words:
         return None
@@ -54,11 +58,13 @@ def _with_words(pair: Pair, words: list[str]) -> Pair | None:
 
 
 def _exchanged(pair: Pair) -> Pair | None:
-    """Another mark at the end; its lemma is the mark."""
+    """Replace the mark at the end by another, whose lemma is the mark."""
     words = list(pair.words)
     if words[-1] not in _ENDS:
         return None
-    words[-1] = _ENDS[(_ENDS.index(words[-1]) + 1 + len(words) % 3) % len(_ENDS)]
+    # The length stands for chance: 1 to 3 steps further in the list.
+    steps = 1 + len(words) % 3
+    words[-1] = _ENDS[(_ENDS.index(words[-1]) + steps) % len(_ENDS)]
     changed = _with_words(pair, words)
     if changed is not None and changed.dependencies is not None:
         d = changed.dependencies
@@ -69,14 +75,14 @@ def _exchanged(pair: Pair) -> Pair | None:
 
 
 def _marks(pair: Pair) -> list[int]:
-    return [place for place, word in enumerate(pair.words) if is_punctuation(word) or word == "``"]
+    return [k for k, word in enumerate(pair.words) if is_punctuation(word) or word == "``"]
 
 
 def _headline(pair: Pair) -> Pair | None:
-    """Without articles and the last mark, long words with a capital: "Senate Passes Bill on Taxes"."""
-    marks = {len(pair.words) - 1} & set(_marks(pair))
-    articles = {place for place, word in enumerate(pair.words) if word.lower() in _ARTICLES}
-    shorter = _without(pair, marks | articles) if articles else None
+    """Remove articles and the last mark, capitalize long words: "Senate Passes Bill on Taxes"."""
+    articles = {k for k, word in enumerate(pair.words) if word.lower() in _ARTICLES}
+    last_mark = {len(pair.words) - 1} & set(_marks(pair))
+    shorter = _without(pair, last_mark | articles) if articles else None
     if shorter is None:
         return None
     words = [
@@ -87,35 +93,50 @@ def _headline(pair: Pair) -> Pair | None:
 
 
 def _filled(pair: Pair) -> Pair | None:
-    """With a filler before some word, on the highest word whose yield begins there and outside its constituents."""
+    """Insert a filler before a word.
+
+    It is attached to the highest word whose yield begins there, outside its constituents.
+    """
     c, d = pair
-    n, letters = len(pair.words), sum(map(len, pair.words))
-    place, filler = letters % n, _FILLERS[letters // n % len(_FILLERS)]  # as good as random
+    n = len(pair.words)
+    # The number of letters is as good as random, and the same in every run.
+    letters = sum(map(len, pair.words))
+    position = letters % n
+    filler = _FILLERS[letters // n % len(_FILLERS)]
     end = n
     if d is not None:
         if not d.is_tree:
             return None
         left, right, _ = extents(d.heads)
-        head = place + 1
-        while d.heads[head - 1] and left[d.heads[head - 1]] == place:
+        head = position + 1
+        while d.heads[head - 1] and left[d.heads[head - 1]] == position:
             head = d.heads[head - 1]
         end = right[head]
-        heads = [one + (one > place) for one in d.heads]
-        heads.insert(place, head + 1)
+        heads = [old + 1 if old > position else old for old in d.heads]
+        heads.insert(position, head + 1)
         columns = [list(column) for column in d._value()[1:]]
-        own = ("discourse", filler, "UH", "INTJ", filler, "")
-        for column, value in zip(columns, own, strict=True):
-            column.insert(place, value if any(column) else "")
+        # relation, word, tag, upos, lemma, features
+        row = ("discourse", filler, "UH", "INTJ", filler, "")
+        for column, entry in zip(columns, row, strict=True):
+            # A column that is empty throughout stays empty.
+            column.insert(position, entry if any(column) else "")
         d = d.loose(heads, *columns)
     if c is not None:
         words, tags = list(c.words), list(c.tags)
-        words.insert(place, filler)
-        tags.insert(place, "UH")
+        words.insert(position, filler)
+        tags.insert(position, "UH")
         spans = []
         for i, j, label in c.spans:
-            after = i > place or (i == place and j <= end and (i, j) != (0, n))
-            spans.append((i + after, j + (j > place), label))
-        c = type(c)(words, tags, [*spans, (place, place + 1, "INTJ")])
+            # Constituents of the head that begin at the filler begin behind it, but for the whole.
+            if i > position or (i == position and j <= end and (i, j) != (0, n)):
+                i += 1
+                j += 1
+            elif j > position:
+                j += 1
+            spans.append((i, j, label))
+        # The filler's own constituent comes last: of equal spans, the first is the outermost.
+        spans.append((position, position + 1, "INTJ"))
+        c = type(c)(words, tags, spans)
     return Pair(c, d)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""A moving average of a network's weights, which does better than the last ones."""
+"""A moving average of a network's weights, which scores better than the last weights."""
 
 from __future__ import annotations
 
@@ -11,27 +11,33 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 
 class Average:
-    """The average of a module's weights; it moves quickly at first, and then by its decay."""
+    """The average of a module's weights; it moves quickly at first, then by its decay."""
 
     def __init__(self, module: nn.Module, decay: float) -> None:
-        self.module, self.decay = module, decay
-        self.weights = {name: value.detach().clone() for name, value in module.state_dict().items()}
+        self.module = module
+        self.decay = decay
+        self.weights = _copy(module)
 
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Take the weights after an update into account; updates are counted from 0."""
         decay = min(self.decay, (1 + step) / (10 + step))
         current = self.module.state_dict()
-        moving = [name for name, value in self.weights.items() if value.is_floating_point()]
-        mine, theirs = ([weights[name] for name in moving] for weights in (self.weights, current))
-        get_ema_multi_avg_fn(decay)(mine, theirs, step)
+        # Counters of batches, for one, are whole numbers, which have no average.
+        names = [name for name, weight in self.weights.items() if weight.is_floating_point()]
+        averages = [self.weights[name] for name in names]
+        get_ema_multi_avg_fn(decay)(averages, [current[name] for name in names], step)
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """For a while, the module has the average in place of its weights."""
-        own = {name: value.detach().clone() for name, value in self.module.state_dict().items()}
+        """Put the average in place of the module's weights for the block."""
+        weights = _copy(self.module)
         try:
             self.module.load_state_dict(self.weights)
             yield
         finally:
-            self.module.load_state_dict(own)
+            self.module.load_state_dict(weights)
+
+
+def _copy(module: nn.Module) -> dict[str, torch.Tensor]:
+    return {name: weight.detach().clone() for name, weight in module.state_dict().items()}

@@ -1,7 +1,7 @@
-"""Sentences to batches: a budget of pieces each, neighbours of like length, an order that depends on the seed only.
+"""Batches of training sentences: a budget of pieces each, like lengths together, a repeatable order.
 
-Every process of a run computes the same schedule and takes its own share of each update, so nothing has to
-be sent, and a resumed run finds its place by counting.
+The order depends on the seed alone. Every process of a run computes the same schedule and takes its
+own share of each update, so nothing has to be sent, and a resumed run continues by counting.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from arcspan.neural.losses import IGNORE, Gold
+from arcspan.neural.losses import Gold
 from arcspan.prediction.inputs import Inputs
 from arcspan.prediction.outputs import Inventories, Style
-from arcspan.training.instances import Indexer, Sentence, style_number
+from arcspan.training.instances import Indexer, TrainingSentence, style_number
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence looked up once, ready to be put into any batch."""
+    """A sentence whose words and names have been looked up, for any batch.
 
-    sentence: Sentence
+    prepared   its words as `inputs.batch` takes them;  cost: their size in a batch
+    labels, chains, relations, answers   as `Indexer` returns them
+    """
+
+    sentence: TrainingSentence
     prepared: Any
     cost: int
     style: Style
@@ -35,22 +39,27 @@ class Example:
 
 
 def make_examples(
-    sentences: Sequence[Sentence], inputs: Inputs, inventories: Inventories
+    sentences: Sequence[TrainingSentence], inputs: Inputs, inventories: Inventories
 ) -> list[Example]:
     """Look words, labels, relations and tags up; a sentence that is repeated is looked up once."""
     unique = list({id(sentence): sentence for sentence in sentences}.values())
-    prepared = inputs.prepare([sentence.words for sentence in unique])
-    made, indexer = {}, Indexer(inventories)
-    for sentence, ready in zip(unique, prepared, strict=True):
+    indexer = Indexer(inventories)
+    examples = {}
+    all_prepared = inputs.prepare([sentence.words for sentence in unique])
+    for sentence, prepared in zip(unique, all_prepared, strict=True):
         style = style_number(sentence.style, inventories)
-        made[id(sentence)] = Example(sentence, ready, ready.cost, style, **indexer(sentence))
-    return [made[id(sentence)] for sentence in sentences]
+        examples[id(sentence)] = Example(
+            sentence, prepared, prepared.cost, style, **indexer(sentence)
+        )
+    return [examples[id(sentence)] for sentence in sentences]
 
 
 def by_cost(
     costs: Sequence[int], budget: int, order: Sequence[int], *, padded: bool = True
 ) -> list[list[int]]:
-    """Cut `order` into batches whose cost stays within the budget: their sum, or padded, longest times sentences.
+    """Cut `order` into batches whose cost stays within the budget.
+
+    The cost of a batch is the sum of its costs or, padded, the longest times the sentences.
 
     >>> by_cost([5, 5, 9, 30], 20, [0, 1, 2, 3])
     [[0, 1], [2], [3]]
@@ -59,46 +68,48 @@ def by_cost(
     """
     batches: list[list[int]] = []
     longest = total = 0
-    for place in order:
-        longest, total = max(longest, costs[place]), total + costs[place]
+    for index in order:
+        longest = max(longest, costs[index])
+        total += costs[index]
         if not batches or (longest * (len(batches[-1]) + 1) if padded else total) > budget:
             batches.append([])
-            longest = total = costs[place]
-        batches[-1].append(place)
+            longest = total = costs[index]
+        batches[-1].append(index)
     return batches
 
 
 def schedule(
     costs: Sequence[int], budget: int, seed: int, epoch: int, *, padded: bool = True
 ) -> list[list[int]]:
-    """The batches of an epoch: like lengths together, ties and the order of the batches shuffled.
-
-    Lengths are blurred a little so that the same sentences do not meet in every epoch.
-    """
+    """Return the batches of an epoch: like lengths together, ties and batches in random order."""
     random = np.random.default_rng([seed, epoch])
-    blurred = np.asarray(costs) * random.uniform(0.95, 1.05, len(costs)) + random.uniform(
-        0, 1, len(costs)
-    )
+    # Lengths are blurred a little, so that not the same sentences meet in every epoch.
+    stretched = np.asarray(costs) * random.uniform(0.95, 1.05, len(costs))
+    blurred = stretched + random.uniform(0, 1, len(costs))
     batches = by_cost(costs, budget, np.argsort(blurred, kind="stable").tolist(), padded=padded)
-    return [batches[place] for place in random.permutation(len(batches))]
+    return [batches[index] for index in random.permutation(len(batches))]
 
 
 def collate(examples: Sequence[Example], inputs: Inputs) -> tuple[dict[str, Tensor], Gold]:
-    """The encoder's tensors, `gold_tags` [B, n+2] (0: none) among them, and the gold structures of a batch."""
-    arrays = inputs.batch([example.prepared for example in examples])
-    lengths = np.asarray([len(example.sentence.words) for example in examples], dtype=np.int64)
-    batch = np.arange(len(examples))
+    """Return the encoder's tensors and the gold structures of a batch.
+
+    Among the tensors are `styles` [B, 2] and `gold_tags` [B, n+2], 0 for no tag or an unknown one.
+    """
     sentences = [example.sentence for example in examples]
-    known = zip(lengths, sentences, strict=True)
-    heads = [np.zeros(n, np.int64) if one.heads is None else one.heads for n, one in known]
-    fixed = [b for b, sentence in enumerate(sentences) if sentence.nodes is not None]
-    nothing = np.zeros((0, 3), dtype=np.int64)
+    lengths = np.asarray([len(sentence.words) for sentence in sentences], dtype=np.int64)
+    heads = []
+    for n, sentence in zip(lengths, sentences, strict=True):
+        heads.append(np.zeros(n, np.int64) if sentence.heads is None else sentence.heads)
+    with_nodes = [b for b, sentence in enumerate(sentences) if sentence.nodes is not None]
+    # Put first, so that a batch in which all trees are hidden can be concatenated, too.
+    no_nodes = np.zeros((0, 3), dtype=np.int64)
     gold = Gold(
         lengths=lengths,
-        node_b=np.repeat(fixed, 2 * lengths[fixed] - 1).astype(np.int64),
-        nodes=np.concatenate([nothing, *(sentences[b].nodes for b in fixed)]),
-        labels=np.concatenate([nothing[:, 0], *(examples[b].labels for b in fixed)]),
-        word_b=np.repeat(batch, lengths),
+        # A binary tree over n words has 2n - 1 nodes.
+        node_b=np.repeat(with_nodes, 2 * lengths[with_nodes] - 1).astype(np.int64),
+        nodes=np.concatenate([no_nodes, *(sentences[b].nodes for b in with_nodes)]),
+        labels=np.concatenate([no_nodes[:, 0], *(examples[b].labels for b in with_nodes)]),
+        word_b=np.repeat(np.arange(len(examples)), lengths),
         word_m=np.concatenate([np.arange(1, n + 1) for n in lengths]),
         heads=np.concatenate(heads),
         relations=np.concatenate([example.relations for example in examples]),
@@ -107,19 +118,18 @@ def collate(examples: Sequence[Example], inputs: Inputs) -> tuple[dict[str, Tens
             for name in examples[0].answers
         },
         chains=[example.chains for example in examples],
-        unlabelled=np.asarray(
-            [IGNORE if one.some_spans else 0 for one in sentences], dtype=np.int64
-        ),
-        joint=np.asarray([one.joint for one in sentences]),
-        hidden=np.asarray([one.hidden for one in sentences]),
-        has_arcs=np.asarray([one.heads is not None for one in sentences]),
-        projective=np.asarray([one.projective for one in sentences]),
-        weights=np.asarray([one.weight for one in sentences], dtype=np.float32),
-        names=[one.name for one in sentences],
+        unlabelled=np.asarray([sentence.unlabelled for sentence in sentences], dtype=np.int64),
+        joint=np.asarray([sentence.joint for sentence in sentences]),
+        hidden=np.asarray([sentence.hidden for sentence in sentences]),
+        has_arcs=np.asarray([sentence.heads is not None for sentence in sentences]),
+        projective=np.asarray([sentence.projective for sentence in sentences]),
+        weights=np.asarray([sentence.weight for sentence in sentences], dtype=np.float32),
+        names=[sentence.name for sentence in sentences],
     )
+    gold_tags = np.zeros((len(examples), lengths.max() + 2), dtype=np.int64)
+    # Tags are counted from 1; IGNORE, of an unknown tag, becomes 0.
+    gold_tags[gold.word_b, gold.word_m] = np.maximum(gold.answers["tag"] + 1, 0)
+    arrays = inputs.batch([example.prepared for example in examples])
     arrays["styles"] = np.asarray([example.style for example in examples], dtype=np.int64)
-    tags = arrays["gold_tags"] = np.zeros((len(examples), lengths.max() + 2), dtype=np.int64)
-    tags[gold.word_b, gold.word_m] = np.maximum(
-        gold.answers["tag"] + 1, 0
-    )  # 0 for an unknown one, too
+    arrays["gold_tags"] = gold_tags
     return {name: torch.from_numpy(array) for name, array in arrays.items()}, gold

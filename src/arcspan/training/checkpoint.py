@@ -1,12 +1,13 @@
-"""Models and training states on disk: safetensors and JSON, whole or not at all, checked when read.
+"""Models and training states on disk: safetensors and JSON, written atomically, checked when read.
 
 A run's folder holds versioned sub-folders and small pointer files:
 
     last.json -> steps/000120/    model, optimizer, average: what --resume continues from
     best.json -> models/000080/   the model with the best dev scores so far
 
-Every write has a folder of its own. A pointer is replaced in one step after the folder it names is complete and on
-disk, and only then are older folders removed: a kill at any moment, or a full disk, leaves the last good state.
+Every write has a folder of its own. A pointer is replaced in one step after the folder it names is
+complete and on disk, and only then are older folders removed: a kill at any moment, or a full disk,
+leaves the last good state.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import os
 import shutil
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -46,88 +47,111 @@ class Checkpoint:
     def write(
         self,
         pointer: str,
-        place: str,
+        target_name: str,
         tensors: dict[str, dict[str, torch.Tensor]],
         texts: dict[str, str],
         state: dict[str, Any],
     ) -> None:
-        """Write a folder with these files (`NAME.safetensors` of tensors, texts as they are), then point to it."""
-        target = self.folder / place
+        """Write a folder with these files, then point to it.
+
+        tensors   by the name of their file, `NAME.safetensors`
+        texts     by the name of their file
+        """
+        target = self.folder / target_name
         number = 1
+        # After resuming, a folder of the same step may exist and still be pointed to.
         while target.exists():
             number += 1
-            target = self.folder / f"{place}-{number}"
+            target = self.folder / f"{target_name}-{number}"
         partial = target.with_name(target.name + ".part")
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         try:
             for name, group in tensors.items():
                 # A fixed order makes equal states equal files.
-                save_file(
-                    {key: group[key].detach().cpu().contiguous() for key in sorted(group)},
-                    partial / f"{name}.safetensors",
-                )
+                arrays = {key: group[key].detach().cpu().contiguous() for key in sorted(group)}
+                save_file(arrays, partial / f"{name}.safetensors")
             for name, text in texts.items():
                 (partial / name).write_text(text, encoding="utf-8")
-            sums = {file.name: checksum(file) for file in sorted(partial.iterdir())}
-            for file in partial.iterdir():
+            files = sorted(partial.iterdir())
+            checksums = {file.name: checksum(file) for file in files}
+            # The files have to be on disk before the folder gets its name, and the folder
+            # before the pointer: a power cut may come between any two steps.
+            for file in files:
                 _sync(file)
             os.replace(partial, target)
             _sync(target.parent)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
-        found = {
+        content = {
             "format": FORMAT,
             "folder": target.relative_to(self.folder).as_posix(),
-            "sha256": sums,
+            "sha256": checksums,
             "state": state,
         }
-        with atomic_write(self.folder / f"{pointer}.json") as out:
-            out.write(dump({**found, "checksum": _checksum(found)}))
-        for other in target.parent.iterdir():
-            if other != target:  # the one before, and what kills left half done
-                shutil.rmtree(other, ignore_errors=True)
+        with atomic_write(self.folder / f"{pointer}.json") as pointer_file:
+            pointer_file.write(dump({**content, "checksum": _checksum(content)}))
+        # The folder before, and what kills left incomplete.
+        for folder in target.parent.iterdir():
+            if folder != target:
+                shutil.rmtree(folder, ignore_errors=True)
 
-    def open(self, name: str) -> tuple[Path, dict[str, Any]]:
-        """The folder that a pointer names, its checksums verified, and the state kept with it."""
-        path = self.folder / f"{name}.json"
+    def open(self, pointer: str) -> tuple[Path, dict[str, Any]]:
+        """Return the folder of a pointer, its checksums verified, and the state stored with it."""
+        path = self.folder / f"{pointer}.json"
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise BundleError(
-                f"{self.folder}: no {name}.json: is this the folder of a training run?"
+                f"{self.folder}: no {pointer}.json: is this the folder of a training run?"
             ) from None
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise BundleError(f"{path}: not a checkpoint's pointer: {error}") from None
-        format = found.get("format") if isinstance(found, dict) else None
+        format = content.get("format") if isinstance(content, dict) else None
         if format != FORMAT:
             raise BundleError(
                 f"{path}: format {format} is not {FORMAT}, which arcspan {__version__} reads"
             )
-        if found.pop("checksum", None) != _checksum(found):
+        if content.pop("checksum", None) != _checksum(content):
             raise BundleError(f"{path}: damaged (its checksum differs from the one in it)")
-        folder = self.folder / found["folder"]
-        for file, expected in found["sha256"].items():
-            if not (folder / file).is_file():
-                raise BundleError(f"{folder / file}: missing")
-            if checksum(folder / file) != expected:
+        folder = self.folder / content["folder"]
+        for name, expected in content["sha256"].items():
+            file = folder / name
+            if not file.is_file():
+                raise BundleError(f"{file}: missing")
+            if checksum(file) != expected:
                 raise BundleError(
-                    f"{folder / file}: damaged (its checksum differs from the one in {name}.json)"
+                    f"{file}: damaged (its checksum differs from the one in {pointer}.json)"
                 )
-        return folder, found["state"]
+        return folder, content["state"]
+
+
+class SavedModel(NamedTuple):
+    """A model that was read from disk.
+
+    description   the content of its model.json
+    state         stored with the pointer to it: step, epoch, dev scores, configuration
+    """
+
+    model: Model
+    inputs: Inputs
+    description: dict[str, Any]
+    state: dict[str, Any]
 
 
 def model_texts(model: Model, encoder: EncoderSettings, inputs: Inputs) -> dict[str, str]:
-    """The text files of a saved model: all that is needed to build it again, but the weights."""
-    pretrained = isinstance(model.encoder, PretrainedEncoder)
+    """Return the text files of a saved model: all but the weights that is needed to build it."""
+    architecture = None
+    if isinstance(model.encoder, PretrainedEncoder):
+        architecture = architecture_of(model.encoder.pretrained.config)
     description = {
         "format": FORMAT,
         "arcspan": __version__,
         "part": model.part,
         "model": asdict(model.settings),
         "encoder": asdict(encoder),
-        "architecture": architecture_of(model.encoder.pretrained.config) if pretrained else None,
+        "architecture": architecture,
         "inventories": model.inventories.to_json(),
         "inputs": inputs.to_json(),
     }
@@ -140,32 +164,34 @@ def model_texts(model: Model, encoder: EncoderSettings, inputs: Inputs) -> dict[
 def build(
     part: str,
     settings: ModelSettings,
-    encoder: EncoderSettings,
+    encoder_settings: EncoderSettings,
     architecture: dict[str, Any] | None,
     inventories: Inventories,
     inputs: Inputs,
     weights_from: str | None = None,
 ) -> Model:
-    """A network with random weights, or with those of a pretrained encoder from a folder or hub name."""
-    made: Encoder
-    if encoder.kind == "pretrained":
+    """Return a network with random weights, or with an encoder's from a folder or hub name."""
+    encoder: Encoder
+    if encoder_settings.kind == "pretrained":
         assert architecture is not None
-        made = PretrainedEncoder(encoder, architecture, weights_from)
-    elif encoder.kind != "lstm":
-        made = find_part("encoders", encoder.kind)(encoder, inputs)
-    else:
+        encoder = PretrainedEncoder(encoder_settings, architecture, weights_from)
+    elif encoder_settings.kind == "lstm":
         assert isinstance(inputs, WordInputs)
-        sizes = (len(known) + inputs.special for known in (inputs.words, inputs.characters))
-        made = LstmEncoder(encoder, *sizes)
-    return Model(settings, made, inventories, part)
+        words = len(inputs.words) + inputs.special
+        characters = len(inputs.characters) + inputs.special
+        encoder = LstmEncoder(encoder_settings, words, characters)
+    else:
+        encoder = find_part("encoders", encoder_settings.kind)(encoder_settings, inputs)
+    return Model(settings, encoder, inventories, part)
 
 
 def load_model(folder: Path) -> tuple[Model, Inputs, dict[str, Any]]:
-    """A saved model in evaluation mode, what it reads, and its description."""
+    """Return a saved model in evaluation mode, its inputs, and its description."""
     description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     tokenizer = folder / "tokenizer.json"
     text = tokenizer.read_text(encoding="utf-8") if tokenizer.exists() else None
     inputs = inputs_from_json(description["inputs"], text)
+    # Another version may have written settings that this one does not know: `others`.
     model = build(
         description["part"],
         read(ModelSettings, description["model"], others=True),
@@ -178,25 +204,25 @@ def load_model(folder: Path) -> tuple[Model, Inputs, dict[str, Any]]:
     return model.eval(), inputs, description
 
 
-def load_parts(folder: Path) -> dict[str, tuple[Model, Inputs, dict[str, Any], dict[str, Any]]]:
-    """The best model of a run, or both of a SEP run: part -> (model, inputs, description, state)."""
-    out = {}
-    for own in (folder, folder / "constituency", folder / "dependency"):
-        if (own / "best.json").exists():
-            place, state = Checkpoint(own).open("best")
-            model, inputs, description = load_model(place)
-            out[model.part] = (model, inputs, description, state)
-    if not out:
-        Checkpoint(folder).open("best")
-    if "both" not in out and len(out) == 1 and not (folder / "best.json").exists():
+def load_parts(run: Path) -> dict[str, SavedModel]:
+    """Return the best model of a run, or both of a SEP run, by part."""
+    saved = {}
+    for folder in (run, run / "constituency", run / "dependency"):
+        if (folder / "best.json").exists():
+            model_folder, state = Checkpoint(folder).open("best")
+            model, inputs, description = load_model(model_folder)
+            saved[model.part] = SavedModel(model, inputs, description, state)
+    if not saved:
+        Checkpoint(run).open("best")  # raises the error that says what is missing
+    if "both" not in saved and len(saved) == 1 and not (run / "best.json").exists():
         raise ConfigError(
-            f"{folder}: only one half of the SEP parser is trained; continue with --resume"
+            f"{run}: only one half of the SEP parser is trained; continue with --resume"
         )
-    return out
+    return saved
 
 
-def _checksum(data: dict[str, Any]) -> str:
-    return hashlib.sha256(dump(data).encode()).hexdigest()
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(dump(content).encode()).hexdigest()
 
 
 def _sync(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Everything that a training run depends on, read from TOML; unknown fields are refused.
 
-Paths are relative to the configuration's own folder; `$NAME` in a path is an environment variable, and
-`package:NAME/FOLDER` is a folder inside an installed Python package.
+Paths are relative to the configuration's own folder; `$NAME` in a path is an environment variable,
+and `package:NAME/FOLDER` is a folder inside an installed Python package.
 """
 
 from __future__ import annotations
@@ -23,10 +23,20 @@ try:
 except ModuleNotFoundError:
     import tomli as tomllib
 
-# The forms of `training.augmentation`.
+# The forms of `training.augmentation`, which imports more than a configuration needs.
 AUGMENTS = ("final", "initial", "exchange", "bare", "lower", "upper", "headline", "filler")
+SEGMENTER = "segmenter"  # the folder of a run that has its segmenter
+SPLITS = ("train", "dev", "test")
 _RECIPES = Path(__file__).parent / "recipes"
-SEGMENTER = "segmenter"  # the folder of a run that its segmenter is kept in
+# The recipes of SPMRL differ in the treebank and its language only.
+_SPMRL = "paper-spmrl"
+_SPMRL_LANGUAGES = {
+    "french": "fr",
+    "hebrew": "he",
+    "korean": "ko",
+    "polish": "pl",
+    "swedish": "sv",
+}
 
 
 @dataclass(frozen=True)
@@ -71,25 +81,26 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Its files."""
+        """Return its files, for messages."""
         return " + ".join(filter(None, (self.brackets, self.conll)))
 
     @property
     def styles(self) -> tuple[str, str]:
-        """The conventions of constituents and of dependencies."""
+        """Return the conventions of constituents and of dependencies."""
         return self.constituency_style or self.style, self.dependency_style or self.style
 
     def or_style(self, constituency: str, dependency: str) -> Source:
-        """The same with these conventions where it names none."""
-        own = self.styles
+        """Return the same with these conventions where it names none."""
         return replace(
-            self, constituency_style=own[0] or constituency, dependency_style=own[1] or dependency
+            self,
+            constituency_style=self.styles[0] or constituency,
+            dependency_style=self.styles[1] or dependency,
         )
 
 
 @dataclass(frozen=True)
 class DataSettings:
-    """Which sentences."""
+    """The sentences to train on and to score."""
 
     root: str = described(
         "",
@@ -131,7 +142,7 @@ class DataSettings:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How long, how fast."""
+    """The course of the optimization."""
 
     epochs: int = described(25, "passes over the training data", least=1)
     batch_pieces: int = described(
@@ -165,7 +176,6 @@ class TrainingSettings:
         least=0,
         most=0.99999,
     )
-    label_weight: float = described(1.0, "weight of the label and relation losses", least=0)
     tag_weight: float = described(1.0, "weight of the tag losses", least=0)
     row_weight: float = described(1.0, "weight of the lemma and feature losses", least=0)
     patience: int = described(
@@ -189,8 +199,8 @@ class TrainingSettings:
 
 
 @dataclass(frozen=True)
-class Text:
-    """A treebank with the text that its sentences were: `# text` or SpaceAfter, and paragraphs where it has them."""
+class SegmenterSource:
+    """A treebank with the text of its sentences: `# text` or SpaceAfter, and paragraphs if any."""
 
     conll: str = described("", "CoNLL-U file (.gz, .xz)")
     every: int = described(1, "train: take one document of this many", least=1)
@@ -198,18 +208,18 @@ class Text:
 
 @dataclass(frozen=True)
 class SegmenterSettings:
-    """What a segmenter learns from, and how; none is trained where `train` is empty."""
+    """The training of a segmenter; none is trained where `train` is empty."""
 
-    train: list[Text] = described([], "files to train on")
-    dev: list[Text] = described([], "files that choose how sure a sentence's end must be")
+    train: list[SegmenterSource] = described([], "files to train on")
+    dev: list[SegmenterSource] = described(
+        [], "files that choose how sure a sentence's end must be"
+    )
     without: list[str] = described(
         [], "train: genres (# genre =) and documents (# newdoc id =) to leave out"
     )
     channels: int = described(64, "width of the network", least=1)
     epochs: int = described(8, "passes over the training data", least=1)
     batch: int = described(16, "windows of 512 characters in a batch", least=1)
-    rate: float = described(4e-3, "learning rate at its highest", above=0, most=0.1)
-    dropout: float = described(0.1, "dropout of what each layer finds", least=0, most=0.95)
     rare: int = described(
         20, "letters that were seen less often are known by their category only", least=1
     )
@@ -238,7 +248,7 @@ class Config:
     segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain dicts and lists."""
+        """Return plain dicts and lists."""
         return asdict(self)
 
 
@@ -248,39 +258,50 @@ def read_config(
     *,
     segmenter_only: bool = False,
 ) -> Config:
-    """A checked configuration from a TOML file, or the name of an included recipe, and `key=value` overrides.
+    """Read a TOML file, or an included recipe by its name, and apply `key=value` overrides.
 
-    Values of overrides are TOML; what is not TOML is taken as a string. The paths of an included recipe are
-    relative to the current folder. `segmenter_only` asks for nothing that a parser needs.
+    Values of overrides are TOML; what is not TOML is taken as a string. The paths of an included
+    recipe are relative to the current folder. `segmenter_only` demands nothing that only a parser
+    needs.
     """
     path = Path(path)
     folder = path.parent
-    if str(path) in recipes() and not path.exists():
-        path, folder = _RECIPES / f"{path}.toml", Path()
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        if str(path) in recipes() and not path.exists():
+            text, folder = recipe_text(str(path)), Path()
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+        tables = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     for override in overrides or []:
-        _apply(data, override)
-    config = config_from_dict(data, where=str(path), segmenter_only=segmenter_only)
+        _apply(tables, override)
+    config = config_from_dict(tables, where=str(path), segmenter_only=segmenter_only)
     return _resolve(config, folder, segmenter_only)
 
 
 def recipes() -> dict[str, str]:
-    """The recipes that come with the package, and the first line of each."""
-    texts = {
-        path.stem: path.read_text(encoding="utf-8") for path in sorted(_RECIPES.glob("*.toml"))
-    }
-    return {name: text.splitlines()[0].lstrip("# ") for name, text in texts.items()}
+    """Return the recipes that come with the package, and the first line of each."""
+    names = {path.stem for path in _RECIPES.glob("*.toml")} - {_SPMRL}
+    names |= {f"{_SPMRL}-{name}" for name in _SPMRL_LANGUAGES}
+    return {name: recipe_text(name).splitlines()[0].lstrip("# ") for name in sorted(names)}
+
+
+def recipe_text(name: str) -> str:
+    """Return a recipe; those of SPMRL are one text with a treebank and its language filled in."""
+    prefix, _, treebank = name.rpartition("-")
+    if prefix != _SPMRL:
+        return (_RECIPES / f"{name}.toml").read_text(encoding="utf-8")
+    text = (_RECIPES / f"{_SPMRL}.toml").read_text(encoding="utf-8")
+    return text.replace("TREEBANK_NAME", treebank).replace("LANGUAGE", _SPMRL_LANGUAGES[treebank])
 
 
 def config_from_dict(
-    data: dict[str, Any], where: str = "configuration", *, segmenter_only: bool = False
+    tables: dict[str, Any], where: str = "configuration", *, segmenter_only: bool = False
 ) -> Config:
-    """A checked configuration from plain dicts, its paths left as they are."""
+    """Return a checked configuration from plain dicts, its paths unchanged."""
     try:
-        config = read(Config, data)
+        config = read(Config, tables)
         _check(config)
         if not segmenter_only:
             _check_parser(config)
@@ -292,41 +313,41 @@ def config_from_dict(
 
 
 def document() -> str:
-    """Every field of a configuration, as a commented TOML file."""
+    """Return every field of a configuration, as a commented TOML file."""
     sections = [entry for entry in fields(Config) if "doc" not in entry.metadata]
     lines = [_field_line(entry) for entry in fields(Config) if entry not in sections]
     for section in sections:
-        entries = fields(section.default_factory)  # type: ignore[misc,arg-type]
-        lines += ["", f"[{section.name}]", *map(_field_line, entries)]
-    for table, places in (
-        (Source, "data.train, data.dev or data.test"),
-        (Text, "segmenter.train or segmenter.dev"),
-    ):
-        lines += ["", f"# a treebank in {places} is a table:"]
-        lines += [f"#   {_field_line(entry)}" for entry in fields(table)]
+        lines += ["", f"[{section.name}]"]
+        lines += map(_field_line, fields(section.default_factory))  # type: ignore[misc,arg-type]
+    lines += _table_lines(Source, "data.train, data.dev or data.test")
+    lines += _table_lines(SegmenterSource, "segmenter.train or segmenter.dev")
     return "\n".join(lines) + "\n"
 
 
+def _table_lines(table: Any, users: str) -> list[str]:
+    lines = [f"#   {_field_line(entry)}" for entry in fields(table)]
+    return ["", f"# a treebank in {users} is a table:", *lines]
+
+
 def _field_line(entry: Any) -> str:
-    factory = entry.default_factory
-    default = entry.default if factory is MISSING else factory()
+    default = entry.default if entry.default_factory is MISSING else entry.default_factory()
     return f"{entry.name} = {as_toml(default)}  # {entry.metadata['doc']}"
 
 
 def _check(config: Config) -> None:
     if not config.output:
         raise ConfigError("output names no folder for the run")
-    for name, own in config.styles.items():
-        pair = [own, own] if isinstance(own, str) else own
+    for name, style in config.styles.items():
+        pair = [style, style] if isinstance(style, str) else style
         if not isinstance(pair, list) or list(map(type, pair)) != [str, str]:
             raise ConfigError(
-                f"styles.{name} should be the name of a style, or a list of two, for constituents and dependencies, "
-                f"not {as_toml(own)}"
+                f"styles.{name} should be the name of a style, or a list of two, "
+                f"for constituents and dependencies, not {as_toml(style)}"
             )
-    for name in ("train", "dev"):
-        for place, text in enumerate(getattr(config.segmenter, name)):
-            if not text.conll:
-                raise ConfigError(f"segmenter.{name}[{place}] needs conll")
+    for split in ("train", "dev"):
+        for index, source in enumerate(getattr(config.segmenter, split)):
+            if not source.conll:
+                raise ConfigError(f"segmenter.{split}[{index}] needs conll")
 
 
 def _check_parser(config: Config) -> None:
@@ -334,72 +355,76 @@ def _check_parser(config: Config) -> None:
         raise ConfigError(
             'encoder.path is missing: name a folder or hub model, or set encoder.kind = "lstm"'
         )
-    if config.model.system.startswith("joint") and config.data.binarization not in (
-        "head",
-        "hidden",
-    ):
+    is_joint = config.model.system.startswith("joint")
+    if is_joint and config.data.binarization not in ("head", "hidden"):
         raise ConfigError(
             f'{config.model.system} searches l-trees: data.binarization must be "head" or "hidden"'
         )
-    for name in ("train", "dev", "test"):
-        sources = getattr(config.data, name)
-        if not sources and name != "test":
-            raise ConfigError(f"data.{name} names no treebank")
-        for place, source in enumerate(sources):
-            where = f"data.{name}[{place}]"
-            if not source.brackets and not source.conll:
-                raise ConfigError(f"{where} needs brackets or conll, or both")
-            if unknown := source.augment.keys() - AUGMENTS:
-                raise ConfigError(
-                    f"{where}.augment: no form {min(unknown)!r}; known: {', '.join(AUGMENTS)}"
-                )
-            if (source.without or source.only) and not source.conll:
-                raise ConfigError(f"{where}: the comments of conll identify documents")
+    for split in SPLITS:
+        sources = getattr(config.data, split)
+        if not sources and split != "test":
+            raise ConfigError(f"data.{split} names no treebank")
+        for index, source in enumerate(sources):
+            _check_source(source, f"data.{split}[{index}]")
+
+
+def _check_source(source: Source, where: str) -> None:
+    if not source.brackets and not source.conll:
+        raise ConfigError(f"{where} needs brackets or conll, or both")
+    if unknown := source.augment.keys() - AUGMENTS:
+        raise ConfigError(
+            f"{where}.augment: no form {min(unknown)!r}; known: {', '.join(AUGMENTS)}"
+        )
+    if (source.without or source.only) and not source.conll:
+        raise ConfigError(f"{where}: the comments of conll identify documents")
 
 
 def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
-    """Make every path absolute, and check that the files are there before anything long begins."""
+    """Make every path absolute, and check that the files exist before anything long begins."""
     root = _path(config.data.root, folder) if config.data.root else folder
 
-    def with_sources(section: Any, which: str, *names: str) -> Any:
-        changed: dict[str, Any] = {}
-        for name in names:
-            sources = enumerate(getattr(section, name))
-            changed[name] = [
-                _resolve_source(own, f"{which}.{name}[{k}]", folder, root) for k, own in sources
+    def with_sources(section: Any, name: str, splits: tuple[str, ...]) -> Any:
+        resolved: dict[str, Any] = {}
+        for split in splits:
+            resolved[split] = [
+                _resolve_source(source, f"{name}.{split}[{index}]", folder, root)
+                for index, source in enumerate(getattr(section, split))
             ]
-        return replace(section, **changed)
+        return replace(section, **resolved)
 
-    segmenter = with_sources(config.segmenter, "segmenter", "train", "dev")
+    segmenter = with_sources(config.segmenter, "segmenter", ("train", "dev"))
     config = replace(config, segmenter=segmenter, output=str(_path(config.output, folder)))
     if segmenter_only:
         return config
-    data = replace(with_sources(config.data, "data", "train", "dev", "test"), root=str(root))
-    encoder, start = config.encoder, config.model.start
+    data = replace(with_sources(config.data, "data", SPLITS), root=str(root))
+    encoder = config.encoder
     if encoder.kind != "lstm" and encoder.path:
         encoder = replace(encoder, path=_encoder_path(encoder.path, folder))
-    if start and _path(start, folder).is_dir():
-        start = str(_path(start, folder))
-    return replace(config, data=data, encoder=encoder, model=replace(config.model, start=start))
+    model = config.model
+    # Otherwise it is the name of an installed model.
+    if model.start and _path(model.start, folder).is_dir():
+        model = replace(model, start=str(_path(model.start, folder)))
+    return replace(config, data=data, encoder=encoder, model=model)
 
 
 def _resolve_source(source: Any, where: str, folder: Path, root: Path) -> Any:
-    changed: dict[str, Any] = {}
+    resolved: dict[str, Any] = {}
     for name, value in vars(source).items():
         if name in ("brackets", "conll", "rewrite") and value:
-            file = _path(value, folder if name == "rewrite" or value.startswith(".") else root)
+            beside_config = name == "rewrite" or value.startswith(".")
+            file = _path(value, folder if beside_config else root)
             if not file.is_file():
                 raise ConfigError(f"{file}: no such file (data.root is {root})")
-            changed[name] = str(file)
+            resolved[name] = str(file)
         elif name in ("without", "only") and value:
-            changed[name] = _values(value, folder, f"{where}.{name}")
-    return replace(source, **changed)
+            resolved[name] = _comment_values(value, folder, f"{where}.{name}")
+    return replace(source, **resolved)
 
 
-def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[str]]:
-    """Values of comments; "@FILE" stands for the lines of a file, up to the first tab of each."""
-    found = {}
-    for name, values in given.items():
+def _comment_values(table: dict[str, Any], folder: Path, where: str) -> dict[str, list[str]]:
+    """Return values of comments; "@FILE" is the lines of a file, up to the first tab of each."""
+    lists = {}
+    for name, values in table.items():
         if isinstance(values, str) and values.startswith("@"):
             path = _path(values[1:], folder)
             if not path.is_file():
@@ -409,20 +434,20 @@ def _values(given: dict[str, Any], folder: Path, where: str) -> dict[str, list[s
             raise ConfigError(
                 f'{where}.{name} = {as_toml(values)}: give a list of values, or "@FILE"'
             )
-        found[name] = values
-    return found
+        lists[name] = values
+    return lists
 
 
 def _path(text: str, folder: Path) -> Path:
     expanded = os.path.expanduser(os.path.expandvars(text))
-    missing = re.search(r"\$(\w+|\{[^}]*\})", expanded)
-    if missing:
-        raise ConfigError(f"{text}: the environment variable {missing.group(0)} is not set")
+    unset = re.search(r"\$(\w+|\{[^}]*\})", expanded)
+    if unset:
+        raise ConfigError(f"{text}: the environment variable {unset.group()} is not set")
     return Path(os.path.normpath(folder.absolute() / expanded))
 
 
 def _encoder_path(text: str, folder: Path) -> str:
-    """A folder that is there, a folder in a package, or else a hub name left as it is."""
+    """Return a folder that exists, a folder in a package, or else a hub name as it is."""
     if text.startswith("package:"):
         name, _, inside = text.removeprefix("package:").partition("/")
         spec = importlib.util.find_spec(name)
@@ -432,12 +457,13 @@ def _encoder_path(text: str, folder: Path) -> str:
     path = _path(text, folder)
     if path.is_dir():
         return str(path)
+    # Hub names have one slash at most.
     if text.startswith((".", "/", "~", "$")) or text.count("/") > 1:
         raise ConfigError(f"encoder.path = {text!r}: no such folder ({path})")
     return text
 
 
-def _apply(data: dict[str, Any], override: str) -> None:
+def _apply(tables: dict[str, Any], override: str) -> None:
     name, equals, text = override.partition("=")
     if not equals or not name.strip():
         raise ConfigError(f"--set {override}: write key=value, for example training.epochs=3")
@@ -446,7 +472,7 @@ def _apply(data: dict[str, Any], override: str) -> None:
     except (ValueError, RecursionError):
         value = text
     *sections, last = name.strip().split(".")
-    table = data
+    table = tables
     for section in sections:
         table = table.setdefault(section, {})
         if not isinstance(table, dict):

@@ -36,9 +36,9 @@ from arcspan.runtime.bundle import FORMAT, write_bundle
 from arcspan.training.attention import fuse_attention
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Source
+from arcspan.training.dev_scores import Say, say_nothing
 from arcspan.training.instances import Intake, read_source, style_names, style_number
 from arcspan.training.quantize import constants_of, observe, quantize, readers_of
-from arcspan.training.scoring import Say, say_nothing
 from arcspan.training.starting import LAYOUTS, read_base
 
 PRECISIONS = ("fp16", "fp32", "int8")

@@ -1,4 +1,4 @@
-"""A training run from its configuration to its result: data, one model or the two of SEP, final scores."""
+"""A training run from its configuration to its result: data, one model or two of SEP, final scores."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from arcspan.training import meter
 from arcspan.training.batches import make_examples
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.config import SEGMENTER, Config
+from arcspan.training.dev_scores import Say, dev_scores, in_words, predict_gold, say_nothing
 from arcspan.training.encoders import make_inputs
 from arcspan.training.instances import (
     GoldSentence,
@@ -29,63 +30,66 @@ from arcspan.training.instances import (
     take_inventories,
     unseen,
 )
-from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold, say_nothing
 from arcspan.training.starting import BASE_FILE, extended, load_start
-from arcspan.training.trainer import Data, Trainer
+from arcspan.training.trainer import Trainer, TrainingData
 from arcspan.treebanks import Pair
 
 if torch.distributed.is_available():
-    # Imported by DistributedDataParallel, after a group of processes is made, it keeps the group in defaults of its
-    # functions. The group's threads then outlive the training, and one that frees a tensor while Python ends aborts.
+    # Imported by DistributedDataParallel, after a group of processes is made, it keeps the group in
+    # defaults of its functions. The group's threads then outlive the training, and one that frees a
+    # tensor while Python ends aborts.
     import torch.distributed.nn
+
+# The settings that a resumed run may change: how it computes, steps and stops, never its data or model.
+CHANGEABLE = (
+    "data.test",
+    "training.checkpoint_minutes",
+    "training.clip",
+    "training.encoder_rate",
+    "training.patience",
+    "training.precision",
+    "training.rate",
+    "training.style_rate",
+)
+# What treebanks of one layer lack.
+_LACKING = {"constituency": "dependencies", "dependency": "constituents"}
 
 
 def train(
     config: Config, *, resume: bool = False, say: Say = print, bars: bool | None = None
 ) -> dict[str, Any]:
-    """Train what the configuration asks for and return the results that are also in `result.json`.
+    """Train by a configuration and return the results that are also in `result.json`.
 
     `say` gets lines for people; `bars` switches progress bars (default: on a terminal).
     """
-    from accelerate import Accelerator
-    from accelerate.utils import DistributedDataParallelKwargs
-
-    kwargs = [DistributedDataParallelKwargs(find_unused_parameters=True)]
-    choice = config.training.precision
-    can = choice == "auto" and torch.cuda.is_available() and torch.cuda.is_bf16_supported()
-    precision = "bf16" if can or choice == "bf16" else "no"
-    accelerator = Accelerator(mixed_precision=precision, kwargs_handlers=kwargs)
+    accelerator = _accelerator(config.training.precision)
     if not accelerator.is_main_process:
         say, bars = say_nothing, False
-    bars = sys.stderr.isatty() if bars is None else bars
+    if bars is None:
+        bars = sys.stderr.isatty()
     folder = Path(config.output)
     if accelerator.is_main_process:
-        _refuse_another_run(folder, config, resume, say)
+        _check_folder(folder, config, resume, say)
     if resume and (folder / "result.json").is_file():
         say(f"{folder}: this run is finished")
         finished: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
         return finished
     if config.training.tensorboard:
         meter.tensorboard()
-    data = read_data(
-        config, say
-    )  # before there is a folder: what is wrong in it leaves none behind
+    # Read before there is a folder, so that an error in the data leaves none behind.
+    data = read_data(config, say)
     if accelerator.is_main_process:
         _make_folder(folder, config, data)
     accelerator.wait_for_everyone()
-    config, known = data.config, data.inventories
-    # Those that the training sentences have, or the model to start from knows.
-    layers = [
-        layer for layer, names in zip(LAYERS, (known.labels, known.relations), strict=True) if names
-    ]
-    for part in layers if config.model.system == "sep" or len(layers) == 1 else ("both",):
-        own = folder if part == "both" or len(layers) == 1 else folder / part
+    for part in _parts(data):
+        part_folder = folder
         if part != "both":
-            whose = (
-                "of SEP" if len(layers) == 2 else f"alone: no training sentence has {_OTHER[part]}"
-            )
-            say(f"training the {part} parser {whose}")
-        Trainer(part, data, own, accelerator, say, bars).run(resume)
+            has_both_layers = data.inventories.labels and data.inventories.relations
+            kind = f"alone: no training sentence has {_LACKING[part]}"
+            if has_both_layers:
+                part_folder, kind = folder / part, "of SEP"
+            say(f"training the {part} parser {kind}")
+        Trainer(part, data, part_folder, accelerator, say, bars).run(resume)
     result: dict[str, Any] = {}
     if accelerator.is_main_process:
         result = _final_scores(data, folder, say)
@@ -97,82 +101,110 @@ def train(
     return result
 
 
-_OTHER = {"constituency": "dependencies", "dependency": "constituents"}
+def _accelerator(precision: str) -> Any:
+    from accelerate import Accelerator
+    from accelerate.utils import DistributedDataParallelKwargs
+
+    if precision == "auto":
+        has_bf16 = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
+        precision = "bf16" if has_bf16 else "fp32"
+    # Not every batch reaches every parameter: one without tags, for example.
+    kwargs = [DistributedDataParallelKwargs(find_unused_parameters=True)]
+    mixed_precision = "bf16" if precision == "bf16" else "no"
+    return Accelerator(mixed_precision=mixed_precision, kwargs_handlers=kwargs)
 
 
-def read_data(config: Config, say: Say) -> Data:
-    """Read and check everything before the first step, and say what was found."""
+def _parts(data: TrainingData) -> list[str]:
+    """Return the parts to train: "both" layers in one model, or the layers of a model each."""
+    inventories = data.inventories
+    layers = []
+    for layer, names in zip(LAYERS, (inventories.labels, inventories.relations), strict=True):
+        # The layers that the training sentences have, or that the model to start from knows.
+        if names:
+            layers.append(layer)
+    if data.config.model.system == "sep" or len(layers) == 1:
+        return layers
+    return ["both"]
+
+
+def read_data(config: Config, say: Say) -> TrainingData:
+    """Read and check everything before the first update, and say what was read."""
     start = load_start(config.model.start) if config.model.start else None
     if start:
         start.describe(config, say)
         config = start.settle(config)
     sentences, intake = read_training(config.data)
     say(f"train: {intake.summary()}")
-    # Test sentences are scored at the end; a damaged file is found now.
     dev = read_gold(config.data.dev, config.data.mismatch, intake)
+    # Test sentences are scored at the end; a damaged file is reported now.
     test = read_gold(config.data.test, config.data.mismatch, intake)
     inventories = take_inventories(sentences, free=start is None, least=config.data.least)
     if start:
         only_new = config.data.least > 1
-        inventories = extended(start.inventories, inventories, start.default, only_new=only_new)
-    style_names(config.styles, inventories)
+        inventories = extended(
+            start.inventories, inventories, start.default_style, only_new=only_new
+        )
+    style_names(config.styles, inventories)  # raises the error of an unknown style
     _say_unknown_styles(config, inventories, say)
     _check_layers(dev, inventories)
-    inputs = start.read_also(sentences) if start else make_inputs(config.encoder, sentences)
+    inputs = start.extended_inputs(sentences) if start else make_inputs(config.encoder, sentences)
     examples = make_examples(sentences, inputs, inventories)
-    data = Data(config, examples, dev, test, inventories, inputs, intake.digests, start)
+    data = TrainingData(config, examples, dev, test, inventories, inputs, intake.digests, start)
     _describe(data, say)
     return data
 
 
-def _describe(data: Data, say: Say) -> None:
-    """Say what can be predicted and read, and what cannot."""
-    known = data.inventories
+def _describe(data: TrainingData, say: Say) -> None:
+    """Say how much there is to predict and to read, and what cannot be."""
     for name, gold in (("dev", data.dev), ("test", data.test)):
         if gold:
-            say(
-                f"{name}: {len(gold):,} sentences, {sum(len(one.pair.words) for one in gold):,} words"
-            )
+            words = sum(len(sentence.pair.words) for sentence in gold)
+            say(f"{name}: {len(gold):,} sentences, {words:,} words")
+    known = data.inventories
     say(
-        f"inventories: {len(known.labels)} labels, {len(known.relations)} relations, {len(known.tags)} tags, "
-        f"{len(known.upos)} universal tags, {len(known.lemmas)} edits of lemmas, {len(known.features)} bundles of "
-        f"features, {len(known.styles)} styles"
+        f"inventories: {len(known.labels)} labels, {len(known.relations)} relations, "
+        f"{len(known.tags)} tags, {len(known.upos)} universal tags, {len(known.lemmas)} edits of "
+        f"lemmas, {len(known.features)} bundles of features, {len(known.styles)} styles"
     )
-    for what, missing in unseen([one.pair for one in data.dev], known).items():
-        if missing:
-            shown = ", ".join(f"{name} ({times})" for name, times in missing.most_common(8))
-            say(f"{what} only in dev, which cannot be predicted: {shown}")
+    for inventory, names in unseen([sentence.pair for sentence in data.dev], known).items():
+        if names:
+            counts = ", ".join(f"{name} ({count})" for name, count in names.most_common(8))
+            say(f"{inventory} only in dev, which cannot be predicted: {counts}")
     if isinstance(data.inputs, PieceInputs):
-        unknown = sum(int((one.prepared[0] == data.inputs.unknown).sum()) for one in data.examples)
+        unknown = 0
+        for example in data.examples:
+            unknown += int((example.prepared[0] == data.inputs.unknown).sum())
         if unknown:
             say(f"{unknown:,} pieces are unknown to the tokenizer; their words share one vector")
 
 
 def _say_unknown_styles(config: Config, inventories: Inventories, say: Say) -> None:
     """Name the styles of dev and test that the model does not learn."""
-    for name in ("dev", "test"):
-        for place, source in enumerate(getattr(config.data, name)):
+    for split in ("dev", "test"):
+        for index, source in enumerate(getattr(config.data, split)):
             for style in dict.fromkeys(source.styles):
                 if style and style not in inventories.styles:
                     known = ", ".join(inventories.styles) or "none"
                     say(
-                        f"data.{name}[{place}]: no training source has the style {style!r} (known: {known}); "
-                        "the first is taken"
+                        f"data.{split}[{index}]: no training source has the style {style!r} "
+                        f"(known: {known}); the first is taken"
                     )
 
 
 def _check_layers(dev: Sequence[GoldSentence], inventories: Inventories) -> None:
-    """ConfigError where dev has no tree of a kind that is learnt, and could not choose a model."""
-    learnt = (bool(inventories.labels), bool(inventories.relations))
-    if not any(
-        has and tree is not None for one in dev for has, tree in zip(learnt, one.pair, strict=True)
-    ):
-        own, other = (
-            ("constituents", "dependencies") if learnt[0] else ("dependencies", "constituents")
-        )
-        raise ConfigError(
-            f"data.train has only {own}, data.dev only {other}: dev cannot choose the model"
-        )
+    """Raise ConfigError if dev has no tree of a learnt layer, and could not choose a model."""
+    learns_constituents, learns_arcs = bool(inventories.labels), bool(inventories.relations)
+    for (constituency, dependencies), _ in dev:
+        if learns_constituents and constituency is not None:
+            return
+        if learns_arcs and dependencies is not None:
+            return
+    train_layer, dev_layer = "dependencies", "constituents"
+    if learns_constituents:
+        train_layer, dev_layer = dev_layer, train_layer
+    raise ConfigError(
+        f"data.train has only {train_layer}, data.dev only {dev_layer}: dev cannot choose the model"
+    )
 
 
 def predict_pairs(
@@ -182,20 +214,22 @@ def predict_pairs(
     apart: bool = False,
     search: str | None = None,
 ) -> list[Pair]:
-    """Parse the words of gold pairs with the best model of a run, on the device where it would be trained.
+    """Parse the words of gold pairs with the best model of a run, on the device that would train it.
 
-    search: labelled or two-stage, where it is not to be the model's own
+    search   labelled or two-stage; default: the model's own
     """
     from accelerate import PartialState
 
-    parts = load_parts(folder)
-    models = [model.to(PartialState().device) for model, _, _, _ in parts.values()]
-    inputs = next(iter(parts.values()))[1]
-    known = [one if isinstance(one, GoldSentence) else GoldSentence(one) for one in gold]
-    return predict_gold(models, inputs, known, apart=apart, search=search)
+    parts = list(load_parts(folder).values())
+    models = [saved.model.to(PartialState().device) for saved in parts]
+    sentences = [
+        sentence if isinstance(sentence, GoldSentence) else GoldSentence(sentence)
+        for sentence in gold
+    ]
+    return predict_gold(models, parts[0].inputs, sentences, apart=apart, search=search)
 
 
-def _final_scores(data: Data, folder: Path, say: Say) -> dict[str, Any]:
+def _final_scores(data: TrainingData, folder: Path, say: Say) -> dict[str, Any]:
     result: dict[str, Any] = {"system": data.config.model.system, "seed": data.config.seed}
     for name, gold in (("dev", data.dev), ("test", data.test)):
         if gold:
@@ -204,70 +238,55 @@ def _final_scores(data: Data, folder: Path, say: Say) -> dict[str, Any]:
     return result
 
 
-# What a resumed run may change: how it computes, steps and stops, never what it learns from or what it is.
-CHANGEABLE = (
-    "data.test",
-    "training.checkpoint_minutes",
-    "training.clip",
-    "training.encoder_rate",
-    "training.patience",
-    "training.precision",
-    "training.rate",
-    "training.style_rate",
-)
-
-
-def _refuse_another_run(folder: Path, config: Config, resume: bool, say: Say) -> None:
-    """ConfigError for a folder that has another run, or one that is not to be resumed."""
-    started = (folder / "config.json").exists()
-    if started and not resume:
+def _check_folder(folder: Path, config: Config, resume: bool, say: Say) -> None:
+    """Raise ConfigError if the folder has another run, or one that is not to be resumed."""
+    if not (folder / "config.json").exists():
+        return
+    if not resume:
         raise ConfigError(
             f"{folder}: a run is already here: continue it with --resume, or choose another output"
         )
-    if started:
-        before = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        changed = _differences(before, config.to_json(), Config().to_json())
-        done = (folder / "result.json").exists()  # by the settings that it was trained with
-        fixed = [name for name in changed if done or name not in CHANGEABLE]
-        if fixed:
-            raise ConfigError(
-                f"{folder}: cannot resume with another configuration; changed: {', '.join(fixed)}"
-            )
-        if changed:
-            say(f"resuming with other settings than before: {', '.join(changed)}")
+    before = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    changed = _differences(before, config.to_json(), Config().to_json())
+    # The results of a finished run belong to the settings that it was trained with.
+    is_finished = (folder / "result.json").exists()
+    fixed = [name for name in changed if is_finished or name not in CHANGEABLE]
+    if fixed:
+        raise ConfigError(
+            f"{folder}: cannot resume with another configuration; changed: {', '.join(fixed)}"
+        )
+    if changed:
+        say(f"resuming with other settings than before: {', '.join(changed)}")
 
 
-def _make_folder(folder: Path, config: Config, data: Data) -> None:
-    """The folder of a run: its configuration, digests of its data, and what it keeps of the model it starts from."""
-    known = folder / "data.json"
-    if known.is_file():
-        before = json.loads(known.read_text(encoding="utf-8"))
+def _make_folder(folder: Path, config: Config, data: TrainingData) -> None:
+    """Write the configuration, digests of the data, and what is inherited from another model."""
+    digests = folder / "data.json"
+    if digests.is_file():
         tests = {source.name for source in config.data.test}
-        changed = [
-            name
-            for name, own in before.items()
-            if name not in tests and data.digests.get(name) != own
-        ]
+        before = json.loads(digests.read_text(encoding="utf-8"))
+        changed = []
+        for name, digest in before.items():
+            if name not in tests and data.digests.get(name) != digest:
+                changed.append(name)
         if changed:
             raise ConfigError(
-                f"{folder}: cannot resume with other data than before; changed: {', '.join(changed)}: "
-                "restore it, or begin another run with another output"
+                f"{folder}: cannot resume with other data than before; changed: "
+                f"{', '.join(changed)}: restore it, or begin another run with another output"
             )
     folder.mkdir(parents=True, exist_ok=True)
     if config.model.system == "sep":
-        for part in ("constituency", "dependency"):
-            (folder / part).mkdir(exist_ok=True)
+        for layer in LAYERS:
+            (folder / layer).mkdir(exist_ok=True)
     texts = {"config.json": dump(config.to_json()), "data.json": dump(data.digests)}
-    if data.start:
-        texts[BASE_FILE] = dump(data.start.kept)
-        fits = (
-            data.config.language == data.start.kept.get("language", "")
-            and not config.segmenter.train
-        )
-        if data.start.segmenter and fits:
+    start = data.start
+    if start:
+        texts[BASE_FILE] = dump(start.inherited)
+        same_language = data.config.language == start.inherited.get("language", "")
+        if start.segmenter and same_language and not config.segmenter.train:
             (folder / SEGMENTER).mkdir(exist_ok=True)
             for name in (SETTINGS, GRAPH):
-                shutil.copy2(data.start.segmenter / name, folder / SEGMENTER / name)
+                shutil.copy2(start.segmenter / name, folder / SEGMENTER / name)
     for name, text in texts.items():
         with atomic_write(folder / name) as file:
             file.write(text)
@@ -276,12 +295,18 @@ def _make_folder(folder: Path, config: Config, data: Data) -> None:
 def _differences(
     before: dict[str, Any], after: dict[str, Any], defaults: dict[str, Any], prefix: str = ""
 ) -> list[str]:
-    """The names of what differs; what an older version did not write has its default."""
-    out = []
+    """Return the names of what differs.
+
+    What an older version did not write has its default; what only that version knows is ignored.
+    """
+    names = []
     for name in sorted({*before, *after}):
+        # Tables of names that users choose have no defaults.
+        if defaults and name not in defaults:
+            continue
         old, new = before.get(name, defaults.get(name)), after.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
-            out += _differences(old, new, defaults.get(name, {}), f"{prefix}{name}.")
+            names += _differences(old, new, defaults.get(name, {}), f"{prefix}{name}.")
         elif old != new and f"{prefix}{name}" not in ("output", "data.root"):
-            out.append(f"{prefix}{name}")
-    return out
+            names.append(f"{prefix}{name}")
+    return names

@@ -1,9 +1,9 @@
-"""What the learnt segmenter learns from: the texts of treebanks, with a mark on every character that ends something.
+"""Training data of the segmenter: texts of treebanks, with a mark on characters that end something.
 
-Treebanks are tidier than what people paste. So a document is shown in another style each time: paragraphs
-apart, lines wrapped, a paragraph or a sentence a line, everything in one line, verse; now and then without
-capital letters or in nothing else, with other quotes, without the last full stop, with two spaces between
-sentences or none.
+Treebanks are tidier than the texts that people paste. So a document is shown in another style each
+time: paragraphs apart, lines wrapped, a paragraph or a sentence on each line, everything in one line,
+verse; now and then without capital letters or in nothing else, with other quotes, without the last
+full stop, with two spaces between sentences or none.
 """
 
 from __future__ import annotations
@@ -22,24 +22,30 @@ from arcspan.segmenting.learnt import EXPAND
 from arcspan.treebanks.conll import ConlluSentence, read_conllu
 from arcspan.trees.words import unescape
 
-EXPANDED = (
-    1 << EXPAND
-)  # set on a token's last character beside the mark: its words are not its characters
+# Set beside the mark on a token's last character if its words are not its characters.
+EXPANDED = 1 << EXPAND
+_UNTIDY = 0.1  # share of documents that lack full stops
 
 
 @dataclass(frozen=True)
 class GoldText:
-    """A sentence of a treebank: its text, a mark for every character, and how it goes on from there."""
+    """A sentence of a treebank with its text.
+
+    marks       [characters]: INSIDE, WORD, TOKEN or SENTENCE, and EXPANDED
+    expansions  the tokens with EXPANDED, and their words
+    paragraph   whether it begins a paragraph
+    glued       whether no space is before the next sentence
+    """
 
     text: str
-    marks: np.ndarray  # [characters] INSIDE, WORD, TOKEN or SENTENCE, and EXPANDED
+    marks: np.ndarray
     expansions: tuple[tuple[str, tuple[str, ...]], ...]
-    paragraph: bool  # begins one
-    glued: bool  # no space before the next sentence
+    paragraph: bool
+    glued: bool
 
 
 class Paragraph(NamedTuple):
-    """A paragraph as it is shown, with its marks."""
+    """A paragraph as it is shown in training, with its marks."""
 
     text: str
     marks: np.ndarray
@@ -48,40 +54,47 @@ class Paragraph(NamedTuple):
 def documents(
     path: str | PathLike[str], *, every: int = 1, without: Collection[str] = ()
 ) -> Iterator[list[GoldText]]:
-    """The documents of a CoNLL-U file, one of `every`, and of those none of a genre or with an id in `without`."""
+    """Yield the documents of a CoNLL-U file, one of `every`, none whose genre or id is in `without`."""
     document: list[GoldText] = []
-    number, kept = -1, True
+    number = -1
+    in_use = True
     for sentence in read_conllu(str(path)):
         comments = [line[1:].strip() for line in sentence.comments]
         if number < 0 or any(line.startswith("newdoc") for line in comments):
             if document:
                 yield document
-            document, number = [], number + 1
-            names = sentence.comment("genre"), sentence.comment("newdoc id")
-            kept = number % every == 0 and not any(name in without for name in names)
-        begins = any(line.startswith(("newpar", "newdoc")) for line in comments)
-        if kept and (gold := _gold(sentence, begins)):
-            document.append(gold)
+            document = []
+            number += 1
+            names = {sentence.comment("genre"), sentence.comment("newdoc id")}
+            in_use = number % every == 0 and names.isdisjoint(without)
+        if in_use:
+            begins_paragraph = any(line.startswith(("newpar", "newdoc")) for line in comments)
+            gold = _gold(sentence, begins_paragraph)
+            if gold is not None:
+                document.append(gold)
     if document:
         yield document
 
 
 def _gold(sentence: ConlluSentence, paragraph: bool) -> GoldText | None:
-    """The marks of a sentence; None where its text does not have its words."""
+    """Return the marks of a sentence; None if its text does not have its words."""
     text = sentence.text
     marks = np.zeros(len(text), np.int64)
     forms = [token.form for token in sentence.words]
     expansions = []
-    place, glued = 0, False
+    position = 0
+    glued = False
     for token, first, last in sentence.surface():
         words = tuple(forms[first - 1 : last])
         glued = not token.space_after
-        start, end = _find(text, token.form, place)
+        start, end = _find(text, token.form, position)
         if start < 0:
             return None
-        place = end
-        for space in (at for at in range(start + 1, end) if text[at].isspace()):
-            marks[space - 1] = TOKEN
+        position = end
+        # A token with spaces inside is marked as several.
+        for space in range(start + 1, end):
+            if text[space].isspace():
+                marks[space - 1] = TOKEN
         marks[end - 1] = TOKEN
         if "".join(words) == text[start:end]:
             for word in words[:-1]:
@@ -90,27 +103,27 @@ def _gold(sentence: ConlluSentence, paragraph: bool) -> GoldText | None:
         elif len(words) > 1:
             marks[end - 1] |= EXPANDED
             expansions.append((text[start:end], words))
-    if not place or text[place:].strip():
+    if not position or text[position:].strip():
         return None
-    marks[place - 1] += SENTENCE - TOKEN
-    return GoldText(text[:place], marks[:place], tuple(expansions), paragraph, glued)
+    marks[position - 1] += SENTENCE - TOKEN
+    return GoldText(text[:position], marks[:position], tuple(expansions), paragraph, glued)
 
 
-def _find(text: str, form: str, place: int) -> tuple[int, int]:
-    """Where a form stands in the text, at `place` but for white space; (-1, -1) where it does not.
+def _find(text: str, form: str, position: int) -> tuple[int, int]:
+    """Return start and end of a form in the text, at `position` but for white space.
 
-    Some treebanks write -LRB- for "(", and ou_bien for "ou bien".
+    (-1, -1) if it is not there. Some treebanks write -LRB- for "(", and ou_bien for "ou bien".
     """
-    while place < len(text) and text[place].isspace():
-        place += 1
-    if text.startswith(form, place):
-        return place, place + len(form)
+    while position < len(text) and text[position].isspace():
+        position += 1
+    if text.startswith(form, position):
+        return position, position + len(form)
     parts = [re.escape(part) for part in unescape(form).split("_")]
-    found = re.compile(r"\s?".join(parts)).match(text, place)
-    return found.span() if found else (-1, -1)
+    match = re.compile(r"\s?".join(parts)).match(text, position)
+    return match.span() if match else (-1, -1)
 
 
-# How paragraphs and sentences are set apart, how often, and what is done to the lines then.
+# Share of documents, space between sentences, gap between paragraphs, and what is done to lines.
 _STYLES: tuple[tuple[float, str, str, str], ...] = (
     (0.60, " ", "\n\n", ""),
     (0.12, " ", "\n\n", "wrap"),
@@ -119,14 +132,15 @@ _STYLES: tuple[tuple[float, str, str, str], ...] = (
     (0.06, " ", " ", ""),
     (0.03, "\n", "\n\n", "verse"),
 )
-_STRAIGHT, _CURLY = str.maketrans("‘’“”", "''\"\""), str.maketrans("'", "’")  # quotes
+_STRAIGHT = str.maketrans("‘’“”", "''\"\"")
+_CURLY = str.maketrans("'", "’")
 
 
 def varied(document: Sequence[GoldText], chance: random.Random) -> list[Paragraph]:
-    """The paragraphs of a document in one of many styles."""
+    """Return the paragraphs of a document in one of many styles."""
     weights = [style[0] for style in _STYLES]
     _, space, gap, lines = chance.choices(_STYLES, weights)[0]
-    if chance.random() < 0.1:
+    if chance.random() < _UNTIDY:
         document = _unfinished(document, chance)
     if space == " ":
         space = chance.choices((" ", "  ", ""), (0.9, 0.05, 0.05))[0]
@@ -136,19 +150,21 @@ def varied(document: Sequence[GoldText], chance: random.Random) -> list[Paragrap
     )[0]
     if isinstance(change, dict):
         text = text.translate(change)
-    elif change:  # each character that becomes a single other one
-        text = "".join(new if len(new := change(old)) == 1 else old for old in text)
+    elif change:
+        # Only characters that become a single other one, so that the marks stay in place.
+        changed = [(character, change(character)) for character in text]
+        text = "".join(new if len(new) == 1 else old for old, new in changed)
     if lines == "wrap":
         text = wrapped(text, chance.randint(40, 100))
     elif lines == "verse":
         text = _verse(text, chance)
-    return _cut(Paragraph(text, marks))
+    return _paragraphs(Paragraph(text, marks))
 
 
 def joined(
     document: Iterable[GoldText], space: str, gap: str, chance: random.Random | None = None
 ) -> Paragraph:
-    """The sentences in one text; where `space` is empty, one space of ten is missing."""
+    """Join the sentences in one text; where `space` is empty, one space of ten is missing."""
     texts: list[str] = []
     marks: list[np.ndarray] = []
     glued = False
@@ -165,54 +181,55 @@ def joined(
     return Paragraph("".join(texts), np.concatenate(marks))
 
 
-def _cut(whole: Paragraph) -> list[Paragraph]:
-    """The paragraphs of a text, which blank lines set apart."""
-    found, begin = [], 0
-    for text in whole.text.split("\n\n"):
-        end = begin + len(text)
+def _paragraphs(document: Paragraph) -> list[Paragraph]:
+    """Cut a text at blank lines."""
+    paragraphs = []
+    start = 0
+    for text in document.text.split("\n\n"):
+        end = start + len(text)
         if text:
-            found.append(Paragraph(text, whole.marks[begin:end]))
-        begin = end + 2
-    return found
+            paragraphs.append(Paragraph(text, document.marks[start:end]))
+        start = end + 2
+    return paragraphs
 
 
 def _unfinished(document: Sequence[GoldText], chance: random.Random) -> list[GoldText]:
-    """Sentences without their full stop: the last one of many paragraphs, and some others."""
-    found = []
-    for number, sentence in enumerate(document):
+    """Remove full stops: of the last sentence of many paragraphs, and of some others."""
+    sentences = []
+    for number, sentence in enumerate(document, 1):
         text, marks = sentence.text, sentence.marks
-        closes = number + 1 == len(document) or document[number + 1].paragraph
-        if (
-            text[-1] in ".!?"
-            and len(text) > 1
-            and marks[-2] == TOKEN
-            and chance.random() < (0.6 if closes else 0.2)
-        ):
+        is_last = number == len(document) or document[number].paragraph
+        # The full stop has to be a token of its own.
+        has_stop = text[-1] in ".!?" and len(text) > 1 and marks[-2] == TOKEN
+        if has_stop and chance.random() < (0.6 if is_last else 0.2):
             marks = marks[:-1].copy()
             marks[-1] = SENTENCE
             sentence = GoldText(text[:-1], marks, (), sentence.paragraph, sentence.glued)
-        found.append(sentence)
-    return found
+        sentences.append(sentence)
+    return sentences
 
 
 def wrapped(text: str, width: int) -> str:
-    """The text with line breaks for spaces, so that no line is longer than `width` where that can be."""
+    """Put line breaks for spaces, so that no line is longer than `width` where that is possible."""
     characters = list(text)
-    begin, space = 0, -1
-    for place, character in enumerate(characters):
+    line_start = 0
+    last_space = -1
+    for position, character in enumerate(characters):
         if character == "\n":
-            begin, space = place + 1, -1
+            line_start, last_space = position + 1, -1
         elif character == " ":
-            space = place
-        if place - begin >= width and space >= begin:
-            characters[space] = "\n"
-            begin, space = space + 1, -1
+            last_space = position
+        if position - line_start >= width and last_space >= line_start:
+            characters[last_space] = "\n"
+            line_start, last_space = last_space + 1, -1
     return "".join(characters)
 
 
 def _verse(text: str, chance: random.Random) -> str:
-    """The text with line breaks after most commas and their like."""
-    return "".join(
-        "\n" if character == " " and before in ",;:" and chance.random() < 0.7 else character
-        for before, character in zip(" " + text, text, strict=False)
-    )
+    """Put line breaks after most commas and similar marks."""
+    characters = []
+    for before, character in zip(" " + text, text, strict=False):
+        if character == " " and before in ",;:" and chance.random() < 0.7:
+            character = "\n"
+        characters.append(character)
+    return "".join(characters)

@@ -1,9 +1,10 @@
 """The training loop of all four systems.
 
-Everything random in an update is drawn from (seed, update, process), and the order of the batches from
-(seed, epoch): a run that is killed and resumed repeats nothing and skips nothing, and on the same CPU ends
-with the same weights as one that was never killed. With several threads, torch adds up the gradient of `x[index]` in
-whatever order they come, unless it is asked to be deterministic: on CPUs it is.
+Everything random in an update is drawn from (seed, update, process), and the order of the batches
+from (seed, epoch): a run that is killed and resumed repeats nothing and skips nothing, and on the
+same CPU ends with the same weights as one that was never killed. With several threads, torch adds up
+the gradient of `x[index]` in any order, unless deterministic algorithms are required: on CPUs they
+are.
 """
 
 from __future__ import annotations
@@ -34,19 +35,24 @@ from arcspan.training.average import Average
 from arcspan.training.batches import Example, collate, schedule
 from arcspan.training.checkpoint import Checkpoint, build, model_texts
 from arcspan.training.config import Config, TrainingSettings
+from arcspan.training.dev_scores import Say, dev_scores, in_words, predict_gold, say_nothing
 from arcspan.training.encoders import pretrained_architecture
 from arcspan.training.instances import GoldSentence
-from arcspan.training.scoring import Say, dev_scores, in_words, predict_gold, say_nothing
 from arcspan.training.starting import Start
 from arcspan.treebanks import Pair
 
+_FIRST_REPORT = 20  # updates after which the speed of an epoch is reported first,
+_LOG_EVERY = 50  # between two records of the log,
+_SAY_EVERY = 200  # and between two lines for people, without progress bars
+_DEV_CHUNK = 256  # sentences between two steps of the progress bar
+
 
 @dataclass
-class Data:
+class TrainingData:
     """Sentences, inventories and inputs, the same for both parts of SEP.
 
     config   settled: with the encoder, sizes and styles of the model that training starts from
-    digests  by file, of what was read
+    digests  by file, of the trees that were read
     """
 
     config: Config
@@ -59,7 +65,7 @@ class Data:
     start: Start | None = None
 
 
-# What a checkpoint keeps of a Trainer.
+# The attributes of a Trainer that a checkpoint stores.
 _PROGRESS = ("step", "epoch", "done_in_epoch", "best", "best_epoch", "dev")
 
 
@@ -69,94 +75,100 @@ class _Step(nn.Module):
     def __init__(self, model: Model, settings: TrainingSettings) -> None:
         super().__init__()
         self.model = model
-        own = model.settings
-        if own.loss in ("crf", "margin"):
-            self.structure = StructureLoss(own.system, own.loss, own.cost)
+        system, loss = model.settings.system, model.settings.loss
+        if loss in ("crf", "margin"):
+            self.structure = StructureLoss(system, loss, model.settings.cost)
         else:
-            self.structure = find_part("losses", own.loss)(own)
-        group_weights = {
-            "labels": settings.label_weight,
-            "tags": settings.tag_weight,
-            "rows": settings.row_weight,
-        }
-        self.weights = {"structure": 1.0} | {
-            output.name: group_weights[output.group] for output in NAMED_OUTPUTS
-        }
-        self.terms = [
-            "structure",
-            *(name for name in model.scorers if name not in ("span", "arc", "headed")),
-        ]
+            self.structure = find_part("losses", loss)(model.settings)
+        group_weights = {"labels": 1.0, "tags": settings.tag_weight, "rows": settings.row_weight}
+        self.weights = {"structure": 1.0}
+        for output in NAMED_OUTPUTS:
+            if output.name in model.scorers:
+                self.weights[output.name] = group_weights[output.group]
+        self.terms = list(self.weights)
 
     def forward(self, inputs: dict[str, Tensor], gold: Gold) -> tuple[Tensor, Tensor]:
-        """The weighted sum of a batch's losses, and its terms."""
-        found = losses(self.model, self.structure, inputs, gold)
-        total = sum(self.weights[name] * loss for name, loss in found.items())
+        """Return the weighted sum of a batch's losses, and its terms."""
+        terms = losses(self.model, self.structure, inputs, gold)
+        total = sum(self.weights[name] * term for name, term in terms.items())
         assert isinstance(total, Tensor)
-        return total, torch.stack([found[name].detach().float() for name in self.terms])
+        return total, torch.stack([terms[name].detach().float() for name in self.terms])
 
 
 class Trainer:
-    """One model, from its first update (or where it was left) to its last."""
+    """One model, from its first update (or from its last checkpoint) to its last."""
 
     def __init__(
-        self, part: str, data: Data, folder: Path, accelerator: Any, say: Say, bars: bool
+        self, part: str, data: TrainingData, folder: Path, accelerator: Any, say: Say, bars: bool
     ) -> None:
-        config = data.config
-        self.config, self.settings, self.data = config, config.training, data
-        self.folder, self.accelerator, self.say, self.bars = folder, accelerator, say, bars
+        self.data = data
+        self.config = data.config
+        self.settings = data.config.training
+        self.folder = folder
+        self.accelerator = accelerator
+        self.say = say
+        self.bars = bars
         self.checkpoint = Checkpoint(folder)
-        self.examples = [
-            example
-            for example in data.examples
-            if part == "both"
-            or (example.chains if part == "constituency" else example.sentence.heads) is not None
-        ]
-        words = bool(self.settings.batch_words)
-        self.costs = [len(one.sentence.words) if words else one.cost for one in self.examples]
-        self.step = 0  # updates done
-        self.epoch = 0
+        self.examples = [example for example in data.examples if _has_part(example, part)]
+        self.costs = [example.cost for example in self.examples]
+        if self.settings.batch_words:
+            self.costs = [len(example.sentence.words) for example in self.examples]
+        self.step = 0  # finished updates
+        self.epoch = 0  # finished epochs
         self.done_in_epoch = 0
         self.best = -1.0
         self.best_epoch = 0
         self.dev: dict[str, float] = {}
-        self.speed: meter.Meter | None = None  # of an epoch under way
-        torch.manual_seed(config.seed)
-        start = data.start
-        encoder, architecture, path = config.encoder, start.architecture if start else None, None
-        if encoder.kind == "pretrained" and not start:
-            architecture, path = pretrained_architecture(encoder), encoder.path
-        self.model = build(
+        self.speed: meter.Meter | None = None  # of the current epoch
+        self.model = self._make_model(part)
+        self.optimizer = self._make_optimizer()
+        self.average: Average | None = None  # made once the weights are on their device
+
+    def _make_model(self, part: str) -> Model:
+        encoder, start = self.config.encoder, self.data.start
+        architecture = weights_from = None
+        if start:
+            architecture = start.architecture
+        elif encoder.kind == "pretrained":
+            architecture = pretrained_architecture(encoder)
+            weights_from = encoder.path
+        torch.manual_seed(self.config.seed)
+        model = build(
             part,
-            config.model,
+            self.config.model,
             encoder,
             architecture,
-            data.inventories,
-            data.inputs,
-            weights_from=path,
+            self.data.inventories,
+            self.data.inputs,
+            weights_from=weights_from,
         )
         if start:
-            new = start.give(self.model)
-            say(f"starting from {config.model.start}" + (f"; new: {', '.join(new)}" if new else ""))
-        self.optimizer = self._make_optimizer()
-        self.average: Average | None = None  # once the weights are on their device
+            new = start.copy_weights(model)
+            line = f"starting from {self.config.model.start}"
+            self.say(f"{line}; new: {', '.join(new)}" if new else line)
+        return model
 
     def _make_optimizer(self) -> torch.optim.AdamW:
+        settings = self.settings
+        # The first prefix that fits counts.
         rates = {
-            "encoder.pretrained.": self.settings.encoder_rate,
-            "encoder.mix.": self.settings.encoder_rate,
-            "styles.": self.settings.style_rate or self.settings.rate,
-            "": self.settings.rate,
+            "encoder.pretrained.": settings.encoder_rate,
+            "encoder.mix.": settings.encoder_rate,
+            "styles.": settings.style_rate or settings.rate,
+            "": settings.rate,
         }
         by_rate: dict[float, list[nn.Parameter]] = {}
         for name, parameter in self.model.named_parameters():
             rate = next(rate for prefix, rate in rates.items() if name.startswith(prefix))
             by_rate.setdefault(rate, []).append(parameter)
-        groups = [{"params": own, "lr": rate, "initial": rate} for rate, own in by_rate.items()]
+        groups = []
+        for rate, parameters in by_rate.items():
+            groups.append({"params": parameters, "lr": rate, "initial": rate})
         return torch.optim.AdamW(
             groups,
-            betas=(self.settings.beta1, self.settings.beta2),
-            eps=self.settings.epsilon,
-            weight_decay=self.settings.weight_decay,
+            betas=(settings.beta1, settings.beta2),
+            eps=settings.epsilon,
+            weight_decay=settings.weight_decay,
             fused=True,
         )
 
@@ -168,24 +180,24 @@ class Trainer:
             self._run(resume)
 
     def _run(self, resume: bool) -> None:
-        resume = resume and (self.folder / "last.json").exists()
         step = _Step(self.model, self.settings)
         self.accelerator.free_memory()
         self.step_module, self.optimizer = self.accelerator.prepare(step, self.optimizer)
-        self.structure, self.terms = step.structure, step.terms
+        self.structure = step.structure
+        self.terms = step.terms
         if self.settings.average:
             self.average = Average(self.model, self.settings.average)
-        if resume:
+        if resume and (self.folder / "last.json").exists():
             self._load()
-        counts = [len(self._updates(epoch)) for epoch in range(self.settings.epochs)]
-        self.total = sum(counts)
+        self.total = sum(len(self._updates(epoch)) for epoch in range(self.settings.epochs))
         if self.step == 0:
             parameters = sum(parameter.numel() for parameter in self.model.parameters())
             self.say(
-                f"{self.total:,} updates in {self.settings.epochs} epochs; {parameters:,} parameters; "
-                f"device: {self.accelerator.device}"
+                f"{self.total:,} updates in {self.settings.epochs} epochs; "
+                f"{parameters:,} parameters; device: {self.accelerator.device}"
             )
             if self.data.start:
+                # The model to start from may stay the best.
                 self._evaluate()
         self._saved_at = time.monotonic()
         while self.epoch < self.settings.epochs:
@@ -201,45 +213,50 @@ class Trainer:
 
     def _one_epoch(self) -> None:
         updates = self._updates(self.epoch)
-        begun = self.done_in_epoch
+        first = self.done_in_epoch
         self.step_module.train()
         speed = self.speed = self.speed or meter.Meter(self.structure, self.terms)
         label = f"epoch {self.epoch + 1}/{self.settings.epochs}"
-        with self._bar(len(updates), label, "updates", begun) as bar:
-            for update in updates[begun:]:
+        with self._bar(len(updates), label, "updates", first) as bar:
+            for update in updates[first:]:
                 speed.add(*self._update(update))
                 self.step += 1
                 self.done_in_epoch += 1
-                shown = {
-                    name: f"{self.dev[name]:.2f}" for name in ("las", "f1") if name in self.dev
-                }
-                bar.set_postfix({"loss": f"{speed.loss:.3f}"} | shown, refresh=False)
+                postfix = {"loss": f"{speed.loss:.3f}"}
+                for name in ("las", "f1"):
+                    if name in self.dev:
+                        postfix[name] = f"{self.dev[name]:.2f}"
+                bar.set_postfix(postfix, refresh=False)
                 bar.update()
-                if self.done_in_epoch == 20 or self.done_in_epoch % 50 == 0:
+                done = self.done_in_epoch
+                if done == _FIRST_REPORT or done % _LOG_EVERY == 0:
                     self._report(speed, label, len(updates))
                 if time.monotonic() - self._saved_at > self.settings.checkpoint_minutes * 60:
                     self._save()
-        if begun < len(updates) or speed.epoch.words:
+        # An epoch that was resumed after its last update may have nothing to report.
+        if first < len(updates) or speed.epoch.words:
             figures = speed.epoch.figures(self.terms)
             self._log({"kind": "epoch", "step": self.step, "epoch": self.epoch + 1, **figures})
         self.speed = None
 
     def _report(self, speed: meter.Meter, label: str, updates: int) -> None:
         """Log the figures since the last report, and now and then say them."""
-        figures, done = speed.figures(), self.done_in_epoch
+        figures = speed.figures()
+        done = self.done_in_epoch
         record = {"kind": "train", "step": self.step, "epoch": self.epoch + 1, "rate": self._rate()}
         self._log(record | figures)
-        if done == 20 or (not self.bars and done % 200 == 0):
-            left = speed.epoch.seconds / done * (updates - done)
+        if done == _FIRST_REPORT or (not self.bars and done % _SAY_EVERY == 0):
+            seconds = speed.epoch.seconds / done * (updates - done)
             self.say(
                 f"{label}: {done:,}/{updates:,} updates, "
                 f"loss {figures['loss']:.3f}, {figures['words_per_second']:.0f} words/s, "
                 f"structure {figures['structure_share']:.1%} of the time, "
-                f"{left / 60:.1f} min left in this epoch"
+                f"{seconds / 60:.1f} min left in this epoch"
             )
 
     def _bar(self, total: int, label: str, unit: str, done: int = 0) -> Any:
-        """A progress bar; `rate_noinv_fmt` stays "0.50 updates/s" where an update takes two seconds."""
+        """Return a progress bar."""
+        # `rate_noinv_fmt` stays "0.50 updates/s" where an update takes two seconds.
         form = (
             "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_noinv_fmt}{postfix}]"
         )
@@ -253,30 +270,34 @@ class Trainer:
         )
 
     def _update(self, batches: list[list[int]]) -> tuple[np.ndarray, int]:
-        """One update over this process's share of the batches; the loss is divided by the words of all."""
+        """Make one update by this process's share of the batches.
+
+        Returns the terms of the loss per word of all processes, and these words.
+        """
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
+        # Dropout depends on the update and the process alone, so that resumed runs repeat it.
         torch.manual_seed((self.config.seed * 1_000_003 + self.step) * 64 + process)
         words = sum(
-            len(self.examples[place].sentence.words) for batch in batches for place in batch
+            len(self.examples[index].sentence.words) for batch in batches for index in batch
         )
         for group, rate in zip(self.optimizer.param_groups, self._rates(), strict=True):
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
         terms = np.zeros(len(self.terms))
-        mine = batches[process::processes]
-        for place, batch in enumerate(mine):
-            inputs, gold = collate([self.examples[example] for example in batch], self.data.inputs)
-            device = self.accelerator.device
-            inputs = {name: value.to(device) for name, value in inputs.items()}
-            last = place == len(mine) - 1
-            waiting = (
-                contextlib.nullcontext() if last else self.accelerator.no_sync(self.step_module)
-            )
-            with waiting, self.accelerator.autocast():
-                loss, parts = self.step_module(inputs, gold)
+        batches = batches[process::processes]
+        device = self.accelerator.device
+        for number, batch in enumerate(batches, 1):
+            inputs, gold = collate([self.examples[index] for index in batch], self.data.inputs)
+            inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
+            # Gradients are exchanged once, with those of the last batch.
+            synchronization = contextlib.nullcontext()
+            if number < len(batches):
+                synchronization = self.accelerator.no_sync(self.step_module)
+            with synchronization, self.accelerator.autocast():
+                loss, batch_terms = self.step_module(inputs, gold)
                 # Processes average their gradients: times their number makes it the sum.
                 self.accelerator.backward(loss * (processes / words))
-            terms += parts.cpu().numpy() / words
+            terms += batch_terms.cpu().numpy() / words
         norm = self.accelerator.clip_grad_norm_(self.step_module.parameters(), self.settings.clip)
         if norm is not None and not bool(torch.isfinite(norm)):
             raise ArcspanError(
@@ -289,44 +310,50 @@ class Trainer:
         return terms * processes, words
 
     def _updates(self, epoch: int) -> list[list[list[int]]]:
-        """The epoch's updates, each a list of batches, a whole number for every process."""
+        """Return the epoch's updates: batches each, a whole number for every process."""
         processes, settings = self.accelerator.num_processes, self.settings
-        budget = (settings.batch_words or settings.batch_pieces) // processes
+        budget = max(1, (settings.batch_words or settings.batch_pieces) // processes)
         padded = not settings.batch_words
-        batches = schedule(self.costs, max(1, budget), self.config.seed, epoch, padded=padded)
+        batches = schedule(self.costs, budget, self.config.seed, epoch, padded=padded)
         size = settings.accumulate * processes
-        groups = [batches[place : place + size] for place in range(0, len(batches), size)]
-        short = -len(groups[-1]) % processes
-        groups[-1] = groups[-1] + [batches[place % len(batches)] for place in range(short)]
-        return groups
+        updates = [batches[start : start + size] for start in range(0, len(batches), size)]
+        # Processes that are left over in the last update repeat the first batches.
+        for index in range(-len(updates[-1]) % processes):
+            updates[-1].append(batches[index % len(batches)])
+        return updates
 
     def _rates(self) -> list[float]:
         warm = self.settings.warmup * self.total
-        falling = (self.total - self.step) / max(1.0, self.total - warm)
-        share = self.step / warm if self.step < warm else falling
+        if self.step < warm:
+            share = self.step / warm
+        else:
+            share = (self.total - self.step) / max(1.0, self.total - warm)
         return [group["initial"] * share for group in self.optimizer.param_groups]
 
     def _rate(self) -> float:
-        groups = self.optimizer.param_groups
-        return float(
-            next(group["lr"] for group in groups if group["initial"] == self.settings.rate)
-        )
+        for group in self.optimizer.param_groups:
+            if group["initial"] == self.settings.rate:
+                return float(group["lr"])
+        raise AssertionError("every model has parameters outside the encoder")
 
     # ---- dev scores
 
     def _evaluate(self) -> None:
-        """Score dev, spread over the processes, and keep the model if it is the best so far."""
+        """Score dev, spread over the processes, and save the model if it is the best so far."""
         with self.average.applied() if self.average else contextlib.nullcontext():
             pairs = self._predict_dev()
             if self.accelerator.is_main_process:
-                say = say_nothing if self.dev else self.say  # what is odd is said once
+                # Notes on the rules of scoring are said once.
+                say = say_nothing if self.dev else self.say
                 self.dev = dev_scores(self.data.dev, pairs, self.config, say)
                 self._log({"kind": "dev", "step": self.step, "epoch": self.epoch, **self.dev})
                 when = f"epoch {self.epoch}" if self.epoch else "before the first update"
                 self.say(f"{when}: dev {in_words(self.dev)}")
-            (chosen,) = broadcast_object_list([self.dev.get("chosen", 0.0)])
-            if chosen > self.best:
-                self.best, self.best_epoch = chosen, self.epoch
+            # All processes have to agree on the best epoch, to stop together.
+            (score,) = broadcast_object_list([self.dev.get("chosen", 0.0)])
+            if score > self.best:
+                self.best = score
+                self.best_epoch = self.epoch
                 if self.accelerator.is_main_process:
                     tensors = {"model": self.model.state_dict()}
                     texts = model_texts(self.model, self.config.encoder, self.data.inputs)
@@ -336,16 +363,20 @@ class Trainer:
 
     def _predict_dev(self) -> list[Pair]:
         process, processes = self.accelerator.process_index, self.accelerator.num_processes
-        places = list(range(process, len(self.data.dev), processes))
-        places.sort(key=lambda place: len(self.data.dev[place].pair.words), reverse=True)
-        found: list[tuple[int, Pair]] = []
-        with self._bar(len(places), "dev", "sentences") as bar:
-            for start in range(0, len(places), 256):
-                some = places[start : start + 256]
-                gold = [self.data.dev[place] for place in some]
-                found += zip(some, predict_gold([self.model], self.data.inputs, gold), strict=True)
-                bar.update(len(some))
-        return [pair for _, pair in sorted(gather_object(found), key=lambda item: item[0])]
+        dev = self.data.dev
+        indices = list(range(process, len(dev), processes))
+        # Like lengths together; the longest first, so that memory fails early if it does.
+        indices.sort(key=lambda index: len(dev[index].pair.words), reverse=True)
+        pairs: list[tuple[int, Pair]] = []
+        with self._bar(len(indices), "dev", "sentences") as bar:
+            for start in range(0, len(indices), _DEV_CHUNK):
+                chunk = indices[start : start + _DEV_CHUNK]
+                gold = [dev[index] for index in chunk]
+                predicted = predict_gold([self.model], self.data.inputs, gold)
+                pairs += zip(chunk, predicted, strict=True)
+                bar.update(len(chunk))
+        in_order = sorted(gather_object(pairs), key=lambda numbered: numbered[0])
+        return [pair for _, pair in in_order]
 
     # ---- state on disk
 
@@ -353,12 +384,15 @@ class Trainer:
         self._saved_at = time.monotonic()
         if not self.accelerator.is_main_process:
             return
-        tensors = {"model": self.model.state_dict()}
-        tensors["optimizer"] = _optimizer_tensors(self.model, self.optimizer)
+        tensors = {
+            "model": self.model.state_dict(),
+            "optimizer": _optimizer_tensors(self.model, self.optimizer),
+        }
         if self.average:
             tensors["average"] = self.average.weights
         state = {name: getattr(self, name) for name in _PROGRESS}
-        state |= {"speed": self.speed and self.speed.state, "log": meter.seal(self.folder)}
+        state["speed"] = self.speed and self.speed.state
+        state["log"] = meter.seal(self.folder)
         self.checkpoint.write("last", f"steps/{self.step:06d}", tensors, {}, state)
 
     def _load(self) -> None:
@@ -366,8 +400,8 @@ class Trainer:
         self.model.load_state_dict(load_file(folder / "model.safetensors"))
         _load_optimizer(self.model, self.optimizer, load_file(folder / "optimizer.safetensors"))
         if self.average:
-            for name, value in load_file(folder / "average.safetensors").items():
-                self.average.weights[name].copy_(value)
+            for name, weight in load_file(folder / "average.safetensors").items():
+                self.average.weights[name].copy_(weight)
         for name in _PROGRESS:
             setattr(self, name, state[name])
         if state.get("speed"):
@@ -381,34 +415,45 @@ class Trainer:
             meter.log(self.folder, record, board=self.settings.tensorboard)
 
 
+def _has_part(example: Example, part: str) -> bool:
+    """Return True if a sentence teaches a part anything."""
+    if part == "constituency":
+        return example.chains is not None
+    if part == "dependency":
+        return example.sentence.heads is not None
+    return True
+
+
 @contextlib.contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """On a CPU, the same sums in the same order whenever they are computed."""
-    before = torch.are_deterministic_algorithms_enabled(), deterministic.fill_uninitialized_memory
-    torch.use_deterministic_algorithms(before[0] or device.type == "cpu")
-    # Every new tensor would be filled before it is written, for 7% of the time: none is read unwritten here.
+    """Sum in the same order whenever something is computed, on a CPU."""
+    was_deterministic = torch.are_deterministic_algorithms_enabled()
+    was_filling = deterministic.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(was_deterministic or device.type == "cpu")
+    # Every new tensor would be filled before it is written, for 7% of the time: none is read
+    # unwritten here.
     deterministic.fill_uninitialized_memory = False
     try:
         yield
     finally:
-        torch.use_deterministic_algorithms(before[0])
-        deterministic.fill_uninitialized_memory = before[1]
+        torch.use_deterministic_algorithms(was_deterministic)
+        deterministic.fill_uninitialized_memory = was_filling
 
 
 def _optimizer_tensors(model: Model, optimizer: Any) -> dict[str, Tensor]:
     names = {parameter: name for name, parameter in model.named_parameters()}
-    return {
-        f"{names[parameter]}/{key}": torch.as_tensor(value, dtype=torch.float32)
-        for parameter, state in optimizer.state.items()
-        for key, value in state.items()
-    }
+    tensors = {}
+    for parameter, state in optimizer.state.items():
+        for key, value in state.items():
+            tensors[f"{names[parameter]}/{key}"] = torch.as_tensor(value, dtype=torch.float32)
+    return tensors
 
 
 def _load_optimizer(
     model: Model, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
 ) -> None:
     parameters = dict(model.named_parameters())
-    for name, value in tensors.items():
-        parameter, _, key = name.rpartition("/")
-        own = parameters[parameter]
-        optimizer.state[own][key] = value.to(own.device, copy=True)
+    for name, tensor in tensors.items():
+        parameter_name, _, key = name.rpartition("/")
+        parameter = parameters[parameter_name]
+        optimizer.state[parameter][key] = tensor.to(parameter.device, copy=True)
