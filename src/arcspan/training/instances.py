@@ -379,26 +379,26 @@ def take_inventories(
             counts[output.name].update(names)
             style = sentence.style[LAYERS.index(output.layer)]
             by_style.setdefault((output.name, style), set()).update(names)
-    known: dict[str, Any] = {}
+    inventory: dict[str, Any] = {}
     for output in NAMED_OUTPUTS:
         minimum = max(2, least) if output.name == "lemma" else least
         # "_" is a name for features (none), and for the others a blank.
         blank = ("", "_") if output.name in ("tag", "upos", "relation") else ("", ())
         frequent = [name for name, count in counts[output.name].items() if count >= minimum]
-        known[output.names] = tuple(sorted(name for name in frequent if name not in blank))
-    known["labels"] = ((), *known["labels"]) if known["labels"] else ()
-    known["seen_lemmas"] = without_rare(_seen_lemmas(sentences), known["lemmas"])
+        inventory[output.names] = tuple(sorted(name for name in frequent if name not in blank))
+    inventory["labels"] = ((), *inventory["labels"]) if inventory["labels"] else ()
+    inventory["seen_lemmas"] = without_rare(_seen_lemmas(sentences), inventory["lemmas"])
     styles = sorted({style for sentence in sentences for style in sentence.style})
     if styles == [""]:
-        return Inventories(**known)
+        return Inventories(**inventory)
     unused: dict[str, Any] = {}
     for output in NAMED_OUTPUTS:
         numbers = []
         for style in styles:
             used = by_style.get((output.name, style), set()) - {""}
-            numbers.append(unused_names(known[output.names], used, free))
+            numbers.append(unused_names(inventory[output.names], used, free))
         unused[output.name] = tuple(numbers)
-    return Inventories(**known, styles=tuple(styles), unused=unused)
+    return Inventories(**inventory, styles=tuple(styles), unused=unused)
 
 
 def unused_names(names: Sequence[Any], used: set[Any], free: bool = True) -> tuple[int, ...]:

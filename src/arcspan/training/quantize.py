@@ -1,16 +1,19 @@
 """The int8 form of a graph: linear layers multiply whole numbers, large tables are kept in 8 bits.
 
-What a linear layer reads is brought to 0..255 by factors that were fixed when the model was exported, so a row's
-result depends on that row alone: not on its sentence, its batch or padding. The weights take -64..64, a scale for
-each column. 255 * 64 * 2 fits in 16 bits, so sums are exact on every processor, also where they are made of pairs in
-16 bits that saturate (AVX2 without VNNI).
+The input of a linear layer is brought to 0..255 by factors that were fixed when the model was
+exported, so the result for a row depends on that row alone: not on its sentence, its batch or
+padding. The weights take -64..64, a scale for each column. 255 * 64 * 2 fits in 16 bits, so sums are
+exact on every processor, also where they are made of pairs in 16 bits that saturate (AVX2 without
+VNNI).
 
-Two things keep the error small, both of them measured on sentences of the training treebanks (`RowStatistics`):
+Two things keep the error small, both of them measured on sentences of the training treebanks
+(`RowStatistics`):
 
-- Channels that are many times larger than others would leave few steps for these. Each channel is divided by a
-  factor, and the weights that it meets are multiplied by it (SmoothQuant, Xiao et al., 2023).
-- Weights are rounded one input after another, and what is lost is made up for by the inputs that are still to be
-  rounded, as far as they vary together (GPTQ, Frantar et al., 2023). What is lost on average goes into the bias.
+- Channels that are many times larger than others would leave few steps for these. Each channel is
+  divided by a factor, and its weights are multiplied by it (SmoothQuant, Xiao et al., 2023).
+- Weights are rounded one input after another, and what is lost is made up for by the inputs that are
+  still to be rounded, as far as they vary together (GPTQ, Frantar et al., 2023). What is lost on
+  average is added to the bias.
 
 Attention, products of pairs, normalisation and small layers stay in float.
 """
@@ -28,32 +31,32 @@ from arcspan.onnx import import_onnxruntime
 from arcspan.prediction.inputs import Arrays
 
 TOP = 64  # the largest weight; see above
-TABLE_TOPS = (
-    31,
-    127,
-)  # of tables: compressed, as in a wheel, they are a quarter smaller with the first
-TABLE_LOSS = 0.005  # of the signal, that rounding to the first may cost half of the channels
-STEPS = 255  # of what a layer reads
+# The largest entries of tables: compressed, as in a wheel, they are a quarter smaller with the first.
+TABLE_TOPS = (31, 127)
+TABLE_LOSS = 0.005  # share of the signal that rounding to the first may cost half of the channels
+STEPS = 255  # of the input of a layer
 LEAST_WEIGHTS = 1 << 15  # smaller layers are not worth the conversion
 LEAST_TABLE = 1 << 17
-_BLOCK = 64
-_TOGETHER = 1024
-# Of smoothing: how much of the range goes from the input to the weights.
+_BLOCK = 64  # rows that are rounded before the rows below are changed
+_TOGETHER = 1024  # rows that are multiplied at once
+# The shares of the range that smoothing may move from the input to the weights.
 STRENGTHS = (0.5, 0.6, 0.7, 0.8, 0.9)
+_LEAST_RANGE = 1e-6  # of channels that are always zero
 
 
 class RowStatistics:
-    """What was seen of the rows [..., K] that a layer reads."""
+    """Range, mean and covariance of the rows [..., K] that a layer reads."""
 
     def __init__(self) -> None:
         self.rows = 0
         self.low: Any = np.inf
         self.high: Any = -np.inf
         # Sums are of differences from this row, lest large means swallow small variances.
-        self._near: Any = None
+        self._origin: Any = None
         self._sum: Any = 0.0
         self._products: Any = 0.0
-        self._waiting: list[np.ndarray] = []  # products of many rows at once are faster
+        # Products of many rows at once are faster.
+        self._pending: list[np.ndarray] = []
 
     def add(self, values: np.ndarray) -> None:
         """Count more rows."""
@@ -61,37 +64,37 @@ class RowStatistics:
         self.rows += len(rows)
         self.low = np.minimum(self.low, rows.min(0))
         self.high = np.maximum(self.high, rows.max(0))
-        self._waiting.append(rows)
-        if sum(map(len, self._waiting)) >= _TOGETHER:
+        self._pending.append(rows)
+        if sum(map(len, self._pending)) >= _TOGETHER:
             self._add_up()
 
     def _add_up(self) -> None:
-        if not self._waiting:
+        if not self._pending:
             return
-        rows = np.concatenate(self._waiting)
-        self._waiting = []
-        if self._near is None:
-            self._near = rows.mean(0)
-        rows = rows - self._near
+        rows = np.concatenate(self._pending)
+        self._pending = []
+        if self._origin is None:
+            self._origin = rows.mean(0)
+        rows = rows - self._origin
         self._sum = self._sum + rows.sum(0, dtype=np.float64)
         self._products = self._products + (rows.T @ rows).astype(np.float64)
 
     @property
     def mean(self) -> np.ndarray:
-        """[K]"""
+        """Return the mean row, [K]."""
         self._add_up()
-        return np.asarray(self._near + self._sum / self.rows)
+        return np.asarray(self._origin + self._sum / self.rows)
 
     @property
     def covariance(self) -> np.ndarray:
-        """[K, K]"""
+        """Return the covariance of the channels, [K, K]."""
         self._add_up()
         mean = self._sum / self.rows
         return np.asarray(self._products / self.rows - np.outer(mean, mean))
 
 
-class Steps(NamedTuple):
-    """How the rows of an input become whole numbers: round(row / factor / size) + zero, in 0..255."""
+class InputSteps(NamedTuple):
+    """The steps in which an input is counted: round(row / factor / size) + zero, in 0..255."""
 
     factor: np.ndarray
     size: np.float32
@@ -99,7 +102,7 @@ class Steps(NamedTuple):
 
 
 def linear_layers(graph: Any) -> dict[str, list[Any]]:
-    """The products with large constant matrices, by the name of what they read."""
+    """Return the products with large constant matrices, by the name of their input."""
     constants = {tensor.name: tensor for tensor in graph.initializer}
     layers: dict[str, list[Any]] = {}
     for node in graph.node:
@@ -110,120 +113,140 @@ def linear_layers(graph: Any) -> dict[str, list[Any]]:
 
 
 def observe(proto: Any, batches: Iterable[Arrays]) -> dict[str, RowStatistics]:
-    """Run a graph and look at what its linear layers read; batches are without padding."""
+    """Run a graph and count the rows that its linear layers read; batches are without padding."""
     names = list(linear_layers(proto.graph))
-    seen = {name: RowStatistics() for name in names}
+    statistics = {name: RowStatistics() for name in names}
+    # A copy of the graph returns the inputs of its layers, too.
     watched = type(proto)()
     watched.CopyFrom(proto)
     watched.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
     onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
+    # One thread: sums are the same on every machine.
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     content = watched.SerializeToString()
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     for arrays in batches if names else ():
         for name, values in zip(names, session.run(names, arrays), strict=True):
-            seen[name].add(values)
-    if not all(one.rows for one in seen.values()):
+            statistics[name].add(values)
+    if not all(layer.rows for layer in statistics.values()):
         raise ConfigError(
             "int8: the training treebanks have no sentence that scales could be taken from"
         )
-    return seen
+    return statistics
 
 
-def quantize(proto: Any, seen: Mapping[str, RowStatistics]) -> dict[str, str]:
-    """Change a graph of single precision to its int8 form; `seen` is what `observe` found.
+def quantize(proto: Any, statistics: Mapping[str, RowStatistics]) -> dict[str, str]:
+    """Change a graph of single precision to its int8 form.
 
     Returns the new names of weights by their old ones.
+
+    statistics   as `observe` returns them
     """
     graph = proto.graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     readers = readers_of(graph)
     renamed: dict[str, str] = {}
-    instead: dict[str, list[Any]] = {}  # by the name of a node's first output
+    replacements: dict[str, list[Any]] = {}
     for source, nodes in linear_layers(graph).items():
-        weights = [constants[node.input[1]] for node in nodes]
-        steps = _steps(seen[source], weights)
-        parts = ("factor", "smooth", "size", "zero", "whole")
-        factor, smooth, size, zero, whole = (f"{source}.{part}" for part in parts)
-        values = {
-            factor: 1 / steps.factor,
-            size: np.asarray(steps.size),
-            zero: np.asarray(steps.zero),
-        }
-        _add_constants(graph, values)
-        new = [
+        steps = _steps(statistics[source], [constants[node.input[1]] for node in nodes])
+        factor, size, zero = f"{source}.factor", f"{source}.size", f"{source}.zero"
+        smooth, whole_numbers = f"{source}.smooth", f"{source}.whole"
+        _add_constant(graph, factor, 1 / steps.factor)
+        _add_constant(graph, size, steps.size)
+        _add_constant(graph, zero, steps.zero)
+        # All products of an input share these, which stand before the first of them.
+        preparation = [
             helper.make_node("Mul", [source, factor], [smooth]),
-            helper.make_node("QuantizeLinear", [smooth, size, zero], [whole]),
+            helper.make_node("QuantizeLinear", [smooth, size, zero], [whole_numbers]),
         ]
-        for node, weight in zip(nodes, weights, strict=True):
-            last, bias = _bias(node, readers, constants)
-            result = last.output[0]
-            made = _rounded(
-                seen[source], steps, weight, constants.get(bias, np.zeros(1, dtype=np.float32))
+        for node in nodes:
+            last, old_bias = _bias(node, readers, constants)
+            output = last.output[0]
+            weight, scale, bias = f"{output}.weight", f"{output}.scale", f"{output}.bias"
+            if len(readers.get(old_bias, [])) == 1:
+                bias = old_bias
+            rounded = _rounded(
+                statistics[source],
+                steps,
+                constants[node.input[1]],
+                constants.get(old_bias, np.zeros(1, dtype=np.float32)),
             )
-            own = bias if len(readers.get(bias, [])) == 1 else f"{result}.bias"
-            names = f"{result}.weight", f"{result}.scale", own
-            _add_constants(graph, dict(zip(names, made, strict=True)))
-            inputs = [whole, names[0], size, names[1], zero, "", names[2]]
+            for name, values in zip((weight, scale, bias), rounded, strict=True):
+                _add_constant(graph, name, values)
             product = helper.make_node(
-                "MatMulIntegerToFloat", inputs, [result], domain="com.microsoft"
+                "MatMulIntegerToFloat",
+                [whole_numbers, weight, size, scale, zero, "", bias],
+                [output],
+                domain="com.microsoft",
             )
-            instead[result] = []
-            instead[node.output[0]] = [*new, product]
-            new = []
-            renamed |= {node.input[1]: names[0], **({bias: own} if bias else {})}
-    replace(proto, {**instead, **_narrow_tables(graph, constants, readers)})
+            # The addition of the bias goes; if there is none, the product itself is replaced.
+            replacements[output] = []
+            replacements[node.output[0]] = [*preparation, product]
+            preparation = []
+            renamed[node.input[1]] = weight
+            if old_bias:
+                renamed[old_bias] = bias
+    replace(proto, {**replacements, **_narrow_tables(graph, constants, readers)})
     return renamed
 
 
 def constants_of(graph: Any) -> dict[str, np.ndarray]:
-    """The constants of a graph in single precision, whatever they are stored in; int8 weights without their scales."""
-    found = {
-        tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor)
-        for tensor in graph.initializer
-    }
-    for name, value in found.items():
+    """Return the constants of a graph in single precision, however they are stored."""
+    constants = {}
+    for tensor in graph.initializer:
+        value = numpy_helper.to_array(tensor)
         if value.dtype == np.float16:
-            found[name] = value.astype(np.float32)
+            value = value.astype(np.float32)
+        constants[tensor.name.removesuffix(".half")] = value
     for node in graph.node:
         if node.op_type == "MatMulIntegerToFloat":
-            factor = found[f"{node.input[0].removesuffix('.whole')}.factor"]
-            found[node.input[1]] = found[node.input[1]] * found[node.input[3]] * factor[:, None]
-    for name in [name for name in found if name.endswith(".rows")]:
-        table = name.removesuffix(".rows")
-        found[table] = found[name] * found[f"{table}.row_scales"]
-    return found
+            source, weight, _, scale = node.input[:4]
+            factor = constants[f"{source.removesuffix('.whole')}.factor"]
+            constants[weight] = constants[weight] * constants[scale] * factor[:, None]
+    for name in list(constants):
+        if name.endswith(".rows"):
+            table = name.removesuffix(".rows")
+            constants[table] = constants[name] * constants[f"{table}.row_scales"]
+    return constants
 
 
-def _add_constants(graph: Any, values: Mapping[str, np.ndarray]) -> None:
-    graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in values.items())
+def _add_constant(graph: Any, name: str, value: Any) -> None:
+    graph.initializer.append(numpy_helper.from_array(np.asarray(value), name))
 
 
 def _bias(
     node: Any, readers: Mapping[str, list[Any]], constants: Mapping[str, np.ndarray]
 ) -> tuple[Any, str]:
-    """Where only the addition of a constant vector reads a product: that addition, and the vector's name."""
+    """Return the addition of a constant vector to a product, and the vector's name.
+
+    The product itself and "" if something else reads it.
+    """
     columns = constants[node.input[1]].shape[1:]
-    users = readers.get(node.output[0], [])
-    if len(users) == 1 and users[0].op_type == "Add":
-        for name in users[0].input:
+    product_readers = readers.get(node.output[0], [])
+    if len(product_readers) == 1 and product_readers[0].op_type == "Add":
+        for name in product_readers[0].input:
             if name in constants and constants[name].shape == columns:
-                return users[0], name
+                return product_readers[0], name
     return node, ""
 
 
-def _steps(seen: RowStatistics, weights: list[np.ndarray]) -> Steps:
-    """The strength of smoothing that makes the error of the products smallest, without regard to later mending."""
-    reach = np.maximum(np.maximum(-seen.low, seen.high), 1e-6)
-    meets = np.maximum(np.max([np.abs(weight).max(1) for weight in weights], axis=0), 1e-6)
-    covariance = seen.covariance.astype(np.float32)
-    found = []
+def _steps(statistics: RowStatistics, weights: list[np.ndarray]) -> InputSteps:
+    """Return the steps of the strength of smoothing with the least error of the products.
+
+    The error is that of plain rounding, before losses are made up for.
+    """
+    reach = np.maximum(np.maximum(-statistics.low, statistics.high), _LEAST_RANGE)
+    weight_reach = np.max([np.abs(weight).max(1) for weight in weights], axis=0)
+    weight_reach = np.maximum(weight_reach, _LEAST_RANGE)
+    covariance = statistics.covariance.astype(np.float32)
+    least_error = np.inf
     for strength in STRENGTHS:
-        factor = reach**strength / meets ** (1 - strength)
+        factor = reach**strength / weight_reach ** (1 - strength)
         factor /= np.exp(np.log(factor).mean())
-        low, high = min(0.0, (seen.low / factor).min()), max(0.0, (seen.high / factor).max())
+        low = min(0.0, (statistics.low / factor).min())
+        high = max(0.0, (statistics.high / factor).max())
         size = max((high - low) / STEPS, 1e-9)
         error = 0.0
         for weight in weights:
@@ -231,87 +254,99 @@ def _steps(seen: RowStatistics, weights: list[np.ndarray]) -> Steps:
             scale = _scale(smooth)
             lost = (np.rint(smooth / scale) * scale - smooth) / factor[:, None]
             error += float((lost * (covariance @ lost)).sum() + size**2 / 12 * (smooth**2).sum())
-        steps = Steps(factor.astype(np.float32), np.float32(size), np.uint8(round(-low / size)))
-        found.append((error, steps))
-    return min(found, key=lambda one: one[0])[1]
+        if error < least_error:
+            least_error = error
+            zero = np.uint8(round(-low / size))
+            best = InputSteps(factor.astype(np.float32), np.float32(size), zero)
+    return best
 
 
 def _scale(weight: np.ndarray) -> np.ndarray:
-    """Of each column; 1 for a column of zeros."""
+    """Return the scale of each column; 1 / TOP for a column of zeros."""
     largest = np.abs(weight).max(0)
     return np.where(largest > 0, largest, TOP) / TOP
 
 
 def _rounded(
-    seen: RowStatistics, steps: Steps, weight: np.ndarray, bias: np.ndarray
+    statistics: RowStatistics, steps: InputSteps, weight: np.ndarray, bias: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A layer's weights as whole numbers, the scales of their columns, and the bias with what is lost on average."""
+    """Return a layer's weights as whole numbers, the scales of their columns, and the bias.
+
+    The bias includes what rounding loses on average.
+    """
     smooth = weight.astype(np.float64) * steps.factor[:, None]
     scale = _scale(smooth)
-    # Rounding the input adds noise of this variance to each channel, whatever the others do.
+    # Rounding the input adds noise of this variance to each channel, independent of the others.
     noise = np.eye(len(smooth)) * float(steps.size) ** 2 / 12
-    whole = round_together(
-        smooth / scale, seen.covariance / np.outer(steps.factor, steps.factor) + noise
-    )
-    lost = (seen.mean / steps.factor) @ (smooth - whole * scale)
-    return whole.astype(np.int8), scale.astype(np.float32), (bias + lost).astype(np.float32)
+    covariance = statistics.covariance / np.outer(steps.factor, steps.factor) + noise
+    integers = round_together(smooth / scale, covariance)
+    lost = (statistics.mean / steps.factor) @ (smooth - integers * scale)
+    return integers.astype(np.int8), scale.astype(np.float32), (bias + lost).astype(np.float32)
 
 
-def round_together(weight: np.ndarray, varies: np.ndarray) -> np.ndarray:
-    """Whole numbers within TOP for weights [K, N] of inputs with this covariance [K, K], rounded row by row.
+def round_together(weight: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """Return whole numbers within TOP for weights [K, N], rounded row by row.
 
-    What rounding a row changes is made up for in the rows below it, by the regression of its input on theirs.
+    What rounding a row changes is made up for in the rows below it, by the regression of its input
+    on theirs.
+
+    covariance   of the inputs, [K, K]
     """
     weight = weight.copy()
-    whole = np.zeros_like(weight)
-    small = np.eye(len(weight)) * 1e-6 * np.trace(varies) / len(weight)
-    upper = np.linalg.cholesky(np.linalg.inv(varies + small)).T
-    for begin in range(
-        0, len(weight), _BLOCK
-    ):  # the rows below a block hear of it once, which is faster
-        end = min(begin + _BLOCK, len(weight))
-        lost = np.zeros_like(weight[begin:end])
-        for row in range(begin, end):
-            whole[row] = np.clip(np.rint(weight[row]), -TOP, TOP)
-            lost[row - begin] = (weight[row] - whole[row]) / upper[row, row]
-            weight[row + 1 : end] -= np.outer(upper[row, row + 1 : end], lost[row - begin])
-        weight[end:] -= upper[begin:end, end:].T @ lost
-    return whole
+    integers = np.zeros_like(weight)
+    # Channels that hardly vary would make the matrix singular.
+    damping = np.eye(len(weight)) * 1e-6 * np.trace(covariance) / len(weight)
+    upper = np.linalg.cholesky(np.linalg.inv(covariance + damping)).T
+    for start in range(0, len(weight), _BLOCK):
+        end = min(start + _BLOCK, len(weight))
+        lost = np.zeros_like(weight[start:end])
+        for row in range(start, end):
+            integers[row] = np.clip(np.rint(weight[row]), -TOP, TOP)
+            lost[row - start] = (weight[row] - integers[row]) / upper[row, row]
+            weight[row + 1 : end] -= np.outer(upper[row, row + 1 : end], lost[row - start])
+        # The rows below a block are changed once for all its rows, which is faster.
+        weight[end:] -= upper[start:end, end:].T @ lost
+    return integers
 
 
 def _narrow_tables(
     graph: Any, constants: Mapping[str, np.ndarray], readers: Mapping[str, list[Any]]
 ) -> dict[str, list[Any]]:
-    """Large tables that are only looked up in 8 bits, a scale for each row; widened after the look-up."""
-    instead = {}
+    """Store large tables that are only looked up in 8 bits, a scale for each row.
+
+    Returns the nodes that look up and widen.
+    """
+    replacements = {}
     for name, nodes in readers.items():
         table = constants.get(name)
         if table is None or table.ndim != 2 or table.size < LEAST_TABLE:
             continue
-        if not all(node.op_type == "Gather" and node.input[0] == name for node in nodes):
+        if not is_table(name, nodes):
             continue
         largest = np.abs(table).max(1, keepdims=True)
         for top in TABLE_TOPS:
             scale = (np.where(largest > 0, largest, top) / top).astype(np.float32)
-            whole = np.rint(table / scale).astype(np.int8)
-            lost = ((whole * scale - table) ** 2).sum(0) / np.maximum((table**2).sum(0), 1e-12)
+            integers = np.rint(table / scale).astype(np.int8)
+            lost = ((integers * scale - table) ** 2).sum(0) / np.maximum((table**2).sum(0), 1e-12)
             if np.median(lost) <= TABLE_LOSS:
                 break
-        _add_constants(graph, {f"{name}.rows": whole, f"{name}.row_scales": scale})
+        rows, scales = f"{name}.rows", f"{name}.row_scales"
+        _add_constant(graph, rows, integers)
+        _add_constant(graph, scales, scale)
         for node in nodes:
-            place, result = node.input[1], node.output[0]
-            row, row_scale, row_wide = f"{result}.row", f"{result}.row_scale", f"{result}.row_wide"
-            instead[result] = [
-                helper.make_node("Gather", [f"{name}.rows", place], [row]),
-                helper.make_node("Gather", [f"{name}.row_scales", place], [row_scale]),
+            index, output = node.input[1], node.output[0]
+            row, row_scale, row_wide = f"{output}.row", f"{output}.row_scale", f"{output}.row_wide"
+            replacements[output] = [
+                helper.make_node("Gather", [rows, index], [row]),
+                helper.make_node("Gather", [scales, index], [row_scale]),
                 helper.make_node("Cast", [row], [row_wide], to=TensorProto.FLOAT),
-                helper.make_node("Mul", [row_wide, row_scale], [result]),
+                helper.make_node("Mul", [row_wide, row_scale], [output]),
             ]
-    return instead
+    return replacements
 
 
 def readers_of(graph: Any) -> dict[str, list[Any]]:
-    """The nodes of a graph by the names of what they read."""
+    """Return the nodes of a graph by the names of their inputs."""
     readers: dict[str, list[Any]] = {}
     for node in graph.node:
         for name in dict.fromkeys(node.input):
@@ -319,25 +354,34 @@ def readers_of(graph: Any) -> dict[str, list[Any]]:
     return readers
 
 
-def replace(proto: Any, instead: Mapping[str, list[Any]]) -> None:
-    """Put other nodes in the place of some, named by their first output, and drop what nothing reads.
+def is_table(name: str, readers: Iterable[Any]) -> bool:
+    """Return True if its readers only look rows of a constant up."""
+    return all(node.op_type == "Gather" and node.input[0] == name for node in readers)
+
+
+def replace(proto: Any, replacements: Mapping[str, list[Any]]) -> None:
+    """Replace nodes, named by their first output, and drop those that nothing reads.
 
     Of constants of one name, the last one counts.
     """
     graph = proto.graph
-    nodes = [new for node in graph.node for new in instead.get(node.output[0], [node])]
-    used, kept = {output.name for output in graph.output}, []
+    nodes = []
+    for node in graph.node:
+        nodes += replacements.get(node.output[0], [node])
+    used_names = {output.name for output in graph.output}
+    used_nodes = []
     for node in reversed(nodes):
-        if used.intersection(node.output):
-            used.update(node.input)
-            kept.append(node)
+        if used_names.intersection(node.output):
+            used_names.update(node.input)
+            used_nodes.append(node)
     del graph.node[:]
-    graph.node.extend(reversed(kept))
-    constants = list(
-        {tensor.name: tensor for tensor in graph.initializer if tensor.name in used}.values()
-    )
+    graph.node.extend(reversed(used_nodes))
+    constants = {tensor.name: tensor for tensor in graph.initializer if tensor.name in used_names}
+    # A list first: the tensors belong to what is deleted.
+    tensors = list(constants.values())
     del graph.initializer[:]
-    graph.initializer.extend(constants)
+    graph.initializer.extend(tensors)
+    # Types and shapes of removed values would be wrong.
     del graph.value_info[:]
     if all(opset.domain != "com.microsoft" for opset in proto.opset_import):
         proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))

@@ -85,10 +85,10 @@ def train(
         part_folder = folder
         if part != "both":
             has_both_layers = data.inventories.labels and data.inventories.relations
-            kind = f"alone: no training sentence has {_LACKING[part]}"
+            role = f"alone: no training sentence has {_LACKING[part]}"
             if has_both_layers:
-                part_folder, kind = folder / part, "of SEP"
-            say(f"training the {part} parser {kind}")
+                part_folder, role = folder / part, "of SEP"
+            say(f"training the {part} parser {role}")
         Trainer(part, data, part_folder, accelerator, say, bars).run(resume)
     result: dict[str, Any] = {}
     if accelerator.is_main_process:
@@ -160,15 +160,15 @@ def _describe(data: TrainingData, say: Say) -> None:
         if gold:
             words = sum(len(sentence.pair.words) for sentence in gold)
             say(f"{name}: {len(gold):,} sentences, {words:,} words")
-    known = data.inventories
+    names = data.inventories
     say(
-        f"inventories: {len(known.labels)} labels, {len(known.relations)} relations, "
-        f"{len(known.tags)} tags, {len(known.upos)} universal tags, {len(known.lemmas)} edits of "
-        f"lemmas, {len(known.features)} bundles of features, {len(known.styles)} styles"
+        f"inventories: {len(names.labels)} labels, {len(names.relations)} relations, "
+        f"{len(names.tags)} tags, {len(names.upos)} universal tags, {len(names.lemmas)} edits of "
+        f"lemmas, {len(names.features)} bundles of features, {len(names.styles)} styles"
     )
-    for inventory, names in unseen([sentence.pair for sentence in data.dev], known).items():
-        if names:
-            counts = ", ".join(f"{name} ({count})" for name, count in names.most_common(8))
+    for inventory, missing in unseen([sentence.pair for sentence in data.dev], names).items():
+        if missing:
+            counts = ", ".join(f"{name} ({count})" for name, count in missing.most_common(8))
             say(f"{inventory} only in dev, which cannot be predicted: {counts}")
     if isinstance(data.inputs, PieceInputs):
         unknown = 0
@@ -184,10 +184,10 @@ def _say_unknown_styles(config: Config, inventories: Inventories, say: Say) -> N
         for index, source in enumerate(getattr(config.data, split)):
             for style in dict.fromkeys(source.styles):
                 if style and style not in inventories.styles:
-                    known = ", ".join(inventories.styles) or "none"
+                    styles = ", ".join(inventories.styles) or "none"
                     say(
                         f"data.{split}[{index}]: no training source has the style {style!r} "
-                        f"(known: {known}); the first is taken"
+                        f"(known: {styles}); the first is taken"
                     )
 
 

@@ -250,9 +250,9 @@ def read_base(run: Path) -> dict[str, Any]:
 
 def new_styles(config: Config, inventories: Inventories) -> list[str]:
     """Return the styles of training sources that a model does not know."""
-    known = {"", *(inventories.styles or (BASE,))}
+    old_styles = {"", *(inventories.styles or (BASE,))}
     styles = dict.fromkeys(style for source in config.data.train for style in source.styles)
-    return [style for style in styles if style not in known]
+    return [style for style in styles if style not in old_styles]
 
 
 def _by_name(styles: dict[str, Any], inventories: Inventories) -> dict[str, tuple[str, str]]:
