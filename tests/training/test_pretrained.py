@@ -67,7 +67,6 @@ def test_an_encoder_from_a_folder_is_trained_kept_and_exported(
         encoder__layers=2,
         encoder__pooling=pooling,
         encoder__shapes=True,
-        encoder__overlap=6,
         training__epochs=1,
         training__encoder_rate=1e-3,
     )

@@ -233,7 +233,6 @@ def test_a_run_is_exported_and_its_weights_can_be_read_again(tmp_path: Path) -> 
         encoder__kind="pretrained",
         encoder__path=str(small_bert(tmp_path / "bert")),
         encoder__layers=2,
-        encoder__overlap=6,
         model__labeller="mlp",
         training__epochs=3,
         training__batch_pieces=30,

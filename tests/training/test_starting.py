@@ -51,7 +51,6 @@ def test_the_weights_of_a_bundle_are_those_of_its_run(tmp_path: Path, labeller: 
         encoder__path=str(small_bert(tmp_path / "bert")),
         encoder__layers=2,
         encoder__shapes=True,
-        encoder__overlap=6,
         model__labeller=labeller,
         model__separate_hooked=labeller == "mlp",
         model__intermediate="parent" if labeller == "biaffine" else "empty",
@@ -209,7 +208,6 @@ def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         data__train=[{**one, "style": "a"}, {**two, "style": "b"}],
         encoder__kind="pretrained",
         encoder__path=str(small_bert(folder / "bert")),
-        encoder__overlap=6,
         training__epochs=2,
     )
     quietly(path)

@@ -83,9 +83,7 @@ def test_the_mix_of_layers_learns_at_the_encoders_rate(tmp_path: Path) -> None:
         "encoder__layers": 2,
         "encoder__shapes": True,
     }
-    config = read_config(
-        configure(tmp_path, toy_pairs(2), encoder__kind="pretrained", encoder__overlap=6, **changes)
-    )
+    config = read_config(configure(tmp_path, toy_pairs(2), encoder__kind="pretrained", **changes))
     config = replace(config, training=replace(config.training, style_rate=0.01))
     config = replace(
         config, data=replace(config.data, train=[replace(config.data.train[0], style="a")])
