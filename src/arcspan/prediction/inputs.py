@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -33,6 +34,8 @@ MOST_GROWTH = 1_000
 CHARACTERS_PER_PIECE = 64
 # UTF-8 cannot encode halves of surrogate pairs, and the tokenizers library fails on them.
 _surrogate = re.compile("[\ud800-\udfff]")
+# Ligatures that text from PDF files has in place of letters: no tokenizer saw them in training.
+_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
 
 _SPECIAL = ("begin", "end", "padding", "unknown")
 _READING = ("window", "overlap", "pooling", "pieces_per_word")
@@ -101,6 +104,17 @@ def column_class(count: int) -> int:
         if count <= size:
             return size
     return 128
+
+
+def _tokenizer_text(word: str) -> str:
+    r"""Return a word as the tokenizer can read it: "" if it cannot, letters in place of ligatures.
+
+    >>> _tokenizer_text("o\ufb03ce")
+    'office'
+    """
+    if word.isascii():
+        return word
+    return "" if _surrogate.search(word) else word.translate(_LIGATURES)
 
 
 @contextlib.contextmanager
@@ -180,10 +194,9 @@ class PieceInputs:
 
     def _encode(self, words: Sequence[str]) -> PieceEncoding:
         # No more of a word is cut than is read: a word of a million characters would stop all
-        # threads. # A word that the tokenizer may fail on (a lone surrogate) is looked up as an
-        # unknown one.
+        # threads.
         longest = CHARACTERS_PER_PIECE * self.pieces_per_word
-        clean = ["" if _surrogate.search(word, 0, longest) else word[:longest] for word in words]
+        clean = [_tokenizer_text(word[:longest]) for word in words]
         ids: list[int] = []
         counts = []
         for pieces in self._pieces.cut(clean):

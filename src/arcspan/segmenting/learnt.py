@@ -28,6 +28,7 @@ from arcspan.onnx import import_onnxruntime, native, refuse_external_weights
 from arcspan.segmenting.alphabet import BLANK, Alphabet
 from arcspan.segmenting.base import INSIDE, SENTENCE, TOKEN, BaseSegmenter, read_marks
 from arcspan.segmenting.characters import SHADOW
+from arcspan.segmenting.corrections import correct_marks
 from arcspan.segmenting.expansion import Expansions
 from arcspan.segmenting.rules import RuleSegmenter
 from arcspan.segmenting.sentence import TextToken
@@ -112,7 +113,8 @@ class Segmenter(BaseSegmenter):
         scores[:, is_read] = self.scores(inputs[:, is_read])
         marks: np.ndarray = scores[: TOKEN + 1].argmax(axis=0)
         # Addresses, dates and the like are never cut, whatever the network says.
-        for start, end, stands_alone in whole_spans(block.translate(SHADOW)):
+        shadow = block.translate(SHADOW)
+        for start, end, stands_alone in whole_spans(shadow):
             marks[start : end - 1] = INSIDE
             if stands_alone:
                 marks[[start - 1, end - 1]] = TOKEN
@@ -121,6 +123,7 @@ class Segmenter(BaseSegmenter):
         marks[-1] = TOKEN
         marks[(marks == TOKEN) & (scores[SENTENCE] > self.threshold)] = SENTENCE
         marks[is_space] = INSIDE
+        correct_marks(shadow, marks, english=self.language == "en")
         return read_marks(block, marks, is_space, scores[EXPAND] > 0, self._expansions)
 
     @staticmethod
