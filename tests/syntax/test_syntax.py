@@ -260,6 +260,75 @@ def test_the_pronoun_of_a_free_relative_is_its_subject_if_it_has_no_other() -> N
     assert str(syntax("She ate what").clauses[1]) == "what he had cooked"
 
 
+def test_a_bare_verb_below_another_is_an_infinitive() -> None:
+    verbs = tagged(
+        "He made me laugh", "PRP VBD PRP VB", [2, 0, 2, 2], "nsubj root obj xcomp"
+    ).verb_groups
+    assert [verb.form for verb in verbs] == ["finite", "infinitive"]
+
+
+def test_an_expletive_is_the_subject_of_a_clause_without_another() -> None:
+    (clause,) = tagged("There rains", "EX VBZ", [2, 0], "expl root").clauses
+    assert str(clause.subject) == "There"
+
+
+def test_a_possessor_is_a_base_phrase_with_its_marker() -> None:
+    analysis = tagged("the old girl 's", "DT JJ NN POS", [3, 3, 0, 3], "det amod root case")
+    assert texts(analysis.noun_phrases()) == ["the old girl 's"]
+    # A preposition further on is none.
+    apart = tagged("girl , to", "NN , IN", [0, 1, 1], "root punct case")
+    assert texts(apart.noun_phrases()) == ["girl"]
+
+
+def test_without_constituents_a_whole_phrase_has_its_possessive_marker() -> None:
+    heads, relations = [2, 4, 2, 5, 0], "det nmod:poss case nsubj root"
+    analysis = tagged("the girl 's dog barks", "DT NN POS NN VBZ", heads, relations)
+    assert texts(analysis.noun_phrases("all")) == ["the girl 's dog", "the girl 's"]
+
+
+def test_the_preposition_before_a_noun_is_not_in_its_phrase() -> None:
+    analysis = tagged("sit in chairs", "VB IN NNS", [0, 3, 1], "root case obl")
+    assert texts(analysis.noun_phrases("all")) == ["chairs"]
+
+
+@pytest.mark.parametrize("pair", ["( )", "[ ]", "{ }", "“ ”", "‘ ’", "`` ''", "« »", '" "'])
+def test_brackets_and_quotes_stay_with_their_partners(pair: str) -> None:
+    opening, closing = pair.split()
+    heads, relations = [2, 0, 4, 2, 4, 2], "punct root punct appos punct punct"
+    words = f"{opening} Ann {opening} Smith {closing} ,"
+    analysis = tagged(words, ": NNP : NNP : ,", heads, relations)
+    # The first has a partner inside, as far as that is no edge; the comma has none.
+    assert analysis.trim(0, 6, 2) == (0, 5)
+    assert analysis.trim(2, 5, 4) == (3, 4)
+
+
+def test_coordinators_are_words() -> None:
+    (joined,) = syntax("They bought and sold").coordinations
+    assert joined.coordinators == [joined.coordinator] and joined.coordinator.position == 3
+    assert joined.to_dict()["coordinators"] == [3]
+
+
+def test_plain_data_has_the_fields_of_every_class() -> None:
+    data = syntax("They bought and sold").to_dict()
+    assert list(data["clauses"][0]) == [
+        *("kind", "finite", "text", "span", "head", "verb", "subject", "objects", "parent"),
+    ]
+    assert data["clauses"][0]["verb"]["words"] == [2] and data["clauses"][0]["kind"] == "main"
+    assert list(data["coordinations"][0])[:2] == ["kind", "text"]
+
+
+def test_words_with_offsets_but_without_a_text_have_spaces() -> None:
+    c, d = PAIRS["Running is healthy ."]
+    offsets = [(10, 17), (18, 20), (21, 28), (28, 29)]
+    assert Syntax(c, d, offsets=offsets).clauses[0].text == "Running is healthy"
+
+
+def test_a_predicate_that_is_shared_is_shown_with_its_clause() -> None:
+    """A noun as the predicate of a shared clause was shown without its subject."""
+    (joined,) = syntax("When he was a boy").coordinations
+    assert texts(joined.shared) == ["When he was a boy", "he"]
+
+
 def test_constituents_decide_what_is_shared() -> None:
     d = DependencyTree(
         [2, 0, 4, 2],
