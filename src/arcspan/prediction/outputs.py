@@ -1,8 +1,9 @@
 """The outputs of a model: which there are, the names they predict, and the scores that carry them.
 
 Everything that predicts, learns, stores or merges outputs reads the list `OUTPUTS`. To add an
-output, add it there (with a field of `Inventories` for its names), give the network a scorer for it
-(`neural.model`) and a gold answer to learn it from (`training.instances`).
+output of words, add it there, with a function that reads its gold names from an annotated tree, and
+a field of `Inventories` for these names. The network, training, bundles, ensembles and results
+follow; `Parse.prediction.column` reads it.
 
 This module computes nothing: a `Scorer` (torch in `neural.Model`, ONNX in `runtime.Session`) makes
 `Scores`, and `prediction.search` reads them.
@@ -10,7 +11,7 @@ This module computes nothing: a `Scorer` (torch in `neural.Model`, ONNX in `runt
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -20,6 +21,7 @@ import numpy as np
 from arcspan.errors import ScoreError
 from arcspan.lazy import lazy
 from arcspan.prediction.inputs import Arrays
+from arcspan.trees import DependencyTree
 
 
 class Output(NamedTuple):
@@ -33,6 +35,8 @@ class Output(NamedTuple):
              follows the style of that tree
     group    outputs that settings switch on and weigh together: "structure", "labels", "tags" or
              "rows"
+    gold     for an output of words that is no column of d-trees: its names for the words of a
+             d-tree, "" where one has none
     """
 
     name: str
@@ -40,6 +44,7 @@ class Output(NamedTuple):
     names: str
     layer: str
     group: str
+    gold: Callable[[DependencyTree], Sequence[str]] | None = None
 
 
 OUTPUTS = (
@@ -54,6 +59,8 @@ OUTPUTS = (
     Output("feature", "words", "features", "dependency", "rows"),
 )
 WORD_OUTPUTS = tuple(output for output in OUTPUTS if output.of == "words")
+# The outputs of words that d-trees have as columns, in the order of these columns.
+COLUMN_OUTPUTS = tuple(output for output in WORD_OUTPUTS if output.gold is None)
 NAMED_OUTPUTS = tuple(output for output in OUTPUTS if output.names)
 LAYERS = ("constituency", "dependency")
 _INVENTORY_FIELDS = {output.name: output.names for output in NAMED_OUTPUTS}

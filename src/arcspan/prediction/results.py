@@ -12,7 +12,7 @@ from typing import Any
 
 from arcspan.prediction.confidence import Confidence
 from arcspan.prediction.lemmas import lemma_of
-from arcspan.prediction.outputs import WORD_OUTPUTS, Inventories
+from arcspan.prediction.outputs import COLUMN_OUTPUTS, WORD_OUTPUTS, Inventories
 from arcspan.trees import ConstituencyTree, DependencyTree
 
 WRAPPER = "TOP"
@@ -63,7 +63,7 @@ class Prediction:
         if dependencies is not None:
             heads = dependencies.heads
             relations = dependencies.relations
-            for output in WORD_OUTPUTS:
+            for output in COLUMN_OUTPUTS:
                 words[output.name] = getattr(dependencies, output.names)
         return cls(nodes, heads, relations, words)
 
@@ -111,7 +111,7 @@ class Prediction:
         if self.heads is None or relations is None:
             return None
         heads = self.heads if self.inventories is None else tuple(self.heads.tolist())
-        columns = [self.column(output.name, words) for output in WORD_OUTPUTS]
+        columns = [self.column(output.name, words) for output in COLUMN_OUTPUTS]
         return DependencyTree._trusted(heads, relations, words, *columns)
 
     def trees(self, words: Sequence[str]) -> tuple[ConstituencyTree | None, DependencyTree | None]:

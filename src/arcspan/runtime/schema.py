@@ -7,8 +7,8 @@ a parser reads is described here once, and what does not fit is named by its pla
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass
-from typing import Any
+from dataclasses import MISSING, dataclass, make_dataclass
+from typing import TYPE_CHECKING, Any
 
 from arcspan.errors import ConfigError
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, OUTPUTS
@@ -47,18 +47,32 @@ class Component:
 
 
 @dataclass(frozen=True)
-class Names:
-    """`prediction.outputs.Inventories` as JSON has them."""
+class _CommonNames:
+    """`prediction.outputs.Inventories` as JSON has them, without optional outputs."""
 
     labels: list[list[str]]
     relations: list[str]
     tags: list[str]
     upos: list[str]
-    lemmas: list[str] = described([])
-    features: list[str] = described([])
     styles: list[str] = described([])
     unused: dict[str, list[list[int]]] = _count({})
     seen_lemmas: dict[str, dict[str, list[str]]] = described({})
+
+
+if TYPE_CHECKING:
+    Names = _CommonNames
+else:
+    # Bundles may lack the names of an output that was added to `OUTPUTS` after the first format.
+    Names = make_dataclass(
+        "Names",
+        [
+            (output.names, list[str], described([]))
+            for output in NAMED_OUTPUTS
+            if output.names not in _CommonNames.__dataclass_fields__
+        ],
+        bases=(_CommonNames,),
+        frozen=True,
+    )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,14 @@ from arcspan.decoding.constraints import ArcConstraint, SpanConstraint, constrai
 from arcspan.errors import ConfigError, FileError, ScoreError
 from arcspan.neural.losses import IGNORE
 from arcspan.prediction.lemmas import edit_of
-from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, WORD_OUTPUTS, Inventories, Style
+from arcspan.prediction.outputs import (
+    LAYERS,
+    NAMED_OUTPUTS,
+    WORD_OUTPUTS,
+    Inventories,
+    Output,
+    Style,
+)
 from arcspan.training.augmentation import augmented
 from arcspan.training.config import DataSettings, Source
 from arcspan.treebanks import DocumentFilter, Pair, ReadingReport, read_pairs
@@ -170,7 +177,7 @@ def make_sentence(
         chains=chains,
         heads=None if dependencies is None else np.asarray(dependencies.heads, dtype=np.int64),
         names={
-            output.name: _gold_names(pair, output.name, output.names, source.tags)
+            output.name: _gold_names(pair, output, source.tags)
             for output in NAMED_OUTPUTS
             if output.name != "label"
         },
@@ -200,17 +207,19 @@ def _binarized(
     return [(i, j, 0, chain) for i, j, chain in nodes]
 
 
-def _gold_names(pair: Pair, output: str, column: str, learn_tags: bool) -> tuple[str, ...]:
-    """Return the names of an output for each word, from the column of that name."""
+def _gold_names(pair: Pair, output: Output, learn_tags: bool) -> tuple[str, ...]:
+    """Return the names of an output for each word: by its function, or from its column."""
     constituency, dependencies = pair
-    if output == "tag" and learn_tags:
+    if output.name == "tag" and learn_tags:
         return (constituency or dependencies).tags
-    if output == "tag" or dependencies is None:
+    if output.name == "tag" or dependencies is None:
         return ("",) * len(pair.words)
-    names: tuple[str, ...] = getattr(dependencies, column)
-    if output == "lemma":
+    if output.gold is not None:
+        return tuple(output.gold(dependencies))
+    names: tuple[str, ...] = getattr(dependencies, output.names)
+    if output.name == "lemma":
         return tuple(map(_edit, dependencies.words, names))
-    if output == "feature" and any(names):
+    if output.name == "feature" and any(names):
         # A word without features, in a sentence that has some.
         return tuple(name or "_" for name in names)
     return names
