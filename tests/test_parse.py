@@ -73,9 +73,9 @@ def test_views_without_a_text_have_no_offsets(parser: Parser) -> None:
 
 
 def test_views_are_compared_by_value_and_can_be_looked_at(parse: Parse, parser: Parser) -> None:
-    again = parser(TEXT)[0]
-    assert parse[0] == again[0] and parse[0] != again[1] and len({parse[0], again[0]}) == 1
-    assert parse.nodes()[0] == again.nodes()[0]
+    restored = parser(TEXT)[0]
+    assert parse[0] == restored[0] and parse[0] != restored[1] and len({parse[0], restored[0]}) == 1
+    assert parse.nodes()[0] == restored.nodes()[0]
     assert repr(parse[0]) == "Token('Ada', 1)"
     assert isinstance(parse[0], Token) and isinstance(parse.nodes()[0], Node)
 
@@ -83,8 +83,8 @@ def test_views_are_compared_by_value_and_can_be_looked_at(parse: Parse, parser: 
 def test_conllu_may_hold_both_trees_and_the_offsets_of_tokens(parser: Parser) -> None:
     for parse in parser(TEXT):
         text = parse.conllu(constituency=True, offsets=True)
-        again = Parse.from_conllu(text)
-        assert again.trees == parse.trees and again.text == parse.text
+        restored = Parse.from_conllu(text)
+        assert restored.trees == parse.trees and restored.text == parse.text
         rows = [line.split("\t") for line in text.split("\n") if "TokenRange=" in line]
         covered = sum(last - first for first, last, _ in parse.multiword)
         assert len(rows) == len(parse) - covered
@@ -99,11 +99,18 @@ def test_everything_that_is_written_can_be_read_again(parser: Parser) -> None:
         assert Parse.from_conllu(parse.conllu()).dependencies == parse.dependencies
         assert Parse.from_brackets(parse.brackets()).brackets() == parse.brackets()
         data = json.loads(json.dumps(parse.to_dict()))
-        again = Parse.from_dict(data)
-        assert again.to_dict() == parse.to_dict()
-        assert (again.constituency, again.dependencies) == (parse.constituency, parse.dependencies)
-        assert again.lexical == parse.lexical
-        assert again == parse and hash(again) == hash(parse) and again.conllu() == parse.conllu()
+        restored = Parse.from_dict(data)
+        assert restored.to_dict() == parse.to_dict()
+        assert (restored.constituency, restored.dependencies) == (
+            parse.constituency,
+            parse.dependencies,
+        )
+        assert restored.lexical == parse.lexical
+        assert (
+            restored == parse
+            and hash(restored) == hash(parse)
+            and restored.conllu() == parse.conllu()
+        )
     assert [parse.paragraph for parse in parser(TEXT)] == [True, False, True]
 
 

@@ -209,8 +209,8 @@ def test_several_files_go_into_one_output(parse: Parse, corpus: Path, tmp_path: 
         corpus / "01_prose.txt", corpus / "02 bad.txt", corpus / "deep" / "04.txt", "-o", out
     )
     assert code == 2 and "02 bad.txt:3" in error
-    found = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [one["document"] for one in found] == ["01_prose"] * 3 + ["02_bad", "04"]
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [record["document"] for record in records] == ["01_prose"] * 3 + ["02_bad", "04"]
     code, shown, _ = parse(corpus / "01_prose.txt", corpus / "deep" / "04.txt", "-f", "conllu")
     ids = [line for line in shown.splitlines() if line.startswith(("# newdoc", "# sent_id"))]
     assert code == 0 and ids == [
@@ -250,9 +250,11 @@ def test_one_conllu_file_holds_both_trees(parse: Parse, tmp_path: Path, toy_bund
     pairs = list(read_pairs(str(out)))
     expected = Parser(toy_bundle)("Ada sees Kurt. Every dog plays.")
     assert [pair.constituency.spans for pair in pairs] == [
-        one.constituency.spans for one in expected
+        tree_parse.constituency.spans for tree_parse in expected
     ]
-    assert [pair.dependencies.heads for pair in pairs] == [one.heads for one in expected]
+    assert [pair.dependencies.heads for pair in pairs] == [
+        tree_parse.heads for tree_parse in expected
+    ]
     again = tmp_path / "again.conllu"
     assert parse(out, "-o", again, "--constituency")[0] == 0
     assert again.read_text() == out.read_text()
@@ -295,10 +297,13 @@ def test_markup_is_taken_out_and_offsets_stay(parse: Parse, tmp_path: Path) -> N
     page = tmp_path / "page.html"
     page.write_text("<p>Ada <b>sees</b> Kurt.</p><p>Every dog plays.</p>")
     code, out, error = parse(page, "--clean", "html,hyphens", "-f", "json")
-    found = [json.loads(line) for line in out.splitlines()]
-    assert (code, error) == (0, "") and [one["words"][1] for one in found] == ["sees", "dog"]
-    assert [page.read_text()[i:j] for one in found for i, j in one["offsets"]] == [
-        word for one in found for word in one["words"]
+    records = [json.loads(line) for line in out.splitlines()]
+    assert (code, error) == (0, "") and [record["words"][1] for record in records] == [
+        "sees",
+        "dog",
+    ]
+    assert [page.read_text()[i:j] for record in records for i, j in record["offsets"]] == [
+        word for record in records for word in record["words"]
     ]
     assert "--clean html takes them out" in parse(page, "-f", "json")[2]
     code, _, error = parse(page, "--clean", "html,tex")
@@ -318,4 +323,4 @@ def test_a_text_in_another_language_is_noticed() -> None:
     ):
         hints = Hints(parser)
         assert sum(1 for _ in hints.watch(map(Item, parser.split(text)))) > 0
-        assert sum("language (en)" in one for one in hints.notes()) == expected
+        assert sum("language (en)" in hint for hint in hints.notes()) == expected

@@ -86,12 +86,12 @@ def test_brackets_conllu_and_json_say_the_same(parse: Parse, tmp_path: Path) -> 
     sentences = list(read_conllu(tmp_path / "a.conllu"))
     objects = [json.loads(line) for line in parse(TEXT, "-f", "json")[1].splitlines()]
     assert len(c_trees) == len(sentences) == len(objects) == 3
-    for c_tree, sentence, found in zip(c_trees, sentences, objects, strict=True):
-        assert c_tree.brackets() == found["brackets"]
-        assert list(sentence.tree.heads) == found["heads"]
-        assert list(c_tree.words) == list(sentence.tree.words) == found["words"]
+    for c_tree, sentence, record in zip(c_trees, sentences, objects, strict=True):
+        assert c_tree.brackets() == record["brackets"]
+        assert list(sentence.tree.heads) == record["heads"]
+        assert list(c_tree.words) == list(sentence.tree.words) == record["words"]
         # Offsets count from the beginning of the input, paragraphs or not.
-        assert [TEXT[start:end] for start, end in found["offsets"]] == found["words"]
+        assert [TEXT[start:end] for start, end in record["offsets"]] == record["words"]
 
 
 def test_a_file_is_read_in_paragraphs(parse: Parse, tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_a_file_is_read_in_paragraphs(parse: Parse, tmp_path: Path) -> None:
     path.write_bytes(TEXT.replace("\n", "\r\n").encode())
     objects = [json.loads(line) for line in parse(path, "-f", "json")[1].splitlines()]
     text = path.read_bytes().decode()
-    assert [len(found["words"]) for found in objects] == [7, 4, 5]
-    for found in objects:
-        assert [text[start:end] for start, end in found["offsets"]] == found["words"]
+    assert [len(record["words"]) for record in objects] == [7, 4, 5]
+    for record in objects:
+        assert [text[start:end] for start, end in record["offsets"]] == record["words"]
 
 
 def test_a_compressed_file_is_read(parse: Parse, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_words_are_taken_as_they_are(parse: Parse, tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("Ada didn't  see\tKurt.\n\nOne\u00a0word .\n", encoding="utf-8")
     objects = [json.loads(line) for line in parse(path, "--words", "-f", "json")[1].splitlines()]
-    assert [found["words"] for found in objects] == [
+    assert [record["words"] for record in objects] == [
         ["Ada", "didn't", "see", "Kurt."],
         ["One\u00a0word", "."],
     ]
@@ -524,13 +524,17 @@ def test_the_command_line_splits_a_text_as_the_api_does(
     )
     path.write_text("\ufeff" + text, encoding="utf-8")
     code, out, _ = parse(path, "-f", "json")
-    found = [json.loads(line) for line in out.splitlines()]
+    records = [json.loads(line) for line in out.splitlines()]
     expected = arcspan.load(toy_bundle)(text)
-    assert code == 0 and len(found) == len(expected) > 13_000
-    assert [one["words"] for one in found] == [list(one.words) for one in expected]
-    assert [one["paragraph"] for one in found] == [one.paragraph for one in expected]
-    assert [one["offsets"] for one in found] == [
-        [list(place) for place in one.offsets or ()] for one in expected
+    assert code == 0 and len(records) == len(expected) > 13_000
+    assert [sentence["words"] for sentence in records] == [
+        list(sentence.words) for sentence in expected
+    ]
+    assert [sentence["paragraph"] for sentence in records] == [
+        sentence.paragraph for sentence in expected
+    ]
+    assert [sentence["offsets"] for sentence in records] == [
+        [list(place) for place in sentence.offsets or ()] for sentence in expected
     ]
 
 
@@ -620,12 +624,12 @@ def test_what_an_earlier_parse_said_of_itself_is_not_kept(parse: Parse, tmp_path
     """The k best parses, parsed again, had the ranks and scores of before beside the new ones."""
     path = tmp_path / "best.conllu"
     assert parse("Ada sees Kurt.", "-k", 2, "-o", path)[0] == 0
-    own = "# approximate = yes\n# error = too long\n# source = Ada\n"
-    path.write_text(own + path.read_text(encoding="utf-8"), encoding="utf-8")
-    again = parse(path, "-f", "conllu")[1]
+    comments = "# approximate = yes\n# error = too long\n# source = Ada\n"
+    path.write_text(comments + path.read_text(encoding="utf-8"), encoding="utf-8")
+    output = parse(path, "-f", "conllu")[1]
     for name in ("rank", "score", "approximate", "error"):
-        assert f"# {name} =" not in again
-    assert "# source = Ada\n" in again
+        assert f"# {name} =" not in output
+    assert "# source = Ada\n" in output
     ranked = parse(path, "-f", "conllu", "-k", 1)[1]
     assert ranked.count("# rank = 1\n") == ranked.count("# rank") == 2
 
@@ -673,10 +677,10 @@ def test_a_pipe_is_read_as_a_file_is(
     os.mkfifo(pipe)
     thread = threading.Thread(target=pipe.write_text, args=(TEXT,))
     thread.start()
-    found = parse(pipe, *options, "-f", "brackets")
+    result = parse(pipe, *options, "-f", "brackets")
     thread.join()
-    assert found == parse(file, *options, "-f", "brackets")
-    assert found[1]
+    assert result == parse(file, *options, "-f", "brackets")
+    assert result[1]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdin"), reason="needs /dev/stdin")
@@ -830,13 +834,13 @@ def test_prose_that_begins_with_a_bracket_is_prose(parse: Parse, tmp_path: Path)
 def test_a_line_is_one_sentence_whatever_is_in_it(parse: Parse, tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_text("Ada plays. Kurt plays.\n\nEvery dog plays\n")
-    found = [
+    sentences = [
         json.loads(line) for line in parse(path, "--input", "lines", "-f", "json")[1].splitlines()
     ]
     words = [["Ada", "plays", ".", "Kurt", "plays", "."], ["Every", "dog", "plays"]]
-    assert [parse["words"] for parse in found] == words
-    assert [[path.read_text()[i:j] for i, j in parse["offsets"]] for parse in found] == words
-    assert [parse["text"] for parse in found] == ["Ada plays. Kurt plays.", "Every dog plays"]
+    assert [parse["words"] for parse in sentences] == words
+    assert [[path.read_text()[i:j] for i, j in parse["offsets"]] for parse in sentences] == words
+    assert [parse["text"] for parse in sentences] == ["Ada plays. Kurt plays.", "Every dog plays"]
 
 
 def test_conllu_numbers_sentences_and_marks_the_document_its_paragraphs_and_multiword_tokens(
@@ -861,11 +865,14 @@ def test_of_the_best_parses_in_conllu_the_first_alone_begins_a_document_and_ids_
     path.write_text("Ada sees Kurt.\n\nEvery dog plays.\n")
     for _ in range(2):  # of a text, then of a CoNLL-U file
         out = parse(path, "-f", "conllu", "-k", 2)[1]
-        found = [arcspan.Parse.from_conllu(block) for block in out.strip().split("\n\n")]
-        assert [(one.rank, one.paragraph) for one in found] == [(1, True), (2, False)] * 2
+        parses = [arcspan.Parse.from_conllu(block) for block in out.strip().split("\n\n")]
+        assert [(best_parse.rank, best_parse.paragraph) for best_parse in parses] == [
+            (1, True),
+            (2, False),
+        ] * 2
         lines = [line for line in out.splitlines() if line.startswith(("# newdoc", "# sent_id"))]
         assert lines == ["# newdoc", *(f"# sent_id = {name}" for name in ("1", "1-2", "2", "2-2"))]
-        best = [one.conllu() for one in found if one.rank == 1]
+        best = [best_parse.conllu() for best_parse in parses if best_parse.rank == 1]
         path = tmp_path / "in.conllu"
         path.write_text("# newdoc\n# sent_id = 1\n" + "# sent_id = 2\n".join(best))
 
@@ -902,8 +909,8 @@ def test_constraints_hold_for_the_one_sentence(
     path.write_text("Ada plays.")
     assert parse(path, *impossible) == (code, out, error), "a file ends as a text and a pipe do"
     text = "  Ada  plays."
-    found = json.loads(parse(text, "--require", "root,1", "-f", "json")[1])
-    assert [text[start:end] for start, end in found["offsets"]] == ["Ada", "plays", "."]
+    record = json.loads(parse(text, "--require", "root,1", "-f", "json")[1])
+    assert [text[start:end] for start, end in record["offsets"]] == ["Ada", "plays", "."]
 
 
 @pytest.mark.parametrize(
@@ -962,9 +969,9 @@ def test_a_png_is_one(parse: Parse, tmp_path: Path) -> None:
 
 def test_clauses_are_written_as_json_and_as_a_table(parse: Parse) -> None:
     text = "Ada sees the old tree and the dog."
-    found = json.loads(parse(text, "--format", "json", "--syntax", "--confidence")[1])["syntax"]
-    assert {phrase["text"] for phrase in found["noun_phrases"]} and all(
-        0 <= phrase["probability"] <= 1 for phrase in found["noun_phrases"]
+    syntax = json.loads(parse(text, "--format", "json", "--syntax", "--confidence")[1])["syntax"]
+    assert {phrase["text"] for phrase in syntax["noun_phrases"]} and all(
+        0 <= phrase["probability"] <= 1 for phrase in syntax["noun_phrases"]
     )
     head, *_ = parse(text, "--format", "csv", "--table", "clauses")[1].splitlines()
     assert head.split(",")[-6:] == [

@@ -119,8 +119,8 @@ def test_an_output_with_the_name_of_the_other_kind_is_not_written(
     write(tmp_path)
     (tmp_path / "rules.toml").write_text("")
     assert call(*arguments) == 2
-    told = capsys.readouterr().err
-    assert message in told and told.startswith(f"Usage: arcspan treebank {arguments[0]}")
+    output = capsys.readouterr().err
+    assert message in output and output.startswith(f"Usage: arcspan treebank {arguments[0]}")
     assert ((tmp_path / "a.ptb").read_text(), (tmp_path / "a.conllu").read_text()) == (TREES, WORDS)
     assert not list(tmp_path.glob("b.*"))
 
@@ -280,8 +280,8 @@ def test_a_bad_file_is_one_clear_message_and_exit_code_2(
         message = message.replace("Is a directory", "no train, dev or test")
     assert call(verb, *(tmp_path / name for name in files)) == 2
     captured = capsys.readouterr()
-    told = captured.out if verb == "check" and captured.out else captured.err
-    assert f"{tmp_path}/{message}" in told
+    output = captured.out if verb == "check" and captured.out else captured.err
+    assert f"{tmp_path}/{message}" in output
     assert "Traceback" not in captured.err
     assert not any((tmp_path / name).exists() for name in outputs)
 
@@ -322,8 +322,8 @@ def test_filter_leaves_out_documents_by_their_comments_in_both_files(
     files = write(tmp_path, TREES, words)
     target = tmp_path / "b.ptb", tmp_path / "b.conllu"
     assert call("filter", *files, *target, "--without", "genre=essay,esay") == 0
-    told = capsys.readouterr().err
-    assert "2  left out: other documents" in told and "no document has genre = esay" in told
+    output = capsys.readouterr().err
+    assert "2  left out: other documents" in output and "no document has genre = esay" in output
     assert target[0].read_text() == TREES.splitlines(keepends=True)[2]
     assert [sentence.sent_id for sentence in read_conllu(target[1])] == ["three"]
     (tmp_path / "ids.tsv").write_text("a\tsome licence\n")
