@@ -12,6 +12,7 @@ import os
 import secrets
 import stat
 import sys
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -70,6 +71,29 @@ def atomic_write(
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft_path)
+
+
+# Control and format characters, halves of surrogate pairs, separators of lines and paragraphs.
+_UNPRINTABLE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def printable_name(name: str) -> str:
+    r"""Return the name of a file as it may be shown and written: what misleads readers as %XX.
+
+    A line break in a name would add lines to a file of lines, an escape character would change a
+    terminal, and a character that reverses the text's direction would hide a suffix.
+
+    >>> printable_name("d\nir/caf\u00e9\u202e.txt")
+    'd%0Air/café%E2%80%AE.txt'
+    """
+    if name.isascii() and name.isprintable():
+        return name
+    return "".join(
+        "".join(f"%{byte:02X}" for byte in os.fsencode(character))
+        if unicodedata.category(character) in _UNPRINTABLE
+        else character
+        for character in name
+    )
 
 
 def dump(data: Any) -> str:

@@ -78,9 +78,10 @@ def test_files_folders_and_patterns_name_the_documents(
     for source in ("none.txt", "*.none", "_tmp/none"):
         with pytest.raises(ArcspanError, match="no file"):
             names(source)
-    touch(tmp_path, "deep/b.txt")
+    touch(tmp_path, "deep/b.txt", "deep/er/b.txt")
+    assert names("b.txt", "deep/b.txt") == ["b", "b.txt"]
     with pytest.raises(ArcspanError, match="both be called b"):
-        names("b.txt", "deep/b.txt")
+        names("b.txt", "deep/b.txt", "deep/er/b.txt")
 
 
 def test_an_output_that_ends_with_a_slash_is_a_folder_for_one_file_too(
@@ -324,3 +325,47 @@ def test_a_text_in_another_language_is_noticed() -> None:
         hints = Hints(parser)
         assert sum(1 for _ in hints.watch(map(Item, parser.split(text)))) > 0
         assert sum("language (en)" in hint for hint in hints.notes()) == expected
+
+
+def test_names_of_files_are_escaped_and_their_outputs_read_back(
+    parse: Parse, tmp_path: Path
+) -> None:
+    """A folder named `d\\nir\\n1\\tEVIL` once added lines of its own to the CoNLL-U file."""
+    corpus = tmp_path / "corpus"
+    odd_names = ["d\nir\n1\tEVIL/a.txt", "esc\x1b[8m.txt", "rev\u202etxt.txt", "tab\there.txt"]
+    odd_names += [os.fsdecode(b"\xff.txt"), os.fsdecode(b"\xfe.txt")]
+    for name in odd_names:
+        (corpus / name).parent.mkdir(parents=True, exist_ok=True)
+        (corpus / name).write_text("Ada plays.\n", encoding="utf-8")
+    joined = tmp_path / "all.conllu"
+    assert parse(corpus, "-o", joined)[0] == 0
+    sentences = list(read_conllu(joined))
+    ids = {sentence.comment("newdoc id") for sentence in sentences}
+    assert len(ids) == len(sentences) == len(odd_names)
+    assert not {"\x1b", "\u202e"} & set(joined.read_text(encoding="utf-8"))
+    assert parse(corpus, "-o", tmp_path / "folder/")[0] == 0
+    outputs = list((tmp_path / "folder").rglob("*.conllu"))
+    assert len(outputs) == len(odd_names)
+    assert all(len(list(read_conllu(output))) == 1 for output in outputs)
+
+
+def test_an_output_folder_inside_the_input_is_not_read(parse: Parse, corpus: Path) -> None:
+    """The same call three times once left out/out/out."""
+    (corpus / "02 bad.txt").unlink()
+
+    def files() -> list[str]:
+        return sorted(str(path.relative_to(corpus)) for path in corpus.rglob("*"))
+
+    assert parse(corpus, "-o", corpus / "out/")[0] == 0
+    after_first = files()
+    for _ in range(2):
+        assert parse(corpus, "-o", corpus / "out/")[0] == 0
+        assert files() == after_first
+    code, _, message = parse(corpus, "-o", f"{corpus}/")
+    assert code == 2
+    assert "choose a folder that is not also the input" in message
+
+
+def test_files_that_differ_in_their_suffix_get_distinct_names(tmp_path: Path) -> None:
+    touch(tmp_path, "data.json", "data.jsonl", "data.jsonl.gz")
+    assert names(tmp_path) == ["data", "data.jsonl", "data.jsonl.gz"]

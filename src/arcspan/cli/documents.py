@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from arcspan.cli.reading import Item, Reader
 from arcspan.cli.resuming import ResumableOutput, identity, is_done, read_note, target
 from arcspan.cli.writing import Run, Writer
 from arcspan.errors import ArcspanError
-from arcspan.files import refuse_to_overwrite
+from arcspan.files import printable_name, refuse_to_overwrite
 from arcspan.formats import (
     FORMATS,
     Format,
@@ -50,26 +50,45 @@ class Document(NamedTuple):
     name: str
 
 
-def find_documents(sources: Iterable[str]) -> list[Document]:
+def find_documents(sources: Iterable[str], output: str | None = None) -> list[Document]:
     """Return the files of folders (at any depth), of patterns such as "*.txt", and single ones.
 
-    Names are relative to the folder, or to where the pattern begins, without suffixes and blanks.
-    Files in folders whose names begin with a dot or an underscore are left out.
+    Names are relative to the folder, or to where the pattern begins, without suffixes and blanks;
+    of files that differ in their suffix alone, the later ones keep it. Files in folders whose names
+    begin with a dot or an underscore are left out, and so is the folder `output`, which may be
+    inside one that is read: the next call would parse its own results.
     """
     documents: dict[str, Document] = {}
     for source in sources:
         root, paths = _files(source)
+        if output is not None:
+            output_folder = Path(output).resolve()
+            paths = [path for path in paths if output_folder not in path.resolve().parents]
         if not paths:
-            raise ArcspanError(f"{source}: no file to parse there")
+            raise ArcspanError(f"{printable_name(source)}: no file to parse there")
         for path in sorted(paths):
-            stem = Path(path.name.removesuffix(".gz").removesuffix(".xz")).stem
-            name = (path.relative_to(root).parent / re.sub(r"\s+", "_", stem)).as_posix()
-            # The same file may be named twice, for example by a pattern and by its name.
-            if name in documents and not os.path.samefile(path, documents[name].source):
-                other = documents[name].source
-                raise ArcspanError(f"{path} and {other} would both be called {name}")
+            name = _document_name(path, root, documents)
             documents[name] = Document(os.path.abspath(path), name)
     return list(documents.values())
+
+
+def _document_name(path: Path, root: Path, documents: Mapping[str, Document]) -> str:
+    """Return the name of a document that no other file has."""
+    full_name = path.name.removesuffix(".gz").removesuffix(".xz")
+    folder = path.relative_to(root).parent
+    # A name is written into files of lines and columns, and becomes the name of the output.
+    candidates = [
+        printable_name(re.sub(r"\s+", "_", (folder / file_name).as_posix()))
+        for file_name in (Path(full_name).stem, full_name, path.name)
+    ]
+    for name in candidates:
+        # The same file may be named twice, for example by a pattern and by its name.
+        if name not in documents or os.path.samefile(path, documents[name].source):
+            return name
+    other = printable_name(documents[candidates[0]].source)
+    raise ArcspanError(
+        f"{printable_name(str(path))} and {other} would both be called {candidates[0]}"
+    )
 
 
 def _files(source: str) -> tuple[Path, list[Path]]:
@@ -150,11 +169,19 @@ class ParseCommand:
     def _parse_many(self, sources: Sequence[str]) -> int:
         if "-" in sources:
             raise click.UsageError("standard input (-) cannot be combined with other files")
-        documents = find_documents(sources)
         output = self.output
         # A name without a suffix, of which there is no file, is that of a new folder.
         is_new_folder = not (os.path.exists(output) or Path(output).suffix)
-        if output != "-" and (self._writes_folder or is_new_folder):
+        to_folder = output != "-" and (self._writes_folder or is_new_folder)
+        if to_folder:
+            for source in sources:
+                if os.path.isdir(source) and Path(source).resolve() == Path(output).resolve():
+                    raise ArcspanError(
+                        f"{output}: the results would be read by the next call; "
+                        "choose a folder that is not also the input"
+                    )
+        documents = find_documents(sources, output if to_folder else None)
+        if to_folder:
             has_columns = any(document.source.endswith(".parquet") for document in documents)
             format = self.format or ("parquet" if has_columns else "conllu")
             call = replace(self, format=format, output=os.path.abspath(output))

@@ -19,7 +19,7 @@ from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import Item, as_they_come
 from arcspan.cli.resuming import ResumableOutput
 from arcspan.errors import ArcspanError
-from arcspan.files import refuse_to_overwrite
+from arcspan.files import printable_name, refuse_to_overwrite
 from arcspan.formats import Entry, Format, OutputOptions
 from arcspan.parser import Parse, Parser, Query
 from arcspan.treebanks import ConlluSentence
@@ -43,7 +43,8 @@ class Run:
         message = "" if self.error is None else str(self.error)
         if isinstance(self.error, OSError):
             message = f"{self.error.filename or self.source}: {self.error.strerror}"
-        return {"source": self.source, "failures": self.failures, "error": message}
+        error = printable_name(message)  # it may have the name of a file from others
+        return {"source": self.source, "failures": self.failures, "error": error}
 
     def opened(self) -> ResumableOutput | None:
         """Return the open output; None, with an error of the run, if it cannot be written to."""

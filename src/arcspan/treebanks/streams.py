@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from arcspan.errors import FileError
-from arcspan.files import atomic_write
+from arcspan.files import atomic_write, printable_name
 
 PathLike = str | os.PathLike[str]
 """A file's name; "-" is standard input or standard output."""
@@ -40,7 +40,7 @@ def name_of(path: PathLike) -> str:
     >>> name_of("-"), name_of("train.ptb")
     ('<stdin>', 'train.ptb')
     """
-    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+    return "<stdin>" if os.fspath(path) == "-" else printable_name(os.fspath(path))
 
 
 def read_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]:
