@@ -24,24 +24,26 @@ def test_an_entry_point_and_a_module_are_found(
     (tmp_path / "some_parts.py").write_text("class Arcs:\n    pass\n")
     install(tmp_path, "scorers", "arcs", "some_parts:Arcs")
     monkeypatch.syspath_prepend(tmp_path)
-    found = find_part("scorers", "arcs", installed=True)
-    assert found.__name__ == "Arcs" and found is find_part("scorers", "some_parts:Arcs")
+    found = find_part("scorers", "arcs")
+    assert found.__name__ == "Arcs" and found is find_part(
+        "scorers", "some_parts:Arcs", trusted=["some_parts:Arcs"]
+    )
     assert names("scorers") == ["arcs"] and names("losses") == []
 
 
 @pytest.mark.parametrize(
-    ("name", "installed", "message"),
+    ("name", "is_trusted", "message"),
     [
         (
             "arcs",
             False,
             r"no installed package has an entry point 'arcs' of arcspan\.scorers \(known: none\)",
         ),
-        ("collections:OrderedDict", True, "no installed package"),
-        ("collections:Nothing", False, "cannot be imported"),
-        ("no_such_module:Arcs", False, "cannot be imported"),
+        ("collections:OrderedDict", False, "may come from somebody else"),
+        ("collections:Nothing", True, "cannot be imported"),
+        ("no_such_module:Arcs", True, "cannot be imported"),
     ],
 )
-def test_what_is_not_there_is_named(name: str, installed: bool, message: str) -> None:
+def test_what_is_not_there_is_named(name: str, is_trusted: bool, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        find_part("scorers", name, installed=installed)
+        find_part("scorers", name, trusted=[name] if is_trusted else [])

@@ -10,7 +10,7 @@ import torch
 
 import arcspan
 from arcspan.errors import ConfigError
-from arcspan.parts import find_part
+from arcspan.parts import EveryPart, find_part
 from arcspan.training import predict_pairs, read_config, train
 from arcspan.training.checkpoint import load_parts
 from arcspan.training.export import export
@@ -57,23 +57,28 @@ def test_a_parser_is_trained_and_exported_with_parts_of_ones_own(
     )
     result = train(read_config(path), say=lambda line: None, bars=False)
     assert result["dev"]["las"] > 60
-    (model, *_) = load_parts(tmp_path / "run")["both"]
+    (model, *_) = load_parts(tmp_path / "run", EveryPart())["both"]
     assert type(model.encoder).__name__ == "Doubled"
     assert torch.count_nonzero(model.scorers["arc"].bias.weight)  # type: ignore[union-attr,arg-type]
     lines: list[str] = []
-    bundle = export(tmp_path / "run", tmp_path / "bundle", precision="fp32", say=lines.append)
+    bundle = export(
+        tmp_path / "run", tmp_path / "bundle", precision="fp32", trust_parts=True, say=lines.append
+    )
     assert any("not an entry point" in line for line in lines)
     gold = toy_pairs(4)
     parser = arcspan.load(bundle)
-    decoder = find_part("decoders", "risk:minimum_risk")
+    decoder = find_part("decoders", "risk:minimum_risk", trusted=EveryPart())
     parser.predictor.model = replace(parser.predictor.model, decoder=decoder)
     found = [parser.parse(list(pair.words)).dependencies.heads for pair in gold]
-    assert found == [pair.dependencies.heads for pair in predict_pairs(tmp_path / "run", gold)]
+    assert found == [
+        pair.dependencies.heads
+        for pair in predict_pairs(tmp_path / "run", gold, trusted_parts=EveryPart())
+    ]
     monkeypatch.setattr(
         "risk.minimum_risk", lambda scores, lengths: pytest.fail("the decoder is asked")
     )
     with pytest.raises(pytest.fail.Exception, match="the decoder is asked"):
-        predict_pairs(tmp_path / "run", gold)
+        predict_pairs(tmp_path / "run", gold, trusted_parts=EveryPart())
 
 
 def test_what_is_not_a_part_is_refused(tmp_path: Path) -> None:

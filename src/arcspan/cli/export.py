@@ -34,6 +34,11 @@ from arcspan.errors import MissingExtraError
     help="Style in which the treebanks of --calibrate are parsed; default: the model's own.",
 )
 @click.option("--replace", is_flag=True, help="Replace an existing bundle.")
+@click.option(
+    "--trust-parts",
+    is_flag=True,
+    help="Import parts that the run names as package.module:Name: for runs of your own.",
+)
 def command(
     checkpoint: str,
     bundle: str,

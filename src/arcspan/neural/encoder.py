@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from arcspan.neural.model_settings import EncoderSettings
 from arcspan.prediction.inputs import SHAPES
 
+# Fields of a configuration by which transformers would fetch and run code of others.
+_CODE_FIELDS = ("auto_map", "attn_implementation", "experts_implementation", "quantization_config")
 # In `WordInputs`, word ids up to this one are special; unknown words have the second id.
 _LAST_SPECIAL_WORD = 3
 _UNKNOWN_WORD = 1
@@ -126,13 +128,19 @@ def _load_pretrained(
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     try:
+        # No code of the hub is run, whatever a folder or an architecture from a bundle names.
         if weights_from is not None:
-            model = transformers.AutoModel.from_pretrained(weights_from, **changes)
+            model = transformers.AutoModel.from_pretrained(
+                weights_from, trust_remote_code=False, **changes
+            )
         else:
             options = {**architecture, **changes}
+            for name in list(options):
+                if name.lstrip("_").startswith(_CODE_FIELDS):
+                    del options[name]
             model_type = options.pop("model_type")
             config = transformers.AutoConfig.for_model(model_type, **options)
-            model = transformers.AutoModel.from_config(config)
+            model = transformers.AutoModel.from_config(config, trust_remote_code=False)
         # An encoder saved in half precision comes in half precision: training needs single.
         return model.float()
     finally:

@@ -13,6 +13,7 @@ is two models, each with one layer), in the loss, and in the search:
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,9 @@ class Model(nn.Module):
         encoder: Encoder,
         inventories: Inventories,
         part: str = "both",
+        trusted_parts: Container[str] = (),
     ) -> None:
+        """Make a network with random weights; `trusted_parts` may be imported (`find_part`)."""
         super().__init__()
         self.settings = settings
         self.encoder = encoder
@@ -82,12 +85,12 @@ class Model(nn.Module):
         for output in OUTPUTS:
             # Scorers of the other layer are made, too, and dropped: with equal seeds, all parts
             # begin with equal weights.
-            scorer = self._make_scorer(output)
+            scorer = self._make_scorer(output, trusted_parts)
             in_part = part == "both" or output.layer == part or output.of == "words"
             if scorer is not None and in_part:
                 self.scorers[output.name] = scorer
 
-    def _make_scorer(self, output: Output) -> nn.Module | None:
+    def _make_scorer(self, output: Output, trusted: Container[str]) -> nn.Module | None:
         """Return the module that scores an output; None where the settings do without it."""
         settings, size, dropout = self.settings, self.encoder.size, self.settings.mlp_dropout
         if output.name == "headed" and settings.system != "joint2o":
@@ -101,7 +104,7 @@ class Model(nn.Module):
             if not classes or not switched_on:
                 return None
         if output.name in settings.scorers:
-            part = find_part("scorers", settings.scorers[output.name])
+            part = find_part("scorers", settings.scorers[output.name], trusted=trusted)
             scorer: nn.Module = part(settings, size, classes)
             return scorer
         if output.of == "words":

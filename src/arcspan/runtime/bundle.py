@@ -35,6 +35,9 @@ SEGMENTER = ("segmenter.json", "segmenter.onnx")
 # Entry points of packages that bring a model: `de = "my_package.de"` has a bundle's files.
 ENTRY_POINTS = "arcspan.models"
 _HUB = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)@(?P<revision>[\w.-]+)")
+# The files that a bundle may have beside those that checksums.json lists: those of the hub and of
+# people, and the files that make the folder of an installed model a Python package.
+_UNLISTED = re.compile(r"checksums\.json$|\.|(README|LICENSE)[\w.-]*$|__init__\.py$|__pycache__$")
 
 
 def find_bundle(name: str | os.PathLike[str]) -> Path:
@@ -172,6 +175,11 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
         if verify and checksum(file) != expected:
             raise BundleError(
                 f"{file}: damaged (its checksum differs from the one in checksums.json)"
+            )
+    for file in sorted(folder.iterdir()):
+        if file.name not in sums and not _UNLISTED.match(file.name):
+            raise BundleError(
+                f"{file}: not a file of the bundle: checksums.json does not list it; remove it"
             )
     try:
         check(config)

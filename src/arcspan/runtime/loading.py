@@ -47,7 +47,7 @@ def load_predictor(
         guidelines = bool(config.get("guidelines", True))
     decoder = None
     if config.get("decoder"):
-        decoder = find_part("decoders", config["decoder"], installed=True)
+        decoder = find_part("decoders", config["decoder"])
     styles = {name: Style(*numbers) for name, numbers in config.get("styles", {}).items()}
     model = replace(
         models[0] if len(models) == 1 else combine(models),

@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Container
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -116,6 +117,13 @@ class Checkpoint:
         if content.pop("checksum", None) != _checksum(content):
             raise BundleError(f"{path}: damaged (its checksum differs from the one in it)")
         folder = self.folder / content["folder"]
+        # A run may come from somebody else: its files lie inside it, and all have a checksum.
+        if not folder.resolve().is_relative_to(self.folder.resolve()):
+            raise BundleError(f"{path}: damaged: {content['folder']!r} is not a folder of this run")
+        if folder.is_dir():
+            for file in sorted(folder.iterdir()):
+                if file.name not in content["sha256"]:
+                    raise BundleError(f"{file}: not a file of this run: {path} does not list it")
         for name, expected in content["sha256"].items():
             file = folder / name
             if not file.is_file():
@@ -169,8 +177,12 @@ def build(
     inventories: Inventories,
     inputs: Inputs,
     weights_from: str | None = None,
+    trusted_parts: Container[str] = (),
 ) -> Model:
-    """Return a network with random weights, or with an encoder's from a folder or hub name."""
+    """Return a network with random weights, or with an encoder's from a folder or hub name.
+
+    trusted_parts   names of parts outside of installed packages that may be imported (`find_part`)
+    """
     encoder: Encoder
     if encoder_settings.kind == "pretrained":
         assert architecture is not None
@@ -181,11 +193,14 @@ def build(
         characters = len(inputs.characters) + inputs.special
         encoder = LstmEncoder(encoder_settings, words, characters)
     else:
-        encoder = find_part("encoders", encoder_settings.kind)(encoder_settings, inputs)
-    return Model(settings, encoder, inventories, part)
+        make_encoder = find_part("encoders", encoder_settings.kind, trusted=trusted_parts)
+        encoder = make_encoder(encoder_settings, inputs)
+    return Model(settings, encoder, inventories, part, trusted_parts)
 
 
-def load_model(folder: Path) -> tuple[Model, Inputs, dict[str, Any]]:
+def load_model(
+    folder: Path, trusted_parts: Container[str] = ()
+) -> tuple[Model, Inputs, dict[str, Any]]:
     """Return a saved model in evaluation mode, its inputs, and its description."""
     description = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     tokenizer = folder / "tokenizer.json"
@@ -199,18 +214,19 @@ def load_model(folder: Path) -> tuple[Model, Inputs, dict[str, Any]]:
         description["architecture"],
         Inventories.from_json(description["inventories"]),
         inputs,
+        trusted_parts=trusted_parts,
     )
     model.load_state_dict(load_file(folder / "model.safetensors"))
     return model.eval(), inputs, description
 
 
-def load_parts(run: Path) -> dict[str, SavedModel]:
+def load_parts(run: Path, trusted_parts: Container[str] = ()) -> dict[str, SavedModel]:
     """Return the best model of a run, or both of a SEP run, by part."""
     saved = {}
     for folder in (run, run / "constituency", run / "dependency"):
         if (folder / "best.json").exists():
             model_folder, state = Checkpoint(folder).open("best")
-            model, inputs, description = load_model(model_folder)
+            model, inputs, description = load_model(model_folder, trusted_parts)
             saved[model.part] = SavedModel(model, inputs, description, state)
     if not saved:
         Checkpoint(run).open("best")  # raises the error that says what is missing

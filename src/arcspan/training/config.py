@@ -247,6 +247,13 @@ class Config:
     training: TrainingSettings = field(default_factory=TrainingSettings)
     segmenter: SegmenterSettings = field(default_factory=SegmenterSettings)
 
+    @property
+    def own_parts(self) -> frozenset[str]:
+        """Return the parts `package.module:Name` that it names: code that may be imported."""
+        model = self.model
+        parts = (self.encoder.kind, model.loss, model.decoder, *model.scorers.values())
+        return frozenset(name for name in parts if ":" in name)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain dicts and lists."""
         return asdict(self)

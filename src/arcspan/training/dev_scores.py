@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, cast
 
 from arcspan.errors import ArcspanError
@@ -50,9 +50,13 @@ def predict_gold(
     *,
     apart: bool = False,
     search: str | None = None,
+    trusted_parts: Container[str] = (),
 ) -> list[Pair]:
     """Parse the words of gold pairs with models, one or the two of SEP."""
     settings, inventories = models[0].settings, models[0].inventories
+    decoder = None
+    if settings.decoder:
+        decoder = find_part("decoders", settings.decoder, trusted=trusted_parts)
     parser_model = ParserModel(
         [model.eval() for model in models],
         inputs,
@@ -60,7 +64,7 @@ def predict_gold(
         guidelines=Guidelines.of(inventories),
         two_stage=(search or settings.search) == "two-stage",
         apart=apart,
-        decoder=find_part("decoders", settings.decoder) if settings.decoder else None,
+        decoder=decoder,
     )
     predictor = Predictor(parser_model, BUDGET)
     sentences, queries = [], []

@@ -121,7 +121,7 @@ def _read(class_name: str, path: str) -> Any:
     verbosity = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()
     try:
-        return getattr(transformers, class_name).from_pretrained(path)
+        return getattr(transformers, class_name).from_pretrained(path, trust_remote_code=False)
     except (OSError, ValueError) as error:
         first_line = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ConfigError(f"encoder.path = {path!r}: {first_line}") from None

@@ -31,6 +31,7 @@ from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.neural.encoder import PretrainedEncoder
 from arcspan.neural.model import Model
+from arcspan.parts import EveryPart
 from arcspan.prediction.inputs import Arrays, Inputs, PieceInputs
 from arcspan.prediction.outputs import OUTPUTS, Inventories
 from arcspan.runtime.bundle import FORMAT, write_bundle
@@ -145,12 +146,14 @@ def export(
     precision: str = "fp16",
     name: str | None = None,
     replace: bool = False,
+    trust_parts: bool = False,
     say: Say = say_nothing,
 ) -> Path:
     """Write the best model of a training run as a bundle.
 
     With `replace`, an existing bundle is replaced when all is done. `say` gets lines about what a
-    fine-tuned model inherits from the one that it started from.
+    fine-tuned model inherits from the one that it started from. With `trust_parts`, parts that
+    the run names as `package.module:Name` are imported.
     """
     if precision not in PRECISIONS:
         raise ConfigError(f"precision {precision!r}: choose {', '.join(PRECISIONS)}")
@@ -163,7 +166,7 @@ def export(
         raise BundleError(
             f"{target}: a bundle is already here; choose another place, or replace it (--replace)"
         )
-    parts = load_parts(run)
+    parts = load_parts(run, EveryPart() if trust_parts else ())
     _, inputs, description, state = next(iter(parts.values()))
     run_config, base = state["config"], read_base(run)
     model_settings = run_config["model"]

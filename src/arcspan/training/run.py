@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +129,9 @@ def _parts(data: TrainingData) -> list[str]:
 
 def read_data(config: Config, say: Say) -> TrainingData:
     """Read and check everything before the first update, and say what was read."""
-    start = load_start(config.model.start) if config.model.start else None
+    # Before it is settled: a model to start from may name parts, too, which are not the user's.
+    trusted_parts = config.own_parts
+    start = load_start(config.model.start, trusted_parts) if config.model.start else None
     if start:
         start.describe(config, say)
         config = start.settle(config)
@@ -149,7 +151,9 @@ def read_data(config: Config, say: Say) -> TrainingData:
     _check_layers(dev, inventories)
     inputs = start.extended_inputs(sentences) if start else make_inputs(config.encoder, sentences)
     examples = make_examples(sentences, inputs, inventories)
-    data = TrainingData(config, examples, dev, test, inventories, inputs, intake.digests, start)
+    data = TrainingData(
+        config, examples, dev, test, inventories, inputs, intake.digests, start, trusted_parts
+    )
     _describe(data, say)
     return data
 
@@ -213,27 +217,37 @@ def predict_pairs(
     *,
     apart: bool = False,
     search: str | None = None,
+    trusted_parts: Container[str] = (),
 ) -> list[Pair]:
     """Parse the words of gold pairs with the best model of a run, on the device that would train it.
 
-    search   labelled or two-stage; default: the model's own
+    search         labelled or two-stage; default: the model's own
+    trusted_parts  parts `package.module:Name` of the run that may be imported
     """
     from accelerate import PartialState
 
-    parts = list(load_parts(folder).values())
+    parts = list(load_parts(folder, trusted_parts).values())
     models = [saved.model.to(PartialState().device) for saved in parts]
     sentences = [
         sentence if isinstance(sentence, GoldSentence) else GoldSentence(sentence)
         for sentence in gold
     ]
-    return predict_gold(models, parts[0].inputs, sentences, apart=apart, search=search)
+    return predict_gold(
+        models,
+        parts[0].inputs,
+        sentences,
+        apart=apart,
+        search=search,
+        trusted_parts=trusted_parts,
+    )
 
 
 def _final_scores(data: TrainingData, folder: Path, say: Say) -> dict[str, Any]:
     result: dict[str, Any] = {"system": data.config.model.system, "seed": data.config.seed}
     for name, gold in (("dev", data.dev), ("test", data.test)):
         if gold:
-            result[name] = dev_scores(gold, predict_pairs(folder, gold), data.config)
+            pairs = predict_pairs(folder, gold, trusted_parts=data.trusted_parts)
+            result[name] = dev_scores(gold, pairs, data.config)
             say(f"best model on {name}: {in_words(result[name])}")
     return result
 

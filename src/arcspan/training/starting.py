@@ -8,7 +8,7 @@ layouts that its configuration tells.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from arcspan.settings import read
 from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import SEGMENTER, SPLITS, Config
 from arcspan.training.dev_scores import Say
-from arcspan.training.encoders import make_inputs
 from arcspan.training.instances import TrainingSentence, style_names, unused_names, without_rare
 from arcspan.training.quantize import constants_of
 
@@ -122,7 +121,9 @@ class Start:
         old: Any = self.inputs
         if isinstance(old, PieceInputs):
             return old
-        new: Any = make_inputs(self.encoder, sentences)
+        # Not `make_inputs`: the path of the encoder was chosen by whoever made the model.
+        unique = {id(sentence): sentence.words for sentence in sentences}
+        new: Any = WordInputs.count(unique.values(), least=self.encoder.least_count)
         words = list(dict.fromkeys([*old.words, *new.words]))
         return WordInputs(words, list(dict.fromkeys([*old.characters, *new.characters])))
 
@@ -177,7 +178,7 @@ def _rows(model: Model, name: str, weight: torch.Tensor) -> Sequence[Any]:
     return names if len(names) == rows else range(rows)
 
 
-def load_start(name: str) -> Start:
+def load_start(name: str, trusted_parts: Container[str] = ()) -> Start:
     """Return the parser of a run or of a bundle; "en" is the English model inside the package."""
     try:
         folder = find_bundle(name)
@@ -186,12 +187,12 @@ def load_start(name: str) -> Start:
     if not folder.is_dir():
         raise ConfigError(f'model.start = "{name}": no such folder: name a run, a bundle, or "en"')
     if (folder / "checksums.json").is_file():
-        return _from_bundle(folder)
-    return _from_run(folder)
+        return _from_bundle(folder, trusted_parts)
+    return _from_run(folder, trusted_parts)
 
 
-def _from_run(folder: Path) -> Start:
-    parts = load_parts(folder)
+def _from_run(folder: Path, trusted_parts: Container[str]) -> Start:
+    parts = load_parts(folder, trusted_parts)
     _, inputs, description, state = next(iter(parts.values()))
     config = state["config"]
     inventories = Inventories.from_json(description["inventories"])
@@ -207,7 +208,7 @@ def _from_run(folder: Path) -> Start:
     )
 
 
-def _from_bundle(folder: Path) -> Start:
+def _from_bundle(folder: Path, trusted_parts: Container[str]) -> Start:
     config = read_bundle(folder)
     components = config["components"]
     if not config.get("architecture") or not all("weights" in part for part in components):
@@ -222,13 +223,23 @@ def _from_bundle(folder: Path) -> Start:
     # Another version of arcspan may have written fields that this one does not know.
     encoder = read(EncoderSettings, config["training"]["encoder"], others=True)
     settings = read(ModelSettings, config["training"]["model"], others=True)
+    # The bundle says itself which decoder it uses: none that is not installed.
+    settings = replace(settings, decoder=config.get("decoder", ""))
     tokenizer = (folder / "tokenizer.json").read_text(encoding="utf-8")
     inputs = inputs_from_json(config["inputs"], tokenizer)
     inventories = Inventories.from_json(config["inventories"])
     models = {}
     for component in components:
         part, architecture = component["part"], config["architecture"]
-        model = build(part, settings, encoder, architecture, inventories, inputs)
+        model = build(
+            part,
+            settings,
+            encoder,
+            architecture,
+            inventories,
+            inputs,
+            trusted_parts=trusted_parts,
+        )
         model.load_state_dict(_stored_weights(model, folder, component))
         models[model.part] = model.eval()
     return Start(
@@ -311,7 +322,9 @@ def _stored_weights(
     """Return the weights of a model: in a graph, by name and layout, or numbers in the configuration."""
     graphs = {}
     for graph in ("score", "label"):
-        graphs[graph] = constants_of(onnx.load(str(folder / component[graph])).graph)
+        graphs[graph] = constants_of(
+            onnx.load(str(folder / component[graph]), load_external_data=False).graph
+        )
     weights = {}
     for name, weight in model.state_dict().items():
         # A weight that the configuration does not list is in one of the graphs under its own name.

@@ -53,6 +53,7 @@ class TrainingData:
 
     config   settled: with the encoder, sizes and styles of the model that training starts from
     digests  by file, of the trees that were read
+    trusted_parts  parts outside of installed packages that the user's configuration names
     """
 
     config: Config
@@ -63,6 +64,7 @@ class TrainingData:
     inputs: Inputs
     digests: dict[str, str]
     start: Start | None = None
+    trusted_parts: frozenset[str] = frozenset()
 
 
 # The attributes of a Trainer that a checkpoint stores.
@@ -72,14 +74,16 @@ _PROGRESS = ("step", "epoch", "done_in_epoch", "best", "best_epoch", "dev")
 class _Step(nn.Module):
     """The model and its losses as one module, so that several processes can share gradients."""
 
-    def __init__(self, model: Model, settings: TrainingSettings) -> None:
+    def __init__(
+        self, model: Model, settings: TrainingSettings, trusted_parts: frozenset[str]
+    ) -> None:
         super().__init__()
         self.model = model
         system, loss = model.settings.system, model.settings.loss
         if loss in ("crf", "margin"):
             self.structure = StructureLoss(system, loss, model.settings.cost)
         else:
-            self.structure = find_part("losses", loss)(model.settings)
+            self.structure = find_part("losses", loss, trusted=trusted_parts)(model.settings)
         group_weights = {"labels": 1.0, "tags": settings.tag_weight, "rows": settings.row_weight}
         self.weights = {"structure": 1.0}
         for output in NAMED_OUTPUTS:
@@ -141,6 +145,7 @@ class Trainer:
             self.data.inventories,
             self.data.inputs,
             weights_from=weights_from,
+            trusted_parts=self.data.trusted_parts,
         )
         if start:
             new = start.copy_weights(model)
@@ -180,7 +185,7 @@ class Trainer:
             self._run(resume)
 
     def _run(self, resume: bool) -> None:
-        step = _Step(self.model, self.settings)
+        step = _Step(self.model, self.settings, self.data.trusted_parts)
         self.accelerator.free_memory()
         self.step_module, self.optimizer = self.accelerator.prepare(step, self.optimizer)
         self.structure = step.structure
@@ -372,7 +377,9 @@ class Trainer:
             for start in range(0, len(indices), _DEV_CHUNK):
                 chunk = indices[start : start + _DEV_CHUNK]
                 gold = [dev[index] for index in chunk]
-                predicted = predict_gold([self.model], self.data.inputs, gold)
+                predicted = predict_gold(
+                    [self.model], self.data.inputs, gold, trusted_parts=self.data.trusted_parts
+                )
                 pairs += zip(chunk, predicted, strict=True)
                 bar.update(len(chunk))
         in_order = sorted(gather_object(pairs), key=lambda numbered: numbered[0])
