@@ -68,19 +68,19 @@ def evalb_rules(rules: BracketRules) -> Iterator[str]:
 def differences(output: str, report: BracketReport) -> Iterator[str]:
     """What EVALB's output says otherwise than the report."""
     lines = output.splitlines()[3:]
-    for number, one in enumerate(report.sentences, 1):
+    for number, sentence in enumerate(report.sentences, 1):
         cells = lines[number - 1].split()
         theirs = [int(cells[k]) for k in (0, 1, 2)]
-        ours = [number, one.length, one.status]
-        if one.status == OK:
+        ours = [number, sentence.length, sentence.status]
+        if sentence.status == OK:
             theirs += [int(cells[k]) for k in (5, 6, 7, 8, 9, 10)]
             ours += [
-                one.matched,
-                one.gold,
-                one.predicted,
-                one.crossing,
-                one.words,
-                one.correct_tags,
+                sentence.matched,
+                sentence.gold,
+                sentence.predicted,
+                sentence.crossing,
+                sentence.words,
+                sentence.correct_tags,
             ]
         if theirs != ours:
             yield f"sentence {number}: EVALB {theirs}, arcspan {ours}"
@@ -120,14 +120,14 @@ def main() -> int:
             check=True,
         ).stdout.decode("utf-8", errors="replace")
         report = evaluate_brackets(gold, predicted, rules)
-    found = list(differences(output, report))
+    disagreements = list(differences(output, report))
     print(
-        *found[:20],
+        *disagreements[:20],
         report,
-        f"{len(found)} differences in {len(report.sentences)} sentences",
+        f"{len(disagreements)} differences in {len(report.sentences)} sentences",
         sep="\n",
     )
-    return bool(found)
+    return bool(disagreements)
 
 
 if __name__ == "__main__":

@@ -36,19 +36,19 @@ def main() -> None:
     torch.set_num_threads(1)
 
     def of_spans(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
-        found = structs.ConstituencyCRF(span, lengths)
-        assert found.argmax
-        return found.max.detach().numpy()
+        distribution = structs.ConstituencyCRF(span, lengths)
+        assert distribution.argmax
+        return distribution.max.detach().numpy()
 
     def of_arcs(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
-        found = structs.DependencyCRF(arc, lengths)
-        assert found.argmax is not None
-        return found.max.detach().numpy()
+        distribution = structs.DependencyCRF(arc, lengths)
+        assert distribution.argmax is not None
+        return distribution.max.detach().numpy()
 
     def of_both(span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor) -> np.ndarray:
-        found = structs.BiLexicalizedConstituencyCRF((arc.clone(), span.clone()), lengths)
-        torch.autograd.grad(found.max.sum(), found.scores)  # the gradient is the trees
-        return found.max.detach().numpy()
+        our_scores = structs.BiLexicalizedConstituencyCRF((arc.clone(), span.clone()), lengths)
+        torch.autograd.grad(our_scores.max.sum(), our_scores.scores)  # the gradient is the trees
+        return our_scores.max.detach().numpy()
 
     searches = [
         ("CKY", lambda b: decoding.cky(b[0], b[2], threads=1), of_spans),
@@ -67,13 +67,13 @@ def main() -> None:
             best = [float("inf"), float("inf")]
             for _ in range(options.rounds):
                 begin = time.perf_counter()
-                found = [ours(batch).scores for batch in batches]
+                our_scores = [ours(batch).scores for batch in batches]
                 middle = time.perf_counter()
-                other = [theirs(*tensor) for tensor in tensors]
+                their_scores = [theirs(*tensor) for tensor in tensors]
                 end = time.perf_counter()
                 best = [min(best[0], middle - begin), min(best[1], end - middle)]
                 np.testing.assert_allclose(
-                    np.concatenate(found), np.concatenate(other), rtol=1e-4, atol=1e-3
+                    np.concatenate(our_scores), np.concatenate(their_scores), rtol=1e-4, atol=1e-3
                 )
             a, b = (options.sentences / seconds for seconds in best)
             print(

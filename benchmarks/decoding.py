@@ -100,13 +100,13 @@ def kernels(threads: int | None) -> list[Contestant]:
 
 def rivals(threads: int | None, with_torch: bool) -> list[Contestant]:
     """The O(n^5) search and the torch version, where torch is installed."""
-    found = [
+    contestants = [
         Contestant("naive", lambda b: decoding.naive(b[0], b[1], b[2], threads=threads), 5),
         Contestant("naive 2nd order", lambda b: decoding.naive(b[0], b[1], b[2], b[3], threads), 5),
     ]
     if with_torch:
         batched = decoding.batched
-        found += [
+        contestants += [
             Contestant("batched cky", lambda b: batched.cky(b[0], b[2]), 3, True),
             Contestant("batched eisner", lambda b: batched.eisner(b[1], b[2]), 3, True),
             Contestant("batched eisner_satta", lambda b: batched.eisner_satta(*b[:3]), 4, True),
@@ -114,7 +114,7 @@ def rivals(threads: int | None, with_torch: bool) -> list[Contestant]:
                 "batched eisner_satta 2nd order", lambda b: batched.eisner_satta(*b), 4, True
             ),
         ]
-    return found
+    return contestants
 
 
 def make_batches(lengths: list[int], size: int, seed: int = 0) -> list[Batch]:
@@ -179,12 +179,12 @@ def _megabytes(size: int | None, n: int) -> str:
 
 def _whole_numbers(context: click.Context, parameter: click.Parameter, value: str) -> list[int]:
     try:
-        found = [int(part) for part in value.split(",")]
+        numbers = [int(part) for part in value.split(",")]
     except ValueError:
         raise click.BadParameter(f"whole numbers with commas between them, not {value!r}") from None
-    if min(found) < 1:
+    if min(numbers) < 1:
         raise click.BadParameter("at least 1")
-    return found
+    return numbers
 
 
 @click.command(help=__doc__)
@@ -240,16 +240,16 @@ def main(
     racers = kernels(threads) + (rivals(threads, with_torch) if with_rivals else [])
     drawn = mixture(sentences)
     with progress(len(sizes) + len(lengths) + 1, unit="table column") as bar:
-        found = {
+        tables = {
             "mixture": _mixture_table(racers, drawn, sizes, seconds, device, bar),
             "lengths": _length_tables(racers, lengths, seconds, device, bar),
             "threading": _thread_table(drawn, seconds, bar),
         }
-    numbers = {"threads": threads} | {name: numbers for name, (_, numbers) in found.items()}
+    numbers = {"threads": threads} | {name: numbers for name, (_, numbers) in tables.items()}
     click.echo(
         json.dumps(numbers, indent=1)
         if as_json
-        else "\n\n".join(text for text, _ in found.values())
+        else "\n\n".join(text for text, _ in tables.values())
     )
 
 
@@ -339,8 +339,8 @@ def _thread_table(
             rates.setdefault(name, {})[t] = race.rate(racer.name)
     rows = {
         f"{name}, B={size}": [_number(rates[t]) for t in counts]
-        for size, named in numbers.items()
-        for name, rates in named.items()
+        for size, named_rates in numbers.items()
+        for name, rates in named_rates.items()
     }
     bar.update()
     title = "The mixture in batches of B: sentences per second by number of threads"

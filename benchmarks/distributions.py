@@ -24,7 +24,7 @@ Make = Callable[[torch.Tensor], Any]
 
 def libraries() -> dict[str, dict[str, Make]]:
     """By kind of tree: what makes a distribution of each library from our scores [B, n+1, n+1]."""
-    found: dict[str, dict[str, Make]] = {
+    makers: dict[str, dict[str, Make]] = {
         "constituency": {"arcspan": ConstituencyTrees},
         "dependency": {"arcspan": DependencyTrees},
     }
@@ -37,18 +37,18 @@ def libraries() -> dict[str, dict[str, Make]]:
             eye = torch.eye(inner.shape[1])
             return inner * (1 - eye) + torch.diag_embed(arc[:, 1:, 0])
 
-        found["constituency"]["torch-struct"] = lambda span: torch_struct.TreeCRF(
+        makers["constituency"]["torch-struct"] = lambda span: torch_struct.TreeCRF(
             span[:, :-1, 1:, None]
         )
-        found["dependency"]["torch-struct"] = lambda arc: torch_struct.DependencyCRF(
+        makers["dependency"]["torch-struct"] = lambda arc: torch_struct.DependencyCRF(
             rooted(arc), multiroot=False
         )
     if importlib.util.find_spec("supar"):
         from supar.structs import ConstituencyCRF, DependencyCRF
 
-        found["constituency"]["supar"] = ConstituencyCRF
-        found["dependency"]["supar"] = DependencyCRF
-    return found
+        makers["constituency"]["supar"] = ConstituencyCRF
+        makers["dependency"]["supar"] = DependencyCRF
+    return makers
 
 
 def log_partition(trees: Any) -> torch.Tensor:
@@ -81,13 +81,13 @@ def timed(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float |
             best[name] = None
     for _ in range(rounds):
         for name, call in calls.items():
-            known = best[name]
-            if known is not None:
+            least = best[name]
+            if least is not None:
                 start, times = time.process_time(), 0
                 while times == 0 or time.process_time() - start < 0.02:
                     call()
                     times += 1
-                best[name] = min(known, (time.process_time() - start) / times)
+                best[name] = min(least, (time.process_time() - start) / times)
     return best
 
 
@@ -96,14 +96,14 @@ def main() -> None:
     options.add_argument("--lengths", type=int, nargs="+", default=[10, 20, 40, 80])
     options.add_argument("--batches", type=int, nargs="+", default=[1, 16])
     options.add_argument("--rounds", type=int, default=3)
-    given = options.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(1)
-    found = libraries()
+    by_trees = libraries()
     print("| trees | question | n | B | arcspan, ms | torch-struct / arcspan | supar / arcspan |")
     print("|---|---|---|---|---|---|---|")
-    for kind, makers in found.items():
-        for n in given.lengths:
-            for count in given.batches:
+    for trees, makers in by_trees.items():
+        for n in arguments.lengths:
+            for count in arguments.batches:
                 scores = torch.randn(
                     count, n + 1, n + 1, generator=torch.Generator().manual_seed(n)
                 )
@@ -122,9 +122,9 @@ def main() -> None:
                         )
                         for name, make in makers.items()
                     }
-                    row(f"{kind} | {question} | {n} | {count}", timed(calls, given.rounds))
-    for n in given.lengths:
-        for count in given.batches:
+                    row(f"{trees} | {question} | {n} | {count}", timed(calls, arguments.rounds))
+    for n in arguments.lengths:
+        for count in arguments.batches:
             random = torch.Generator().manual_seed(n)
             span, arc = torch.randn(2, count, n + 1, n + 1, generator=random)
             for question, ask in QUESTIONS.items():
@@ -136,7 +136,7 @@ def main() -> None:
                 )
                 row(
                     f"lexicalized | {question} | {n} | {count}",
-                    timed({"arcspan": call}, given.rounds),
+                    timed({"arcspan": call}, arguments.rounds),
                 )
 
 

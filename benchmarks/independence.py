@@ -35,31 +35,33 @@ def main() -> None:
     options.add_argument("--model", help="a bundle; default: the English model inside")
     options.add_argument("--sentences", type=int, default=5000)
     options.add_argument("--threads", type=int, default=2)
-    given = options.parse_args()
-    share = given.sentences // len(given.treebanks)
+    arguments = options.parse_args()
+    share = arguments.sentences // len(arguments.treebanks)
     sentences = [
-        tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)
+        tree.words
+        for path in arguments.treebanks
+        for tree in itertools.islice(read_conll(path), share)
     ]
     random.Random(1).shuffle(sentences)
-    predictor = Parser(given.model, threads=1).predictor
+    predictor = Parser(arguments.model, threads=1).predictor
     together = predictor.predict(sentences)
     many = sum(
         int(encoding.counts.max(initial=0)) > 4
         for encoding in predictor.model.inputs.prepare(sentences)
     )
     print(f"{len(sentences)} sentences, {many} of them with a word of more than four pieces")
-    wide = Parser(given.model, threads=1).predictor
+    wide = Parser(arguments.model, threads=1).predictor
     wide.budget = replace(wide.budget, cells=16 * wide.budget.cells)
     ways = {
         "backwards": lambda: predictor.predict(sentences[::-1])[::-1],
         "large batches": lambda: wide.predict(sentences),
-        f"{given.threads} threads": lambda: Parser(
-            given.model, threads=given.threads
+        f"{arguments.threads} threads": lambda: Parser(
+            arguments.model, threads=arguments.threads
         ).predictor.predict(sentences),
         "each alone": lambda: [predictor.predict([words])[0] for words in sentences],
     }
     for name, way in ways.items():
-        other = sum(not same(one, two) for one, two in zip(together, way(), strict=True))
+        other = sum(not same(parse, two) for parse, two in zip(together, way(), strict=True))
         print(f"{name}: {other} differ")
 
 

@@ -37,11 +37,11 @@ def batches(lengths: np.ndarray, batch: int) -> list[dict[str, object]]:
     """Batches of sentences of neighbouring lengths, with random scores of all kinds."""
     random = np.random.default_rng(0)
     ordered = np.sort(lengths)
-    found = []
+    padded_batches = []
     for start in range(0, len(ordered), batch):
         sizes = ordered[start : start + batch]
         shape = (len(sizes), sizes.max() + 1, sizes.max() + 1)
-        found.append(
+        padded_batches.append(
             {
                 "lengths": sizes,
                 "span": 2 * random.normal(size=shape).astype(np.float32),
@@ -49,7 +49,7 @@ def batches(lengths: np.ndarray, batch: int) -> list[dict[str, object]]:
                 "headed": random.normal(size=(*shape, shape[-1])).astype(np.float32),
             }
         )
-    return found
+    return padded_batches
 
 
 def interleaved(methods: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -79,9 +79,9 @@ def repeated(method: Callable[[], object], times: int) -> Callable[[], int]:
 
 
 def every(
-    work: list[dict[str, object]], function: Callable[..., object], kinds: tuple[str, ...]
+    work: list[dict[str, object]], function: Callable[..., object], names: tuple[str, ...]
 ) -> Callable[[], object]:
-    return lambda: [function(*(b[kind] for kind in kinds)) for b in work]
+    return lambda: [function(*(b[name] for name in names)) for b in work]
 
 
 def searches(work: list[dict[str, object]]) -> dict[str, Callable[[], object]]:
@@ -118,7 +118,7 @@ def autograd_partition(
     words = torch.arange(size)
     # by_width[w - 1]: [B, spans of that width, heads]
     by_width: list[torch.Tensor] = []
-    whole = []
+    at_start = []
     no_self = arc.masked_fill(torch.eye(size, dtype=torch.bool), low)
     for w in range(1, size):
         i = torch.arange(size - w)
@@ -128,21 +128,21 @@ def autograd_partition(
             value = value.masked_fill(words[None, :] == j[:, None], 0.0)
         else:
             # [B, spans, splits, heads]: (i, i + u) and (i + u, j).
-            left = torch.stack([by_width[u - 1][:, : size - w] for u in range(1, w)], 2)
+            left_parts = torch.stack([by_width[u - 1][:, : size - w] for u in range(1, w)], 2)
             right = torch.stack([by_width[w - u - 1][:, u : u + size - w] for u in range(1, w)], 2)
-            value = torch.logsumexp(left + right, 2)
+            value = torch.logsumexp(left_parts + right, 2)
         inside = (words[None, :] > i[:, None]) & (words[None, :] <= j[:, None])
         value = value + span[:, i, j].unsqueeze(-1)
         if headed is not None:
             value = value + headed[:, i, j]
         value = value.masked_fill(~inside, low)
-        whole.append(value[:, 0])
+        at_start.append(value[:, 0])
         # [B, spans, modifiers, heads] summed over modifiers
         hooked = torch.logsumexp(value.unsqueeze(-1) + no_self.unsqueeze(1), 2)
         if headed is not None:
             hooked = hooked + headed[:, i, j]
         by_width.append(torch.where(inside, value, hooked))
-    at_end = torch.stack(whole, 1)[torch.arange(batch), lengths - 1]
+    at_end = torch.stack(at_start, 1)[torch.arange(batch), lengths - 1]
     return torch.logsumexp(at_end + arc[:, :, 0], 1)
 
 
@@ -151,9 +151,9 @@ def losses(work: list[dict[str, object]]) -> dict[str, Callable[[], object]]:
         def run() -> None:
             for b in work:
                 names = ("span", "arc", "headed") if second else ("span", "arc")
-                given = [torch.from_numpy(b[name]).requires_grad_() for name in names]
+                scores = [torch.from_numpy(b[name]).requires_grad_() for name in names]
                 lengths = torch.from_numpy(b["lengths"])
-                partition(*given[:2], lengths, *given[2:]).sum().backward()
+                partition(*scores[:2], lengths, *scores[2:]).sum().backward()
 
         return run
 
@@ -172,22 +172,23 @@ def check(work: list[dict[str, object]]) -> None:
         results = []
         for partition in (log_partition, autograd_partition):
             names = ("span", "arc", "headed") if second else ("span", "arc")
-            given = [torch.from_numpy(b[name]).requires_grad_() for name in names]
-            value = partition(*given[:2], torch.from_numpy(b["lengths"]), *given[2:])
+            scores = [torch.from_numpy(b[name]).requires_grad_() for name in names]
+            value = partition(*scores[:2], torch.from_numpy(b["lengths"]), *scores[2:])
             value.sum().backward()
-            results.append((value.detach(), [tensor.grad for tensor in given]))
+            results.append((value.detach(), [tensor.grad for tensor in scores]))
         torch.testing.assert_close(results[0][0], results[1][0], rtol=1e-4, atol=1e-3)
-        for mine, other in zip(results[0][1], results[1][1], strict=True):
-            torch.testing.assert_close(mine, other, rtol=1e-3, atol=1e-3)
+        for gradient, expected in zip(results[0][1], results[1][1], strict=True):
+            torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-3)
 
 
-def report(times: dict[str, float], sentences: int, fast: str, slow: str, what: str) -> None:
+def report(times: dict[str, float], sentences: int, fast: str, slow: str, ratio: str) -> None:
     for name in times:
         if name.endswith(fast):
-            kind = name.removesuffix(fast)
-            a, b = times[name], times[kind + slow]
+            question = name.removesuffix(fast)
+            a, b = times[name], times[question + slow]
             print(
-                f"  {kind:14}{fast} {sentences / a:10.0f} /s   {slow} {sentences / b:10.0f} /s   {what} {b / a:7.1f}"
+                f"  {question:14}{fast} {sentences / a:10.0f} /s"
+                f"   {slow} {sentences / b:10.0f} /s   {ratio} {b / a:7.1f}"
             )
 
 

@@ -24,19 +24,19 @@ def measure(case: str, treebank: str, model: str | None) -> None:
     sentences = (tree.words for tree in read_conll(treebank))
     count, unit = case.split()
     if unit == "sentences":
-        given = list(itertools.islice(sentences, int(count)))
+        inputs = list(itertools.islice(sentences, int(count)))
     else:
-        given = [tuple(itertools.islice(itertools.chain.from_iterable(sentences), int(count)))]
+        inputs = [tuple(itertools.islice(itertools.chain.from_iterable(sentences), int(count)))]
     start, used = time.perf_counter(), time.process_time()
-    parses = list(Parser(model).pipe(given))
-    taken, used = time.perf_counter() - start, time.process_time() - used
+    parses = list(Parser(model).pipe(inputs))
+    elapsed, used = time.perf_counter() - start, time.process_time() - used
     for parse in parses:
         assert len(parse.constituency) == len(parse.dependencies) == len(parse.words)
         assert parse.error is None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     how = "in pieces" if parses[0].approximate else "exactly"
     print(
-        f"{case:15} {peak:6.0f} MB  (limit {CASES[case]})  {taken:6.1f} s, CPU {used:5.1f} s, parsed {how}"
+        f"{case:15} {peak:6.0f} MB  (limit {CASES[case]})  {elapsed:6.1f} s, CPU {used:5.1f} s, parsed {how}"
     )
 
 
@@ -45,9 +45,9 @@ def main() -> None:
     options.add_argument("treebank", help="a CoNLL-U file")
     options.add_argument("--model", help="a bundle; default: the English model inside")
     options.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.case:
-        measure(given.case, given.treebank, given.model)
+    arguments = options.parse_args()
+    if arguments.case:
+        measure(arguments.case, arguments.treebank, arguments.model)
         return
     for case in CASES:
         subprocess.run([sys.executable, *sys.argv, "--case", case], check=True)

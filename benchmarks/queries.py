@@ -37,9 +37,9 @@ def speed(work: Callable[[], int]) -> tuple[int, float]:
     best = 1e9
     for _ in range(3):
         start = time.process_time()
-        found = work()
+        result = work()
         best = min(best, time.process_time() - start)
-    return found, best
+    return result, best
 
 
 def main() -> None:
@@ -48,10 +48,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if not files:
             gum = Path(os.environ.get("ARCSPAN_TREEBANKS", "../shared/treebanks")) / "gum"
-            for kind in ("ptb", "conllu"):
-                files.append(f"{folder}/gum.{kind}")
+            for suffix in ("ptb", "conllu"):
+                files.append(f"{folder}/gum.{suffix}")
                 Path(files[-1]).write_bytes(
-                    lzma.decompress((gum / f"train.{kind}.xz").read_bytes())
+                    lzma.decompress((gum / f"train.{suffix}.xz").read_bytes())
                 )
         print(
             f"{'query':42} {'matches':>8} {'in memory':>10} {'from file':>10}  (sentences per second)"
@@ -61,10 +61,10 @@ def main() -> None:
             trees = list(reader(path))
             for pattern in patterns:
                 query = TreeQuery(pattern)
-                found, memory = speed(lambda: sum(len(query.find(tree)) for tree in trees))  # noqa: B023
+                matches, memory = speed(lambda: sum(len(query.find(tree)) for tree in trees))  # noqa: B023
                 _, file = speed(lambda: sum(len(query.find(tree)) for tree in reader(path)))  # noqa: B023
                 print(
-                    f"{pattern:42} {found:8} {len(trees) / memory:10.0f} {len(trees) / file:10.0f}"
+                    f"{pattern:42} {matches:8} {len(trees) / memory:10.0f} {len(trees) / file:10.0f}"
                 )
 
 

@@ -36,8 +36,8 @@ def main() -> None:
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
     options.add_argument("--sentences", type=int, default=200)
     options.add_argument("--rounds", type=int, default=3)
-    given = options.parse_args()
-    if given.treebanks is None:
+    arguments = options.parse_args()
+    if arguments.treebanks is None:
         options.error(
             "say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS"
         )
@@ -47,12 +47,17 @@ def main() -> None:
     }
     for name, encoder in ENCODERS.items():
         seconds: dict[str, list[float]] = {way: [] for way in ways}
-        for _ in range(given.rounds):
+        for _ in range(arguments.rounds):
             for way, context in ways.items():
                 seconds[way].append(
-                    _epoch(Path(given.treebanks) / "craft-ud", encoder, given.sentences, context)
+                    _epoch(
+                        Path(arguments.treebanks) / "craft-ud",
+                        encoder,
+                        arguments.sentences,
+                        context,
+                    )
                 )
-        median = {way: statistics.median(own) for way, own in seconds.items()}
+        median = {way: statistics.median(rounds) for way, rounds in seconds.items()}
         ratio = median["repeatable"] / median["not"]
         print(
             f"{name}: {median['repeatable']:.1f} CPU s repeatable, {median['not']:.1f} not: {ratio:.2f}"
@@ -77,12 +82,12 @@ def _epoch(
                 "training": {"epochs": 1},
             }
         )
-        own, trainer.repeatable = trainer.repeatable, context
+        restored_context, trainer.repeatable = trainer.repeatable, context
         begin = time.process_time()
         try:
             train(config, say=lambda line: None, bars=False)
         finally:
-            trainer.repeatable = own
+            trainer.repeatable = restored_context
         return time.process_time() - begin
 
 

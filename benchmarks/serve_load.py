@@ -155,7 +155,7 @@ def sentence(number: int) -> list[str]:
     dice = random.Random(number)
     clauses = []
     for _ in range(dice.choice([1, 1, 1, 2, 2, 3])):
-        parts = (dice.choice(kind) for kind in (SUBJECTS, VERBS, OBJECTS, TAILS))
+        parts = (dice.choice(words) for words in (SUBJECTS, VERBS, OBJECTS, TAILS))
         clauses.append(" ".join(parts))
     return [*" , and ".join(clauses).split(), f"#{number}", "."]
 
@@ -169,11 +169,11 @@ def serving(model: str | None) -> Iterator[tuple[subprocess.Popen[str], int]]:
     command = [sys.executable, "-c", few + "os.execv(sys.argv[1], sys.argv[1:])", *command]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        said = process.stderr.readline()
-        if "http://127.0.0.1:" not in said:
-            raise SystemExit(f"the server did not start: {said}{process.stderr.read()}")
+        first_line = process.stderr.readline()
+        if "http://127.0.0.1:" not in first_line:
+            raise SystemExit(f"the server did not start: {first_line}{process.stderr.read()}")
         try:
-            yield process, int(said.split("http://127.0.0.1:")[1].split()[0])
+            yield process, int(first_line.split("http://127.0.0.1:")[1].split()[0])
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -208,12 +208,12 @@ def ask_quickly(port: int, bodies: list[bytes], at_once: int) -> None:
             for key, _ in selector.select():
                 client, answer = key.fileobj, key.data
                 answer += client.recv(1 << 20)
-                found = re.match(
+                header_match = re.match(
                     rb"HTTP/1.1 200.*?content-length: (\d+).*?\r\n\r\n",
                     answer,
                     re.DOTALL | re.IGNORECASE,
                 )
-                if not found or len(answer) < found.end() + int(found[1]):
+                if not header_match or len(answer) < header_match.end() + int(header_match[1]):
                     continue
                 answer.clear()
                 if request := next(waiting, None):
@@ -230,7 +230,7 @@ def throughput(
     sentences = [sentence(number) for number in numbers]
     bodies = [json.dumps({"words": words}).encode() for words in sentences]
     ask_quickly(port, bodies[:50], at_once)
-    taken = [0.0] * 4
+    totals = [0.0] * 4
     for _ in range(ROUNDS):
         begun, used = time.perf_counter(), time.process_time()
         for _ in parser.stream(sentences):
@@ -239,18 +239,18 @@ def throughput(
         server = cpu_seconds(process)
         ask_quickly(port, bodies, at_once)
         ended = time.perf_counter()
-        for place, seconds in enumerate(
+        for measure, seconds in enumerate(
             (then - used, cpu_seconds(process) - server, middle - begun, ended - middle)
         ):
-            taken[place] += seconds
+            totals[measure] += seconds
     count = ROUNDS * len(numbers)
     return {
-        "ms of processor, stream": round(1000 * taken[0] / count, 2),
-        "ms of processor, server": round(1000 * taken[1] / count, 2),
-        "server / stream by processor time": round(taken[0] / taken[1], 3),
-        "sentences per second, stream": round(count / taken[2]),
-        "sentences per second, server": round(count / taken[3]),
-        "server / stream by the clock": round(taken[2] / taken[3], 3),
+        "ms of processor, stream": round(1000 * totals[0] / count, 2),
+        "ms of processor, server": round(1000 * totals[1] / count, 2),
+        "server / stream by processor time": round(totals[0] / totals[1], 3),
+        "sentences per second, stream": round(count / totals[2]),
+        "sentences per second, server": round(count / totals[3]),
+        "server / stream by the clock": round(totals[2] / totals[3], 3),
     }
 
 
@@ -264,22 +264,22 @@ def shares(port: int, numbers: list[int], hostile: Sequence[bytes]) -> list[floa
             connection.request("POST", "/parse", body, HEADERS)
             connection.getresponse().read()
 
-    def honest(own: list[int]) -> list[float]:
-        connection, found = http.client.HTTPConnection("127.0.0.1", port, timeout=60), []
-        for number in own:
+    def honest(requests: list[int]) -> list[float]:
+        connection, latencies = http.client.HTTPConnection("127.0.0.1", port, timeout=60), []
+        for number in requests:
             begun = time.perf_counter()
             ask(connection, sentence(number))
-            found.append(time.perf_counter() - begun)
-        return found
+            latencies.append(time.perf_counter() - begun)
+        return latencies
 
     with ThreadPoolExecutor(4 + len(hostile)) as clients:
         flooding = [clients.submit(flood, body) for body in hostile]
-        answered = [clients.submit(honest, numbers[place::4]) for place in range(4)]
-        found = sorted(seconds for one in answered for seconds in one.result())
+        answered = [clients.submit(honest, numbers[offset::4]) for offset in range(4)]
+        latencies = sorted(seconds for client in answered for seconds in client.result())
         over.set()
-        for one in flooding:
-            one.result()
-    return found
+        for flooder in flooding:
+            flooder.result()
+    return latencies
 
 
 def resident(process: subprocess.Popen[str]) -> int:
@@ -305,10 +305,10 @@ def run_load(
                 return
             begun = time.perf_counter()
             status, content = ask(connection, sentence(number))
-            taken = time.perf_counter() - begun
+            latency = time.perf_counter() - begun
             problem = check(number, status, content, expected)
             with lock:
-                outcome.seconds.append(taken)
+                outcome.seconds.append(latency)
                 if problem:
                     outcome.wrong.append(problem)
                 if len(outcome.seconds) % max(1, len(numbers) // 20) == 0:
@@ -324,10 +324,10 @@ def check(number: int, status: int, content: dict[str, Any], expected: dict[int,
     """What is wrong with an answer, or nothing."""
     if status != 200:
         return f"request {number}: status {status}: {content}"
-    (one,) = content["sentences"]
-    if one["words"] != sentence(number):
-        return f"request {number}: the words of another request: {one['words']}"
-    if one["brackets"] + one["conllu"] != expected[number]:
+    (parsed,) = content["sentences"]
+    if parsed["words"] != sentence(number):
+        return f"request {number}: the words of another request: {parsed['words']}"
+    if parsed["brackets"] + parsed["conllu"] != expected[number]:
         return f"request {number}: other trees than the parser's"
     return ""
 
@@ -355,8 +355,8 @@ def attack(port: int) -> Iterator[dict[str, Counter[int]]]:
                 sockets[-1].sendall(random.choice(HALVES))
             while len(sockets) > HALF_OPEN:
                 sockets.pop(0).close()
-        for one in sockets:
-            one.close()
+        for open_socket in sockets:
+            open_socket.close()
 
     def leave() -> None:
         head = (
@@ -383,7 +383,7 @@ def attack(port: int) -> Iterator[dict[str, Counter[int]]]:
                 answers["/health"][0] += 1
             connection.close()
 
-    threads = [threading.Thread(target=own) for own in (half_open, leave, ask_health)]
+    threads = [threading.Thread(target=behaviour) for behaviour in (half_open, leave, ask_health)]
     for name, (body, clients, _) in ATTACKS.items():
         threads += [threading.Thread(target=flood, args=(name, body)) for _ in range(clients)]
     for thread in threads:
@@ -407,15 +407,15 @@ def stop_under_load(
     numbers = list(expected)
 
     def client(first: int) -> None:
-        connection, place = http.client.HTTPConnection("127.0.0.1", port, timeout=60), first
+        connection, position = http.client.HTTPConnection("127.0.0.1", port, timeout=60), first
         while True:
             if connection.sock is None:
                 try:
                     connection.connect()
                 except ConnectionRefusedError:
                     return
-            number = numbers[place % len(numbers)]
-            place += 1
+            number = numbers[position % len(numbers)]
+            position += 1
             begun = time.perf_counter()
             try:
                 problem = check(number, *ask(connection, sentence(number)), expected)
@@ -428,21 +428,23 @@ def stop_under_load(
             answered.release()
 
     with ThreadPoolExecutor(at_once) as clients:
-        running = [clients.submit(client, 50 * place) for place in range(at_once)]
+        running = [clients.submit(client, 50 * client_number) for client_number in range(at_once)]
         for _ in range(100):
             answered.acquire()
         process.send_signal(signal.SIGTERM)
-        told = time.perf_counter()
+        signalled = time.perf_counter()
         process.wait(120)
-        outcome.ended = time.perf_counter() - told
-        for one in running:
-            one.result()
+        outcome.ended = time.perf_counter() - signalled
+        for client_future in running:
+            client_future.result()
     return outcome
 
 
-def attacked(given: argparse.Namespace, parser: Any, process: Any, port: int) -> tuple[Any, Any]:
+def attacked(
+    arguments: argparse.Namespace, parser: Any, process: Any, port: int
+) -> tuple[Any, Any]:
     """Figures of the load under attack and of the stop, and which checks failed."""
-    numbers = list(range(given.requests))
+    numbers = list(range(arguments.requests))
     parses = parser.pipe([sentence(number) for number in numbers])
     expected = {
         number: parse.brackets() + parse.conllu()
@@ -450,10 +452,10 @@ def attacked(given: argparse.Namespace, parser: Any, process: Any, port: int) ->
     }
     with attack(port) as answers:
         begun = time.perf_counter()
-        outcome = run_load(port, numbers, given.at_once, expected, process)
+        outcome = run_load(port, numbers, arguments.at_once, expected, process)
         seconds = time.perf_counter() - begun
-        met = {name: dict(one) for name, one in answers.items()}
-        last = stop_under_load(process, port, given.at_once, expected)
+        met = {name: dict(statuses) for name, statuses in answers.items()}
+        last = stop_under_load(process, port, arguments.at_once, expected)
     code = process.wait(60)
     median = statistics.median(outcome.seconds)
     p95 = statistics.quantiles(outcome.seconds, n=20)[18]
@@ -461,7 +463,7 @@ def attacked(given: argparse.Namespace, parser: Any, process: Any, port: int) ->
     middle, end = max(outcome.memory[-2 * quarter : -quarter]), max(outcome.memory[-quarter:])
     figures: dict[str, Any] = {
         "requests": len(outcome.seconds),
-        "at once": given.at_once,
+        "at once": arguments.at_once,
         "requests per second": round(len(outcome.seconds) / seconds, 1),
         "median ms": round(1000 * median, 1),
         "p95 ms": round(1000 * p95, 1),
@@ -469,17 +471,19 @@ def attacked(given: argparse.Namespace, parser: Any, process: Any, port: int) ->
         "memory MB, most of third quarter": round(middle / 1e6, 1),
         "memory MB, most of last quarter": round(end / 1e6, 1),
         "statuses of /health": met.pop("/health"),
-        **{f"attack: {name}": one for name, one in met.items()},
+        **{f"attack: {name}": statuses for name, statuses in met.items()},
         "answered around SIGTERM": len(last.seconds),
         "seconds to the end": round(last.ended, 1),
         "exit code": code,
     }
     failures = {
-        "answers": outcome.wrong[:5] or len(outcome.seconds) != given.requests,
+        "answers": outcome.wrong[:5] or len(outcome.seconds) != arguments.requests,
         "latency": p95 >= 10 * median,
         "memory": end - middle > max(0.05 * middle, 16e6),
         "/health": set(figures["statuses of /health"]) != {200},
-        "attacks": [name for name, one in met.items() if not set(one) <= ATTACKS[name][2]],
+        "attacks": [
+            name for name, statuses in met.items() if not set(statuses) <= ATTACKS[name][2]
+        ],
         "SIGTERM": last.wrong[:5] or code != 0 or last.ended > GRACE + 0.5,
     }
     return figures, failures
@@ -496,40 +500,43 @@ def main() -> int:
         "--stage", choices=("throughput", "shares", "attacks"), help="one stage only"
     )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
 
-    own = load(given.model)
+    parser_of_model = load(arguments.model)
     figures: dict[str, Any] = {}
     failures: dict[str, Any] = {}
-    with serving(given.model) as (process, port):
-        numbers = list(range(min(given.requests, 400)))
-        if given.stage in (None, "throughput"):
-            figures |= throughput(own, process, port, numbers, given.at_once)
+    with serving(arguments.model) as (process, port):
+        numbers = list(range(min(arguments.requests, 400)))
+        if arguments.stage in (None, "throughput"):
+            figures |= throughput(parser_of_model, process, port, numbers, arguments.at_once)
             failures["throughput"] = figures["server / stream by the clock"] < SHARE
-        if given.stage in (None, "shares"):
+        if arguments.stage in (None, "shares"):
             for name, hostile in {"alone": [], "beside hostile clients": [BULK, CONFLICT]}.items():
                 seconds = shares(port, numbers, hostile)
-                for what, place in {"median": 0.5, "p99": 0.99}.items():
-                    figures[f"honest {what} ms, {name}"] = round(
-                        1000 * seconds[int(place * len(seconds))], 1
+                for quantile, fraction in {"median": 0.5, "p99": 0.99}.items():
+                    figures[f"honest {quantile} ms, {name}"] = round(
+                        1000 * seconds[int(fraction * len(seconds))], 1
                     )
             failures["shares"] = seconds[int(0.99 * len(seconds))] >= PATIENCE
-        if given.stage in (None, "attacks"):
-            more, failed = attacked(given, own, process, port)
+        if arguments.stage in (None, "attacks"):
+            more, failed = attacked(arguments, parser_of_model, process, port)
             figures |= more
             failures |= failed
-    if given.json:
+    if arguments.json:
         print(
             json.dumps(
-                {**figures, "failed": {name: what for name, what in failures.items() if what}}
+                {
+                    **figures,
+                    "failed": {name: failure for name, failure in failures.items() if failure},
+                }
             )
         )
     else:
         for name, value in figures.items():
             print(f"{name:36}{value!s:>12}")
-        for name, what in failures.items():
+        for name, failure in failures.items():
             print(
-                f"{name:36}{'FAILED' if what else 'ok':>12}  {'' if what in (True, False, []) else what}"
+                f"{name:36}{'FAILED' if failure else 'ok':>12}  {'' if failure in (True, False, []) else failure}"
             )
     return 1 if any(failures.values()) else 0
 

@@ -41,21 +41,21 @@ def texts(path: str) -> list[str]:
 
 
 def work(
-    model: str | None, path: str, share: float, seconds: float, ready: Any
+    model: str | None, path: str, share: float, seconds: float, start_line: Any
 ) -> dict[str, float]:
     """One worker: sentences and words parsed, and seconds taken, on the clock and of the processor."""
     parser = Parser(model, threads=1)
-    found = texts(path)
-    begin = int(share * len(found))
-    found = found[begin:] + found[:begin]
-    for _ in parser.stream(found[:64]):
+    lines = texts(path)
+    begin = int(share * len(lines))
+    lines = lines[begin:] + lines[:begin]
+    for _ in parser.stream(lines[:64]):
         pass
-    ready.wait()
-    sentences = words = place = 0
+    start_line.wait()
+    sentences = words = position = 0
     clock, processor = time.perf_counter(), time.process_time()
     while time.perf_counter() - clock < seconds:
-        chunk = [found[(place + k) % len(found)] for k in range(256)]
-        place += len(chunk)
+        chunk = [lines[(position + k) % len(lines)] for k in range(256)]
+        position += len(chunk)
         for parses in parser.stream(chunk):
             sentences += len(parses)
             words += sum(map(len, parses))
@@ -72,18 +72,20 @@ def measure(model: str | None, path: str, cores: int, seconds: float) -> dict[st
     """Sentences and words per second of one core, with `cores` workers at work; megabytes of the largest."""
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, context.Pool(cores) as pool:
-        ready = manager.Barrier(cores)
+        start_line = manager.Barrier(cores)
         shares = [k / cores for k in range(cores)]
-        found = pool.starmap(
-            work, [(model, path, share, seconds, ready) for share in shares], chunksize=1
+        processes = pool.starmap(
+            work, [(model, path, share, seconds, start_line) for share in shares], chunksize=1
         )
     return {
         "cores": cores,
-        "sentences": sum(one["sentences"] for one in found)
-        / sum(one["processor"] for one in found),
-        "words": sum(one["words"] for one in found) / sum(one["processor"] for one in found),
-        "megabytes": max(one["megabytes"] for one in found),
-        "busy": sum(one["processor"] for one in found) / sum(one["clock"] for one in found),
+        "sentences": sum(process["sentences"] for process in processes)
+        / sum(process["processor"] for process in processes),
+        "words": sum(process["words"] for process in processes)
+        / sum(process["processor"] for process in processes),
+        "megabytes": max(process["megabytes"] for process in processes),
+        "busy": sum(process["processor"] for process in processes)
+        / sum(process["clock"] for process in processes),
     }
 
 
@@ -127,8 +129,8 @@ def rounded(number: float) -> str:
 
 def write(path: Path, table: str) -> None:
     text = path.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, old_table = text.partition(BEGIN)
+    _, end, after = old_table.partition(END)
     if not begin or not end:
         raise SystemExit(f"{path}: no place for the table: {BEGIN} ... {END}")
     path.write_text(f"{before}{BEGIN}\n{table}{END}{after}", encoding="utf-8")
@@ -142,21 +144,21 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=20)
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", type=Path)
-    chosen = options.parse_args()
+    arguments = options.parse_args()
     rows = []
-    for cores in chosen.cores:
-        row = measure(chosen.model, chosen.text, cores, chosen.seconds)
+    for cores in arguments.cores:
+        row = measure(arguments.model, arguments.text, cores, arguments.seconds)
         if row["busy"] < 0.9:
             share = f"{row['busy']:.0%}"
             print(
                 f"warning: {cores} workers had {share} of their cores: measure again on a quiet machine"
             )
         rows.append(row)
-    name = Parser(chosen.model).config.get("name") or "without a name"
-    table = page(rows, name, "/".join(Path(chosen.text).parts[-2:]))
-    print(json.dumps(rows) if chosen.json else table)
-    if chosen.write:
-        write(chosen.write, table)
+    name = Parser(arguments.model).config.get("name") or "without a name"
+    table = page(rows, name, "/".join(Path(arguments.text).parts[-2:]))
+    print(json.dumps(rows) if arguments.json else table)
+    if arguments.write:
+        write(arguments.write, table)
 
 
 if __name__ == "__main__":

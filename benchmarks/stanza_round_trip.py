@@ -24,18 +24,20 @@ def main() -> int:
     options.add_argument("brackets", type=Path)
     options.add_argument("conll", type=Path)
     options.add_argument("--limit", type=int)
-    given = options.parse_args()
+    arguments = options.parse_args()
     from stanza.utils.conll import CoNLL
 
-    pairs = list(read_pairs(given.brackets, given.conll, limit=given.limit))
+    pairs = list(read_pairs(arguments.brackets, arguments.conll, limit=arguments.limit))
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = Path(folder, "arcspan.conllu"), Path(folder, "stanza.conllu")
         write_pairs(pairs, ours)
         document = CoNLL.conll2doc(str(ours))
         trees = sum(sentence.constituency is not None for sentence in document.sentences)
         CoNLL.write_doc2conll(document, str(theirs))
-        again = list(read_pairs(theirs))
-    same = sum(_content(one) == _content(other) for one, other in zip(pairs, again, strict=True))
+        read_back = list(read_pairs(theirs))
+    same = sum(
+        _content(pair) == _content(other) for pair, other in zip(pairs, read_back, strict=True)
+    )
     print(
         f"{len(pairs)} sentences, {trees} with a tree in Stanza, {same} the same after the round trip"
     )

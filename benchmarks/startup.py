@@ -37,13 +37,13 @@ def seconds(command: list[str]) -> float:
 
 def parts(model: str | None) -> None:
     """Print, as JSON, the CPU seconds of every part of a start; the order is such that each part pays for itself."""
-    found = {"Python": time.process_time()}
+    part_seconds = {"Python": time.process_time()}
 
     @contextmanager
     def part(name: str) -> Iterator[None]:
         start = time.process_time()
         yield
-        found[name] = time.process_time() - start
+        part_seconds[name] = time.process_time() - start
 
     with part("import of numpy"):
         import numpy  # noqa: F401
@@ -67,7 +67,7 @@ def parts(model: str | None) -> None:
         parser(TEXT)
     with part("another, with its drawing"):
         parser(TEXT)[0].draw()
-    print(json.dumps(found))
+    print(json.dumps(part_seconds))
 
 
 def main() -> None:
@@ -76,27 +76,29 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--model", help="a bundle; default: the English model inside")
     options.add_argument("--parts", action="store_true", help=argparse.SUPPRESS)
-    given = options.parse_args()
-    if given.parts:
-        parts(given.model)
+    arguments = options.parse_args()
+    if arguments.parts:
+        parts(arguments.model)
         return
-    model = ["--model", given.model] if given.model else []
+    model = ["--model", arguments.model] if arguments.model else []
     commands = {
         f'arcspan parse "{TEXT}"': [sys.executable, "-m", "arcspan", "parse", *model, TEXT],
-        f"python -c '{IMPORTS}'": [given.python, "-c", IMPORTS],
-        "python -c pass": [given.python, "-c", "pass"],
+        f"python -c '{IMPORTS}'": [arguments.python, "-c", IMPORTS],
+        "python -c pass": [arguments.python, "-c", "pass"],
     }
     times: dict[str, list[float]] = {name: [] for name in commands}
     shares = []
-    for turn in range(given.rounds + 1):
+    for turn in range(arguments.rounds + 1):
         for name, command in commands.items():
-            found = seconds(command)
+            elapsed = seconds(command)
             if turn:
-                times[name].append(found)
-        own = [sys.executable, __file__, "--parts", *model]
+                times[name].append(elapsed)
+        parts_command = [sys.executable, __file__, "--parts", *model]
         shares.append(
             json.loads(
-                subprocess.run(own, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT).stdout
+                subprocess.run(
+                    parts_command, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT
+                ).stdout
             )
         )
     medians = [statistics.median(values) for values in times.values()]

@@ -52,9 +52,9 @@ class Contender:
 
     def take(self, chunk: Sentences) -> None:
         """Work on a chunk and count the time."""
-        ready = self.prepare(chunk)
+        prepared = self.prepare(chunk)
         start, used = time.perf_counter(), time.process_time()
-        self.work(ready)
+        self.work(prepared)
         self.wall += time.perf_counter() - start
         self.cpu += time.process_time() - used
 
@@ -74,8 +74,8 @@ class Encoder:
         items = predictor.encode([(words, Query()) for words in sentences], {})
         nothing = np.zeros(0, dtype=np.int64)
         batches = []
-        for places in predictor.make_batches(items):
-            arrays = predictor.model.arrays([items[place].sentence for place in places])
+        for batch in predictor.make_batches(items):
+            arrays = predictor.model.arrays([items[index].sentence for index in batch])
             if "headed" in predictor.model.outputs:
                 arrays["pair_i"] = arrays["pair_j"] = nothing
             batches.append(arrays)
@@ -95,8 +95,8 @@ BEYOND: dict[str, Any] = {
 
 
 def parse(parser: Parser, sentences: Sentences, **query: Any) -> None:
-    for found in parser.pipe(sentences, batch_size=len(sentences), **query):
-        _ = found.constituency, found.dependencies
+    for parsed in parser.pipe(sentences, batch_size=len(sentences), **query):
+        _ = parsed.constituency, parsed.dependencies
 
 
 def parser_of(model: str | None, threads: int, cells: int) -> Parser:
@@ -135,64 +135,72 @@ def spacy_contenders() -> list[Contender]:
     ]
 
 
-def contenders(given: argparse.Namespace) -> list[Contender]:
-    found = []
-    for threads in sorted({1, given.threads}):
-        parser = parser_of(given.model, threads, given.cells)
+def contenders(arguments: argparse.Namespace) -> list[Contender]:
+    contestants = []
+    for threads in sorted({1, arguments.threads}):
+        parser = parser_of(arguments.model, threads, arguments.cells)
         encoder = Encoder(parser)
-        said = ", ".join(sorted(parser.predictor.model.outputs - {"hidden", "headed"}))
-        found.append(Contender("encoder", threads, "vectors", encoder.run, encoder.arrays))
-        found.append(
-            Contender("parser", threads, said, lambda chunk, own=parser: parse(own, chunk))
+        outputs = ", ".join(sorted(parser.predictor.model.outputs - {"hidden", "headed"}))
+        contestants.append(Contender("encoder", threads, "vectors", encoder.run, encoder.arrays))
+        contestants.append(
+            Contender(
+                "parser",
+                threads,
+                outputs,
+                lambda chunk, timed_parser=parser: parse(timed_parser, chunk),
+            )
         )
-        if given.against:
-            other = parser_of(given.against, threads, given.cells)
+        if arguments.against:
+            other = parser_of(arguments.against, threads, arguments.cells)
             encoder = Encoder(other)
-            found.append(
+            contestants.append(
                 Contender("encoder, against", threads, "vectors", encoder.run, encoder.arrays)
             )
-            found.append(
+            contestants.append(
                 Contender(
-                    "parser, against", threads, said, lambda chunk, own=other: parse(own, chunk)
+                    "parser, against",
+                    threads,
+                    outputs,
+                    lambda chunk, timed_parser=other: parse(timed_parser, chunk),
                 )
             )
-        if given.beyond:
+        if arguments.beyond:
             for name, query in BEYOND.items():
-                found.append(
+                contestants.append(
                     Contender(
                         name,
                         threads,
-                        said,
-                        lambda chunk, q=query, own=parser: parse(own, chunk, **q),
+                        outputs,
+                        lambda chunk, q=query, timed_parser=parser: parse(timed_parser, chunk, **q),
                     )
                 )
-    return found + ([] if given.beyond else spacy_contenders())
+    return contestants + ([] if arguments.beyond else spacy_contenders())
 
 
-def show(found: list[Contender], sentences: int, words: int) -> None:
-    for one in found:
+def show(contestants: list[Contender], sentences: int, words: int) -> None:
+    for contestant in contestants:
         print(
-            f"{one.name:20} {one.threads} thread{'s' if one.threads > 1 else ' '}"
-            f"  {sentences / one.wall:7.1f} sentences/s  {words / one.wall:7.0f} words/s"
-            f"  {sentences / one.cpu:7.1f} sentences per CPU-second  {one.gives}"
+            f"{contestant.name:20} {contestant.threads} thread{'s' if contestant.threads > 1 else ' '}"
+            f"  {sentences / contestant.wall:7.1f} sentences/s  {words / contestant.wall:7.0f} words/s"
+            f"  {sentences / contestant.cpu:7.1f} sentences per CPU-second  {contestant.gives}"
         )
-    by = {(one.name, one.threads): one for one in found}
+    by = {(contestant.name, contestant.threads): contestant for contestant in contestants}
 
-    def ratio(one: tuple[str, int], other: tuple[str, int]) -> None:
-        if one in by and other in by:
-            first, second = by[one], by[other]
+    def ratio(slower: tuple[str, int], other: tuple[str, int]) -> None:
+        if slower in by and other in by:
+            first, second = by[slower], by[other]
             print(
-                f"{one[0]} / {other[0]}, {one[1]} thread{'s' if one[1] > 1 else ''}:  "
+                f"{slower[0]} / {other[0]}, {slower[1]} thread{'s' if slower[1] > 1 else ''}:  "
                 f"{second.wall / first.wall:.2f} by the clock, {second.cpu / first.cpu:.2f} by CPU time"
             )
 
-    for threads in sorted({one.threads for one in found}):
+    for threads in sorted({contestant.threads for contestant in contestants}):
         ratio(("parser", threads), ("encoder", threads))
         ratio(("parser", threads), ("parser, against", threads))
         ratio(("encoder", threads), ("encoder, against", threads))
     ratio(("parser", 1), ("spaCy tagger+parser", 1))
     ratio(("parser", 1), ("spaCy all", 1))
-    most = max(one.threads for one in found)
+    most = max(contestant.threads for contestant in contestants)
     if most > 1:
         for name in ("parser", *BEYOND):
             if (name, 1) in by:
@@ -203,22 +211,22 @@ def show(found: list[Contender], sentences: int, words: int) -> None:
 
 def show_latency(model: str | None, sentences: Sentences, cells: int) -> None:
     """Sentences of 20 words, one call each, and together; the best of three turns."""
-    chosen = [words for words in sentences if len(words) == 20][:100]
-    if not chosen:
+    of_20_words = [words for words in sentences if len(words) == 20][:100]
+    if not of_20_words:
         print("no sentence of 20 words among them: one call each is not measured")
         return
     parser = parser_of(model, 1, cells)
-    parse(parser, chosen[:10])
+    parse(parser, of_20_words[:10])
     alone = Contender("alone", 1, "", lambda chunk: [parse(parser, [words]) for words in chunk])
     batches = Contender("in batches", 1, "", lambda chunk: parse(parser, chunk))
     times: dict[str, list[float]] = {"alone": [], "in batches": []}
-    for one in (alone, batches) * 3:
-        before = one.cpu
-        one.take(chosen)
-        times[one.name].append(1000 * (one.cpu - before) / len(chosen))
+    for way in (alone, batches) * 3:
+        before = way.cpu
+        way.take(of_20_words)
+        times[way.name].append(1000 * (way.cpu - before) / len(of_20_words))
     single, share = min(times["alone"]), min(times["in batches"])
     print(
-        f"{len(chosen)} sentences of 20 words: {single:.2f} ms of CPU alone, {share:.2f} ms in batches, "
+        f"{len(of_20_words)} sentences of 20 words: {single:.2f} ms of CPU alone, {share:.2f} ms in batches, "
         f"{single / share:.2f} times"
     )
 
@@ -235,22 +243,26 @@ def main() -> None:
     options.add_argument(
         "--beyond", action="store_true", help="measure k best parses and probabilities, too"
     )
-    given = options.parse_args()
-    share = given.sentences // len(given.treebanks)
+    arguments = options.parse_args()
+    share = arguments.sentences // len(arguments.treebanks)
     sentences = [
-        tree.words for path in given.treebanks for tree in itertools.islice(read_conll(path), share)
+        tree.words
+        for path in arguments.treebanks
+        for tree in itertools.islice(read_conll(path), share)
     ]
     random.Random(1).shuffle(sentences)
-    found = contenders(given)
-    for one in found:
-        one.work(one.prepare(sentences[:50]))  # warm
-    for begin in range(0, len(sentences), given.chunk):
-        for one in found:
-            one.take(sentences[begin : begin + given.chunk])
+    contestants = contenders(arguments)
+    for contestant in contestants:
+        contestant.work(contestant.prepare(sentences[:50]))  # warm
+    for begin in range(0, len(sentences), arguments.chunk):
+        for contestant in contestants:
+            contestant.take(sentences[begin : begin + arguments.chunk])
     words = sum(map(len, sentences))
-    print(f"{len(sentences)} sentences, {words} words, batches of up to {given.cells} positions")
-    show(found, len(sentences), words)
-    show_latency(given.model, sentences, given.cells)
+    print(
+        f"{len(sentences)} sentences, {words} words, batches of up to {arguments.cells} positions"
+    )
+    show(contestants, len(sentences), words)
+    show_latency(arguments.model, sentences, arguments.cells)
 
 
 if __name__ == "__main__":

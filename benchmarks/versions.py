@@ -42,15 +42,15 @@ def serve() -> None:
     from arcspan import decoding
 
     for line in sys.stdin:
-        kind, n, count, threads, seconds = json.loads(line)
+        algorithm, n, count, threads, seconds = json.loads(line)
         rng = np.random.default_rng(n)
         span, arc = rng.standard_normal((2, count, n + 1, n + 1), np.float32)
         headed = None
-        if "second" in kind:
+        if "second" in algorithm:
             headed = rng.standard_normal((count, n * (n + 1) // 2, n + 1), np.float32)
         lengths = [n] * count
         call = functools.partial(
-            CALLS[kind.split()[0]], decoding, span, arc, lengths, headed, threads
+            CALLS[algorithm.split()[0]], decoding, span, arc, lengths, headed, threads
         )
         call()
         best, end = float("inf"), time.perf_counter() + seconds
@@ -87,17 +87,17 @@ def main() -> None:
     options.add_argument("--turns", type=int, default=5)
     options.add_argument("--seconds", type=float, default=0.1, help="of each version in each turn")
     options.add_argument("--python", default=sys.executable, help="for the old version")
-    given = options.parse_args()
-    versions = start(given.old, given.python), start(given.new, sys.executable)
+    arguments = options.parse_args()
+    versions = start(arguments.old, arguments.python), start(arguments.new, sys.executable)
     print(f"{'kind':18}{'n':>5}{'B':>4}{'threads':>8}{'old':>12}{'new':>12}{'times':>8}")
-    for kind, count, n, threads in itertools.product(
-        given.kinds, given.batches, given.lengths, given.threads
+    for algorithm, count, n, threads in itertools.product(
+        arguments.kinds, arguments.batches, arguments.lengths, arguments.threads
     ):
-        case = [kind, n, count, threads, given.seconds]
-        times = [[ask(version, case) for version in versions] for _ in range(given.turns)]
+        case = [algorithm, n, count, threads, arguments.seconds]
+        times = [[ask(version, case) for version in versions] for _ in range(arguments.turns)]
         old, new = (1e6 * min(column) for column in zip(*times, strict=True))
         print(
-            f"{kind:18}{n:>5}{count:>4}{threads:>8}{old:>12.1f}{new:>12.1f}{old / new:>8.2f}",
+            f"{algorithm:18}{n:>5}{count:>4}{threads:>8}{old:>12.1f}{new:>12.1f}{old / new:>8.2f}",
             flush=True,
         )
     for version in versions:

@@ -25,28 +25,28 @@ _SECOND_LEAF = re.compile(rb"\xb8\x07\0\0\0\xb9\x01\0\0\0\x0f\xa2\xa8\x10")
 
 def without_vnni(code: bytes) -> tuple[bytes, int]:
     """The library's bytes, changed, and at how many places."""
-    code, first = _LEAF.subn(lambda found: found[0][:-2] + _NOTHING[found["to"]], code)
-    code, second = _SECOND_LEAF.subn(lambda found: found[0][:-1] + b"\0", code)
+    code, first = _LEAF.subn(lambda match: match[0][:-2] + _NOTHING[match["to"]], code)
+    code, second = _SECOND_LEAF.subn(lambda match: match[0][:-1] + b"\0", code)
     return code, first if first == second else 0
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("target", type=Path, help="a new folder for the copy")
-    given = options.parse_args()
-    found = importlib.util.find_spec("onnxruntime")
-    if found is None or found.origin is None:
+    arguments = options.parse_args()
+    spec = importlib.util.find_spec("onnxruntime")
+    if spec is None or spec.origin is None:
         raise SystemExit("onnxruntime is not installed")
-    copy = given.target / "onnxruntime"
-    shutil.copytree(Path(found.origin).parent, copy)
+    copy = arguments.target / "onnxruntime"
+    shutil.copytree(Path(spec.origin).parent, copy)
     (library,) = copy.glob("capi/onnxruntime_pybind11_state*.so")
-    code, places = without_vnni(library.read_bytes())
-    if not places:
+    code, changes = without_vnni(library.read_bytes())
+    if not changes:
         raise SystemExit(
             "this build of onnxruntime asks for features in another way: nothing was changed"
         )
     library.write_bytes(code)
-    print(f"{copy}: VNNI is not seen at {places} places")
+    print(f"{copy}: VNNI is not seen at {changes} places")
 
 
 if __name__ == "__main__":
