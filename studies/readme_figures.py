@@ -135,7 +135,7 @@ def comparison(models: dict[str, dict[str, Any]]) -> str:
     rows = [
         (
             f"arcspan `{name}`, dev",
-            tuple(value(results["treebanks"], place) for place in PLACES.values()),
+            tuple(value(results["treebanks"], figure_path) for figure_path in PLACES.values()),
             "measured, `studies/english/score.py`",
         )
         for name, results in models.items()
@@ -185,17 +185,19 @@ def model_card(results: dict[str, Any], others: list[dict[str, Any]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def errors(name: str, found: dict[str, Any]) -> list[str]:
+def errors(name: str, mistakes: dict[str, Any]) -> list[str]:
     """What is wrong most often in a treebank."""
     labels = ["| gold | predicted | constituents |", "|---|---|---:|"]
-    labels += [f"| {wanted} | {got} | {count:,} |" for wanted, got, count in found["labels"]]
+    labels += [
+        f"| {gold_label} | {got} | {count:,} |" for gold_label, got, count in mistakes["labels"]
+    ]
     relations = [
         "| gold relation | words | wrong head | right head, wrong relation |",
         "|---|---:|---:|---:|",
     ]
     relations += [
         f"| {relation} | {' | '.join(f'{n:,}' for n in counts)} |"
-        for relation, *counts in found["relations"]
+        for relation, *counts in mistakes["relations"]
     ]
     return [
         f"The most frequent errors, {name}. Constituents, with gold trees rewritten as in training; `(none)` where one "
@@ -210,21 +212,28 @@ def table(
     title: str, rows: dict[str, dict[str, Any]], columns: tuple[str, ...], prefix: str = ""
 ) -> str:
     """A Markdown table with a line for each of the rows, without columns that no row has."""
-    places = {one: prefix + one if prefix else EVERYTHING[one] for one in columns}
-    kept = [
-        one for one in columns if any(value(row, places[one]) is not None for row in rows.values())
+    figure_paths = {column: prefix + column if prefix else EVERYTHING[column] for column in columns}
+    shown_columns = [
+        column
+        for column in columns
+        if any(value(row, figure_paths[column]) is not None for row in rows.values())
     ]
-    lines = [f"| {title} | " + " | ".join(kept) + " |", "|---" + "|---:" * len(kept) + "|"]
+    lines = [
+        f"| {title} | " + " | ".join(shown_columns) + " |",
+        "|---" + "|---:" * len(shown_columns) + "|",
+    ]
     for name, row in rows.items():
         lines.append(
-            f"| {name} | " + " | ".join(shown(value(row, places[one])) for one in kept) + " |"
+            f"| {name} | "
+            + " | ".join(shown(value(row, figure_paths[column])) for column in shown_columns)
+            + " |"
         )
     return "\n".join(lines)
 
 
-def value(row: dict[str, Any], place: str) -> Any:
+def value(row: dict[str, Any], figure_path: str) -> Any:
     """The figure at `place` of a row, None where it has none."""
-    for name in place.split("."):
+    for name in figure_path.split("."):
         row = row.get(name) if isinstance(row, dict) else None  # type: ignore[assignment]
     return row
 
@@ -242,30 +251,33 @@ def filled(page: str, name: str, section: str) -> str:
     if not markers.search(page):
         raise SystemExit(f"the page has no markers for {name}")
     inside = f"\n{section}\n" if section else ""
-    return markers.sub(lambda found: f"{found[1]}{inside}{found[2]}", page)
+    return markers.sub(lambda match: f"{match[1]}{inside}{match[2]}", page)
 
 
 def quotations() -> list[dict[str, Any]]:
     """The sentences of pages that quote figures; see studies/quoted.toml."""
-    found: list[dict[str, Any]] = tomllib.loads(
+    sentences: list[dict[str, Any]] = tomllib.loads(
         (ROOT / "studies" / "quoted.toml").read_text(encoding="utf-8")
     )["quoted"]
-    return found
+    return sentences
 
 
-def quoted(page: str, one: dict[str, Any]) -> str:
+def quoted(page: str, sentence: dict[str, Any]) -> str:
     """The page with the figures of one sentence as the results have them; ValueError where it has no such sentence."""
-    results = json.loads((ROOT / one["from"]).read_text(encoding="utf-8"))
+    results = json.loads((ROOT / sentence["from"]).read_text(encoding="utf-8"))
     figures = [
-        one.get("scale", 1) * reduce(getitem, place.split("/"), results) for place in one["places"]
+        sentence.get("scale", 1) * reduce(getitem, figure_path.split("/"), results)
+        for figure_path in sentence["places"]
     ]
-    shown = iter(f"{figure:.{one.get('digits', 1)}f}" for figure in figures)
+    shown = iter(f"{figure:.{sentence.get('digits', 1)}f}" for figure in figures)
     # A sentence may be broken into lines anywhere.
-    words = (re.escape(word).replace(r"\{\}", r"(\d+(?:\.\d+)?)") for word in one["text"].split())
-    found = re.search(r"\s+".join(words), page)
-    if found is None:
-        raise ValueError(f"{one['page']}: no such sentence: {one['text']}")
-    spans = [found.span(k) for k in range(1, 1 + len(figures))]
+    words = (
+        re.escape(word).replace(r"\{\}", r"(\d+(?:\.\d+)?)") for word in sentence["text"].split()
+    )
+    match = re.search(r"\s+".join(words), page)
+    if match is None:
+        raise ValueError(f"{sentence['page']}: no such sentence: {sentence['text']}")
+    spans = [match.span(k) for k in range(1, 1 + len(figures))]
     for (begin, end), text in reversed(list(zip(spans, shown, strict=True))):
         page = page[:begin] + text + page[end:]
     return page
@@ -274,9 +286,9 @@ def quoted(page: str, one: dict[str, Any]) -> str:
 def pages(path: Path = RESULTS, fast: Path = FAST, large: Path = LARGE) -> dict[Path, str]:
     """The pages as they should be, by the results in three files, which may be missing."""
     models = {
-        name: json.loads(one.read_text(encoding="utf-8"))
-        for name, one in (("en", path), ("en-fast", fast), ("large", large))
-        if one.is_file()
+        name: json.loads(results_path.read_text(encoding="utf-8"))
+        for name, results_path in (("en", path), ("en-fast", fast), ("large", large))
+        if results_path.is_file()
     }
     first, card = ROOT / "README.md", ROOT / "docs" / "model-card.md"
     page = filled(first.read_text(encoding="utf-8"), "figures", readme(models) if models else "")
@@ -292,8 +304,8 @@ if __name__ == "__main__":
     for page, content in pages().items():
         with atomic_write(page) as file:
             file.write(content)
-    for one in quotations():
-        page = ROOT / one["page"]
-        content = quoted(page.read_text(encoding="utf-8"), one)
+    for quotation in quotations():
+        page = ROOT / quotation["page"]
+        content = quoted(page.read_text(encoding="utf-8"), quotation)
         with atomic_write(page) as file:
             file.write(content)

@@ -65,33 +65,33 @@ def main() -> None:
     options.add_argument("--name", help="of the results; default: the model and its rates")
     options.add_argument("--runs", type=Path, default=HERE.parents[1] / "runs" / "fine-tuning")
     options.add_argument("--treebanks", type=Path, default=os.environ.get("ARCSPAN_TREEBANKS"))
-    given = options.parse_args()
-    if given.treebanks is None:
+    arguments = options.parse_args()
+    if arguments.treebanks is None:
         options.error(
             "say where the treebanks are: --treebanks FOLDER, or the variable ARCSPAN_TREEBANKS"
         )
-    rates = f"{given.encoder_rate:g}, {given.rate:g}, {given.style_rate:g}"
-    name = given.name or f"{Path(given.model).name}, rates {rates}"
+    rates = f"{arguments.encoder_rate:g}, {arguments.rate:g}, {arguments.style_rate:g}"
+    name = arguments.name or f"{Path(arguments.model).name}, rates {rates}"
     training = {
-        "epochs": given.epochs,
+        "epochs": arguments.epochs,
         "batch_pieces": 500,
-        "encoder_rate": given.encoder_rate,
-        "rate": given.rate,
-        "style_rate": given.style_rate,
+        "encoder_rate": arguments.encoder_rate,
+        "rate": arguments.rate,
+        "style_rate": arguments.style_rate,
         "precision": "fp32",
     }
-    for domain in given.domains:
-        found = fine_tune(
-            given.model,
+    for domain in arguments.domains:
+        figures_of_domain = fine_tune(
+            arguments.model,
             domain,
-            Path(given.treebanks),
-            given.runs / f"{name}-{domain}",
+            Path(arguments.treebanks),
+            arguments.runs / f"{name}-{domain}",
             training,
-            given.anchored,
+            arguments.anchored,
         )
         results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-        results.setdefault(name, {})[domain] = found
-        print(json.dumps({domain: found}, indent=1), flush=True)
+        results.setdefault(name, {})[domain] = figures_of_domain
+        print(json.dumps({domain: figures_of_domain}, indent=1), flush=True)
         with atomic_write(RESULTS) as file:
             file.write(json.dumps(results, indent=1) + "\n")
 
@@ -100,24 +100,24 @@ def fine_tune(
     model: str, domain: str, treebanks: Path, folder: Path, training: dict[str, Any], anchored: bool
 ) -> dict[str, Any]:
     """Figures of a model before and after."""
-    files, own, style = DOMAINS[domain]
+    files, source_settings, style = DOMAINS[domain]
     gold = list(read_pairs(*(treebanks / file if file else None for file in files)))
     folder.mkdir(parents=True, exist_ok=True)
     data: dict[str, Any] = {}
-    for split, some in (("train", gold[:TRAIN]), ("dev", gold[TRAIN : TRAIN + CHOOSE])):
+    for split, pairs in (("train", gold[:TRAIN]), ("dev", gold[TRAIN : TRAIN + CHOOSE])):
         paths = [
             file and folder / f"{split}.{end}"
             for file, end in zip(files, ("ptb", "conllu"), strict=True)
         ]
-        write_pairs(some, *paths)
+        write_pairs(pairs, *paths)
         layers = zip(("brackets", "conll"), paths, strict=True)
-        data[split] = [{**{layer: str(path) for layer, path in layers if path}, **own}]
+        data[split] = [{**{layer: str(path) for layer, path in layers if path}, **source_settings}]
     before = arcspan.load(model)
     old = next(iter(before.styles))
     if anchored:
         paths = [folder / "anchor.ptb", folder / "anchor.conllu"]
         parses = before.pipe(pair.words for pair in gold[:TRAIN])
-        write_pairs([Pair(one.constituency, one.dependencies) for one in parses], *paths)
+        write_pairs([Pair(parse.constituency, parse.dependencies) for parse in parses], *paths)
         data["train"].append({"brackets": str(paths[0]), "conll": str(paths[1])})
     config = {
         "output": str(folder / "run"),
@@ -127,31 +127,33 @@ def fine_tune(
     }
     train(config_from_dict(config), resume=True, bars=False)
     after = arcspan.load(export(folder / "run", folder / "bundle", replace=True))
-    rest = gold[TRAIN + CHOOSE :]
+    test = gold[TRAIN + CHOOSE :]
     elsewhere = list(
         read_pairs(treebanks / "gum" / "dev.ptb.xz", treebanks / "gum" / "dev.conllu.xz")
     )[::5]
-    found = {
-        "sentences": {"domain": len(rest), "elsewhere": len(elsewhere)},
+    measured = {
+        "sentences": {"domain": len(test), "elsewhere": len(elsewhere)},
         "before": {
-            "domain": figures(before, rest, style),
+            "domain": figures(before, test, style),
             "elsewhere": figures(before, elsewhere, old),
         },
         "after": {
-            "domain": figures(after, rest, style),
+            "domain": figures(after, test, style),
             "elsewhere": figures(after, elsewhere, old),
         },
     }
-    if "style" in own:
-        found["after"]["domain, old style"] = figures(after, rest, old)
-        found["after"]["elsewhere, new style"] = figures(after, elsewhere, own["style"])
-    return found
+    if "style" in source_settings:
+        measured["after"]["domain, old style"] = figures(after, test, old)
+        measured["after"]["elsewhere, new style"] = figures(
+            after, elsewhere, source_settings["style"]
+        )
+    return measured
 
 
 def figures(parser: arcspan.Parser, gold: Sequence[Pair], style: str | None) -> dict[str, float]:
     """What a parser scores in a style."""
     parses = parser.pipe((pair.words for pair in gold), style=style)
-    predicted = [Pair(one.constituency, one.dependencies) for one in parses]
+    predicted = [Pair(parse.constituency, parse.dependencies) for parse in parses]
     report = evaluate(gold, predicted, punctuation="ptb", tags="gold").figures()
     return {name: round(report[name], 2) for name in FIGURES if name in report}
 

@@ -42,7 +42,7 @@ REPAIRED = (
 
 def violations(trees: Sequence[DependencyTree]) -> Counter[str]:
     """The validator's errors at level 3 in trees, by their names."""
-    validator, found = Validator(lang="en", level=3, output=None), Counter[str]()
+    validator, errors = Validator(lang="en", level=3, output=None), Counter[str]()
     for tree in trees:
         state = validator.validate_sentence(format_conllu(tree).rstrip("\n").split("\n"))
         for incident in state.error_tracker:
@@ -51,8 +51,8 @@ def violations(trees: Sequence[DependencyTree]) -> Counter[str]:
                 and incident.level == 3
                 and "Feat" not in str(incident.testclass)
             ):
-                found[incident.testid] += 1
-    return found
+                errors[incident.testid] += 1
+    return errors
 
 
 def study(predictor: Predictor, gold: Sequence[Pair]) -> dict[str, Any]:
@@ -61,29 +61,32 @@ def study(predictor: Predictor, gold: Sequence[Pair]) -> dict[str, Any]:
     count = sum(map(len, words))
     predictor.predict(words[:8])  # kernels are compiled before the clock runs
     guidelines, reports = predictor.model.guidelines, {}
-    found: dict[str, Any] = {"sentences": len(gold), "words": count}
-    found["gold"] = dict(violations([pair.dependencies for pair in gold]))
+    results: dict[str, Any] = {"sentences": len(gold), "words": count}
+    results["gold"] = dict(violations([pair.dependencies for pair in gold]))
     for name, rules in (("without", None), ("with", guidelines)):
         predictor.model = replace(predictor.model, guidelines=rules)
         begin = time.process_time()
         predictions = predictor.predict(words)
         seconds = time.process_time() - begin
-        pairs = [Pair(None, one.trees(own)[1]) for own, one in zip(words, predictions, strict=True)]
+        pairs = [
+            Pair(None, prediction.trees(sentence)[1])
+            for sentence, prediction in zip(words, predictions, strict=True)
+        ]
         reports[name] = evaluate(
             [Pair(None, pair.dependencies) for pair in gold], pairs, punctuation="ptb"
         )
         errors = violations([pair.dependencies for pair in pairs])
         repaired = sum(number for error, number in errors.items() if error.startswith(REPAIRED))
-        found[name] = {
+        results[name] = {
             "errors": dict(sorted(errors.items())),
             "errors_per_1000_words": round(1000 * errors.total() / count, 2),
             "of_these_guidelines": round(1000 * repaired / count, 2),
             "processor_seconds": round(seconds, 1),
         }
     result = compare(reports["with"], reports["without"], samples=2000, names=("with", "without"))
-    found["signature"] = reports["with"].signature("las")
-    found["figures"] = {name: result[name]._asdict() for name in FIGURES}
-    return found
+    results["signature"] = reports["with"].signature("las")
+    results["figures"] = {name: result[name]._asdict() for name in FIGURES}
+    return results
 
 
 def main() -> None:
@@ -97,25 +100,28 @@ def main() -> None:
         "--limit", type=int, default=None, help="take this many dev sentences of each"
     )
     options.add_argument("--output", type=Path, default=Path(__file__).parent)
-    given = options.parse_args()
-    if given.treebanks is None:
+    arguments = options.parse_args()
+    if arguments.treebanks is None:
         options.error("name the folder of treebanks: --treebanks, or ARCSPAN_TREEBANKS")
-    predictor, config = load_predictor(given.bundle, Budget(threads=1), guidelines=True)
+    predictor, config = load_predictor(arguments.bundle, Budget(threads=1), guidelines=True)
     results: dict[str, Any] = {"model": config.get("name"), "treebanks": {}}
-    for name in given.names:
-        gold = list(read_pairs(None, given.treebanks / name / "dev.conllu.xz"))[: given.limit]
-        found = results["treebanks"][name] = study(predictor, gold)
+    for name in arguments.names:
+        gold = list(read_pairs(None, arguments.treebanks / name / "dev.conllu.xz"))[
+            : arguments.limit
+        ]
+        figures = results["treebanks"][name] = study(predictor, gold)
         print(
-            f"{name} dev: {found['sentences']} sentences, {found['words']} words; gold errors {found['gold']}"
+            f"{name} dev: {figures['sentences']} sentences, {figures['words']} words; gold errors {figures['gold']}"
         )
         for way in ("without", "with"):
-            print(f"  {way}: {found[way]}")
+            print(f"  {way}: {figures[way]}")
         for figure in FIGURES:
-            one = found["figures"][figure]
+            difference = figures["figures"][figure]
             print(
-                f"  {figure} {one['b']:.2f} -> {one['a']:.2f} ({one['difference']:+.2f}), p {one['p_bootstrap']:.3f}"
+                f"  {figure} {difference['b']:.2f} -> {difference['a']:.2f} "
+                f"({difference['difference']:+.2f}), p {difference['p_bootstrap']:.3f}"
             )
-    with atomic_write(given.output / "results.json") as file:
+    with atomic_write(arguments.output / "results.json") as file:
         file.write(json.dumps(results, indent=1) + "\n")
 
 

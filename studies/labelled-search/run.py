@@ -33,7 +33,7 @@ TURN = 100
 
 
 def read(folder: Path, name: str, limit: int) -> list[Pair]:
-    brackets, conll = (folder / name / f"dev.{kind}.xz" for kind in ("ptb", "conllu"))
+    brackets, conll = (folder / name / f"dev.{suffix}.xz" for suffix in ("ptb", "conllu"))
     if name == "ewt":
         return [Pair(None, tree) for tree in islice(read_conll(conll), limit)]  # type: ignore[arg-type]
     if name == "masc":
@@ -43,21 +43,21 @@ def read(folder: Path, name: str, limit: int) -> list[Pair]:
 
 def measure(predictor: Predictor, gold: list[Pair], style: Any) -> dict[str, Any]:
     """Both searches over the same sentences, in turns."""
-    found: dict[str, list[Pair]] = {"two-stage": [], "labelled": []}
+    by_search: dict[str, list[Pair]] = {"two-stage": [], "labelled": []}
     seconds: Counter[str] = Counter()
     for begin in range(0, len(gold), TURN):
         turn = gold[begin : begin + TURN]
-        for name, pairs in found.items():
+        for name, pairs in by_search.items():
             predictor.model = replace(predictor.model, two_stage=name == "two-stage")
             start = time.process_time()
             predictions = predictor.predict([pair.words for pair in turn], [style] * len(turn))
             seconds[name] += time.process_time() - start
-            for pair, one in zip(turn, predictions, strict=True):
-                c, d = one.trees(pair.words)
+            for pair, prediction in zip(turn, predictions, strict=True):
+                c, d = prediction.trees(pair.words)
                 pairs.append(
                     Pair(c if pair.constituency else None, d if pair.dependencies else None)
                 )  # type: ignore[arg-type]
-    reports = {name: evaluate(gold, pairs) for name, pairs in found.items()}
+    reports = {name: evaluate(gold, pairs) for name, pairs in by_search.items()}
     test = compare(reports["labelled"], reports["two-stage"], samples=2000)
     rows = {
         name: {
@@ -70,7 +70,11 @@ def measure(predictor: Predictor, gold: list[Pair], style: Any) -> dict[str, Any
     return {
         "sentences": len(gold),
         **rows,
-        "p": {name: one.p_bootstrap for name, one in test.differences.items() if name in FIGURES},
+        "p": {
+            name: difference.p_bootstrap
+            for name, difference in test.differences.items()
+            if name in FIGURES
+        },
         "speed of labelled / two-stage, CPU": round(seconds["two-stage"] / seconds["labelled"], 3),
     }
 
@@ -98,22 +102,24 @@ def main() -> None:
     options.add_argument("--limit", type=int, default=10_000)
     options.add_argument("--temperature", type=float)
     options.add_argument("--write", action="store_true", help="keep the figures in results.json")
-    given = options.parse_args()
+    arguments = options.parse_args()
     parser = arcspan.load(threads=1)
     predictor, rounds = parser.predictor, count_rounds()
-    if given.temperature:
-        calibration = replace(predictor.model.calibration, structure_temperature=given.temperature)
+    if arguments.temperature:
+        calibration = replace(
+            predictor.model.calibration, structure_temperature=arguments.temperature
+        )
         predictor.model = replace(predictor.model, calibration=calibration)
     predictor.predict([["Logic", "plays", "a", "role", "."]])
     rows = {
         name: measure(
-            predictor, read(given.treebanks, name, given.limit), parser.query(style=style)
+            predictor, read(arguments.treebanks, name, arguments.limit), parser.query(style=style)
         )
         for name, style in TREEBANKS.items()
     }
     result = {**rows, "searches": dict(sorted(rounds.items()))}
     print(json.dumps(result, indent=1))
-    if given.write:
+    if arguments.write:
         Path(__file__).with_name("results.json").write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -123,19 +123,23 @@ def run(
     treebanks: str, runs: Path, results: Path, only: tuple[str, ...], seeds: int, tiny: bool
 ) -> None:
     """Train and score every row that has no result, then compare."""
-    found = _read(results)
+    results_so_far = _read(results)
     for treebank, rows in ROWS.items():
         for name, row in rows.items():
             for seed in SEEDS[:seeds]:
                 key = f"{treebank}/{name}"
-                if not key.startswith(only or ("",)) or str(seed) in found["rows"].get(key, {}):
+                if not key.startswith(only or ("",)) or str(seed) in results_so_far["rows"].get(
+                    key, {}
+                ):
                     continue
                 folder = runs / treebank / name.replace(", ", "-").replace(" ", "-") / str(seed)
                 figures = _train(Path(treebanks) / treebank, row, folder, seed, tiny)
-                found["rows"].setdefault(key, {})[str(seed)] = figures
-                found["comparisons"] = _compare(Path(treebanks), runs, found["rows"])
-                _write(results, found)
-    click.echo(report_text(found))
+                results_so_far["rows"].setdefault(key, {})[str(seed)] = figures
+                results_so_far["comparisons"] = _compare(
+                    Path(treebanks), runs, results_so_far["rows"]
+                )
+                _write(results, results_so_far)
+    click.echo(report_text(results_so_far))
 
 
 def _train(
@@ -187,12 +191,12 @@ def _report(gold: list[Any], *folders: Path) -> Any:
     from arcspan.evaluation import evaluate
     from arcspan.treebanks import read_pairs
 
-    found = [
+    predicted = [
         pair
         for folder in folders
         for pair in read_pairs(folder / "test.ptb", folder / "test.conllu")
     ]
-    return evaluate(gold * len(folders), found, punctuation="none", tags="gold")
+    return evaluate(gold * len(folders), predicted, punctuation="none", tags="gold")
 
 
 def _compare(treebanks: Path, runs: Path, rows: dict[str, Any]) -> dict[str, Any]:
@@ -239,7 +243,7 @@ def report(results: Path) -> None:
     click.echo(report_text(_read(results)))
 
 
-def report_text(found: dict[str, Any]) -> str:
+def report_text(results: dict[str, Any]) -> str:
     """Means over the seeds, the share of the gain of full pairs, and what was compared."""
     from statistics import fmean
 
@@ -248,10 +252,13 @@ def report_text(found: dict[str, Any]) -> str:
         "|---|---|---|---|---|---|",
     ]
     means = {
-        key: {figure: fmean(one[figure] for one in seeds.values()) for figure in ("las", "f1")}
+        key: {
+            figure: fmean(seed_figures[figure] for seed_figures in seeds.values())
+            for figure in ("las", "f1")
+        }
         for treebank, rows in ROWS.items()
         for key in (f"{treebank}/{row}" for row in rows)
-        if (seeds := found["rows"].get(key))
+        if (seeds := results["rows"].get(key))
     }
     for key, mean in means.items():
         low, high = means.get("sequoia/half"), means.get("sequoia/all")
@@ -262,16 +269,16 @@ def report_text(found: dict[str, Any]) -> str:
             ]
         cells = [
             key,
-            str(len(found["rows"][key])),
+            str(len(results["rows"][key])),
             *(f"{value:.2f}" for value in mean.values()),
             *shares,
         ]
         lines.append("| " + " | ".join(cells) + " |")
-    for name, figures in found["comparisons"].items():
-        said = ", ".join(
+    for name, figures in results["comparisons"].items():
+        changes = ", ".join(
             f"{f.upper()} {d['difference']:+.2f} (p = {d['p']:.3f})" for f, d in figures.items()
         )
-        lines.append(f"- {name}: {said}")
+        lines.append(f"- {name}: {changes}")
     return "\n".join(lines)
 
 
@@ -280,11 +287,11 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else empty
 
 
-def _write(path: Path, found: dict[str, Any]) -> None:
+def _write(path: Path, results: dict[str, Any]) -> None:
     from arcspan.files import atomic_write, dump
 
     with atomic_write(path) as file:
-        file.write(dump(found))
+        file.write(dump(results))
 
 
 if __name__ == "__main__":

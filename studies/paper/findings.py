@@ -32,7 +32,7 @@ class Claim:
     least: float = 0.0
     none: bool = False
 
-    def verdict(self, one: dict[str, Any], seeds: int = 1) -> str:
+    def verdict(self, comparison: dict[str, Any], seeds: int = 1) -> str:
         """What our difference says, over so many seeds of the row that has fewer.
 
         >>> claim = Claim("", "joint2o", "sep", "lcm_both", "table8", least=2)
@@ -42,13 +42,13 @@ class Claim:
         >>> claim.verdict({"difference": 2.5, **tests})
         'holds on one seed'
         """
-        found = self._verdict(one)
-        return found if seeds > 1 else ON_ONE_SEED.get(found, f"{found} (one seed)")
+        verdict = self._verdict(comparison)
+        return verdict if seeds > 1 else ON_ONE_SEED.get(verdict, f"{verdict} (one seed)")
 
-    def _verdict(self, one: dict[str, Any]) -> str:
-        gain, p = one["difference"], one["p"]
+    def _verdict(self, comparison: dict[str, Any]) -> str:
+        gain, p = comparison["difference"], comparison["p"]
         if self.none:
-            low, high = one["interval"]
+            low, high = comparison["interval"]
             if low >= -SAME and high <= SAME:
                 return "confirmed"
             return "refuted" if p < LEVEL else "undecided"
@@ -145,17 +145,17 @@ def judge(results: Results) -> list[dict[str, Any]]:
         for name, treebank in results.plan.treebanks.items():
             data = results.significance(name, claim.a, claim.b)
             if data is not None:
-                one = data["figures"][claim.metric]
+                comparison = data["figures"][claim.metric]
                 out.append(
                     {
                         "claim": claim.text,
                         "treebank": treebank.title,
                         "metric": METRICS[claim.metric].title,
                         "rows": f"{_title(claim.a)} − {_title(claim.b)}",
-                        "shown": difference(one),
+                        "shown": difference(comparison),
                         "paper": claim.in_paper(treebank.paper),
-                        "seeds": " / ".join(str(len(own)) for own in data["seeds"]),
-                        "verdict": claim.verdict(one, min(map(len, data["seeds"]))),
+                        "seeds": " / ".join(str(len(row_seeds)) for row_seeds in data["seeds"]),
+                        "verdict": claim.verdict(comparison, min(map(len, data["seeds"]))),
                     }
                 )
     return out
@@ -169,18 +169,20 @@ def table(judged: list[dict[str, Any]]) -> str:
     """The judgements as Markdown."""
     rows = [
         [
-            one["claim"],
-            one["treebank"],
-            one["metric"],
-            "–" if one["paper"] is None else f"{one['paper']:+.2f}".replace("-", "−"),
-            one["shown"],
-            one["seeds"],
-            one["verdict"],
+            judgement["claim"],
+            judgement["treebank"],
+            judgement["metric"],
+            "–" if judgement["paper"] is None else f"{judgement['paper']:+.2f}".replace("-", "−"),
+            judgement["shown"],
+            judgement["seeds"],
+            judgement["verdict"],
         ]
-        for one in judged
+        for judgement in judged
     ]
     return markdown(
-        ["claim", "treebank", "figure", "in the paper", "here", "seeds", "verdict"], rows, left=3
+        ["claim", "treebank", "figure", "in the paper", "here", "seeds", "verdict"],
+        rows,
+        left_columns=3,
     )
 
 
@@ -188,14 +190,18 @@ def tally(judged: list[dict[str, Any]]) -> dict[str, int]:
     """How many verdicts begin with each word or two."""
     heads = ("confirmed", "holds on one seed", "same direction", "undecided", "not confirmed")
     heads += ("does not hold on one seed", "refuted")
-    return {head: sum(one["verdict"].startswith(head) for one in judged) for head in heads}
+    return {
+        head: sum(judgement["verdict"].startswith(head) for judgement in judged) for head in heads
+    }
 
 
 def speed_ratios(results: Results) -> dict[str, float]:
     """How many times faster than the O(n^5) search Eisner-Satta is: alone, from words to trees, in the paper."""
     out = {"paper": PAPER["table7"]["eisner_satta"] / PAPER["table7"]["naive"]}
-    for kind in ("decoding", "parsing"):
-        rates = (read_json(results.folder / f"speed-{kind}.json") or {}).get("sentences_per_second")
+    for measurement in ("decoding", "parsing"):
+        rates = (read_json(results.folder / f"speed-{measurement}.json") or {}).get(
+            "sentences_per_second"
+        )
         if rates:
-            out[kind] = rates["eisner_satta"] / rates["naive"]
+            out[measurement] = rates["eisner_satta"] / rates["naive"]
     return out

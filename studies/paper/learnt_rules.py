@@ -45,7 +45,7 @@ def one_token(text: str) -> str:
     return "_".join(text.split()) or "_"
 
 
-def general_share(seen: int, kinds: int) -> float:
+def general_share(count: int, distinct: int) -> float:
     """How much of the probability a context leaves to the next more general one (Witten and Bell).
 
     `seen` answers were counted in it, of so many `kinds`: p = (1 - share) * count / seen + share * p_general.
@@ -53,7 +53,7 @@ def general_share(seen: int, kinds: int) -> float:
     >>> general_share(3, 1)
     0.25
     """
-    return kinds / (seen + kinds)
+    return distinct / (count + distinct)
 
 
 class BackOff:
@@ -93,11 +93,11 @@ class BackOff:
         for level in range(len(self.contexts) - 1, first - 1, -1):
             answers = self.counts[level].get(self._getters[level](features))
             if answers:
-                seen = sum(answers.values())
-                share = general_share(seen, len(answers))
+                total = sum(answers.values())
+                share = general_share(total, len(answers))
                 mixed = {answer: share * p for answer, p in mixed.items()}
                 for answer, count in answers.items():
-                    mixed[answer] = mixed.get(answer, 0.0) + (1 - share) * count / seen
+                    mixed[answer] = mixed.get(answer, 0.0) + (1 - share) * count / total
         return mixed
 
     def best(self, features: Mapping[str, str]) -> str | None:
@@ -108,7 +108,7 @@ class BackOff:
     def prune(self, min_count: int, keep: int) -> None:
         """Drop contexts seen less than `min_count` times, or adding nothing to more general ones, but `keep`."""
         for level in range(len(self.contexts) - keep - 1, -1, -1):
-            kept = {}
+            remaining = {}
             for key, answers in self.counts[level].items():
                 if sum(answers.values()) < min_count:
                     continue
@@ -116,8 +116,8 @@ class BackOff:
                     general = self.distribution(self._examples[level][key], first=level + 1)
                     if general.get(next(iter(answers)), 0.0) >= _PURE:
                         continue
-                kept[key] = answers
-            self.counts[level] = kept
+                remaining[key] = answers
+            self.counts[level] = remaining
         self._examples = [{} for _ in self.contexts]
 
 
@@ -321,7 +321,7 @@ def _neighbours(labels: Sequence[str], index: int) -> tuple[str, str]:
 def head_features(production: Production, index: int) -> dict[str, str]:
     """What there is to know of whether this child is the head child."""
     labels = production.labels
-    left, right = _neighbours(labels, index)
+    left_label, right_label = _neighbours(labels, index)
     left_word, right_word = _neighbours(production.words, index)
     return {
         "parent": production.parent,
@@ -330,8 +330,8 @@ def head_features(production: Production, index: int) -> dict[str, str]:
         "word": production.words[index],
         "left_word": left_word,
         "right_word": right_word,
-        "left": left,
-        "right": right,
+        "left": left_label,
+        "right": right_label,
         "place": "first" if not index else "last" if index + 1 == len(labels) else "middle",
     }
 
@@ -358,7 +358,7 @@ def relation_features(constituent: Constituent, head: int, index: int, to: int) 
     """What there is to know of the relation of a child to the sibling to which it attaches."""
     child, target = constituent.children[index], constituent.children[to]
     labels = constituent.production.labels
-    left, right = _neighbours(labels, index)
+    left_label, right_label = _neighbours(labels, index)
     same = labels[min(index, to) + 1 : max(index, to)].count(child.label)
     return {
         "parent": constituent.parent,
@@ -375,8 +375,8 @@ def relation_features(constituent: Constituent, head: int, index: int, to: int) 
         "head_relations": target.relations,
         "child_relations": child.relations,
         "function": child.function,
-        "left": left,
-        "right": right,
+        "left": left_label,
+        "right": right_label,
         "nth": str(min(same, 2)),
     }
 
@@ -521,9 +521,11 @@ def learn_rules(
             children = constituent.children
             head_word = span_heads[constituent.node]
             if head_word and all(child.head for child in children):
-                place = {child.head: index for index, child in enumerate(children)}
-                head = place[head_word]
-                targets = tuple(place.get(d.heads[child.head - 1], head) for child in children)
+                child_of_head = {child.head: index for index, child in enumerate(children)}
+                head = child_of_head[head_word]
+                targets = tuple(
+                    child_of_head.get(d.heads[child.head - 1], head) for child in children
+                )
                 shapes[constituent.production, head, targets] += 1
                 for index, child in enumerate(children):
                     if index != head:
@@ -570,8 +572,8 @@ def _normalized(table: BackOff, choices: Mapping[int, Mapping[str, str]]) -> dic
         str(index): table.distribution(features).get("yes", 0.0)
         for index, features in choices.items()
     }
-    whole = sum(yes.values())
-    return {index: p / whole if whole else 1 / len(yes) for index, p in yes.items()}
+    total = sum(yes.values())
+    return {index: p / total if total else 1 / len(yes) for index, p in yes.items()}
 
 
 def _as_projective_tree(targets: Sequence[int], head: int) -> list[int]:

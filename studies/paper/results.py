@@ -71,9 +71,9 @@ def machine() -> dict[str, Any]:
     }
 
 
-def describe(found: Breakdown) -> dict[str, Any]:
+def describe(breakdown: Breakdown) -> dict[str, Any]:
     """A breakdown as JSON: figures, signatures, totals, curves; a tally is [gold, predicted, found, right]."""
-    report = found.report
+    report = breakdown.report
     return {
         "figures": report.figures(),
         "signatures": report.signatures(),
@@ -86,7 +86,7 @@ def describe(found: Breakdown) -> dict[str, Any]:
         "relations": {name: list(tally) for name, tally in report.relations.items()},
         "labels": {name: list(tally) for name, tally in report.labels.items()},
         **{
-            curve: {place: list(tally) for place, tally in found.curves[curve].items()}
+            curve: {bin_name: list(tally) for bin_name, tally in breakdown.curves[curve].items()}
             for curve in CURVES
         },
     }
@@ -162,11 +162,11 @@ class Results:
             return None
         return data if self.counts_path(row).is_file() else None
 
-    def save_row(self, row: Row, found: Breakdown, provenance: dict[str, Any]) -> None:
+    def save_row(self, row: Row, breakdown: Breakdown, provenance: dict[str, Any]) -> None:
         """Write a row's counts, then its figures, whose presence says that both are there."""
         path = self.counts_path(row)
         path.parent.mkdir(parents=True, exist_ok=True)
-        counts = np.stack(list(found.report.counts.values()), axis=1)
+        counts = np.stack(list(breakdown.report.counts.values()), axis=1)
         with atomic_write(path, "wb") as file:
             np.savez_compressed(
                 file, counts=counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
@@ -179,7 +179,7 @@ class Results:
             "train_command": self.plan.command(row),
             "settings": self.plan.settings(row),
         }
-        write_json(self.row_path(row), {**head, **provenance, **describe(found)})
+        write_json(self.row_path(row), {**head, **provenance, **describe(breakdown)})
 
     def counts(self, row: Row) -> dict[str, np.ndarray]:
         """What was counted in each sentence: arrays [sentences] by the names of the row's totals."""
@@ -207,7 +207,7 @@ class Results:
     def summaries(self, treebank: str) -> list[Summary]:
         """All rows of a treebank that have results, in the plan's order."""
         names = dict.fromkeys(row.name for row in self.plan.rows if row.treebank.name == treebank)
-        return [found for name in names if (found := self.summary(treebank, name)) is not None]
+        return [summary for name in names if (summary := self.summary(treebank, name)) is not None]
 
     def significance_path(self, treebank: str, a: str, b: str) -> Path:
         """Where the tests of a against b are."""
@@ -237,7 +237,7 @@ class Results:
         data = self.row(row)
         assert data is not None
         curves = {
-            curve: {place: Tally(*tally) for place, tally in data[curve].items()}
+            curve: {bin_name: Tally(*tally) for bin_name, tally in data[curve].items()}
             for curve in CURVES
         }
         report = report_of(self.counts(row), data["scoring"])

@@ -55,22 +55,23 @@ def compare_seeds(
     draws: dict[str, list[np.ndarray]] = {metric: [] for metric in metrics}
     for begin in range(0, samples, BLOCK):
         size = min(BLOCK, samples - begin)
-        chosen = (
+        drawn = (
             rng.integers(0, n, size=(size, n), dtype=np.int32)
             + np.arange(size, dtype=np.int32)[:, None] * n
         )
-        times = np.bincount(chosen.ravel(), minlength=size * n).reshape(size, n)
+        times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
         found = figures(times.astype(np.float64) @ table)
-        weights = [_weights(rng, size, int(own.sum())) for own in (first, ~first)]
+        weights = [_weights(rng, size, int(of_seeds.sum())) for of_seeds in (first, ~first)]
         for metric, values in found.items():
-            one, other = (
-                (values[:, own] * w).sum(1) for own, w in zip((first, ~first), weights, strict=True)
+            first_mean, second_mean = (
+                (values[:, of_seeds] * w).sum(1)
+                for of_seeds, w in zip((first, ~first), weights, strict=True)
             )
-            draws[metric].append(one - other)
+            draws[metric].append(first_mean - second_mean)
     observed = figures(table.sum(0, keepdims=True))
     return {
         metric: _tested(
-            *(float(observed[metric][0, own].mean()) for own in (first, ~first)),
+            *(float(observed[metric][0, of_seeds].mean()) for of_seeds in (first, ~first)),
             np.concatenate(spread),
         )
         for metric, spread in draws.items()
@@ -79,10 +80,10 @@ def compare_seeds(
 
 def _counted(metric: str) -> set[str]:
     """The counts that a figure is made of."""
-    one = METRICS[metric]
+    definition = METRICS[metric]
     return {
         name
-        for part in (one.part, one.whole)
+        for part in (definition.part, definition.whole)
         for name in (_counted(part) if part in METRICS else {part})
     }
 

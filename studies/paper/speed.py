@@ -47,18 +47,18 @@ def decoding_rates(sentences: int, batch: int, seconds: float) -> dict[str, floa
 
 def _both(contestants: list[Contestant], prefix: str = "") -> list[Contestant]:
     """CKY and Eisner as one contestant, one after the other."""
-    named = {one.name: one for one in contestants}
-    cky, eisner = named.pop(f"{prefix}cky"), named.pop(f"{prefix}eisner")
+    by_name = {contestant.name: contestant for contestant in contestants}
+    cky, eisner = by_name.pop(f"{prefix}cky"), by_name.pop(f"{prefix}eisner")
     both = Contestant(
         f"{prefix}cky + eisner", lambda b: (cky.search(b), eisner.search(b)), 3, cky.tensors
     )
-    return [both, *named.values()]
+    return [both, *by_name.values()]
 
 
 def device_name() -> str:
     """Where models are run: an accelerator where there is one."""
-    kind: str = PartialState().device.type
-    return str(torch.cuda.get_device_name()) if kind == "cuda" else kind.upper()
+    device_type: str = PartialState().device.type
+    return str(torch.cuda.get_device_name()) if device_type == "cuda" else device_type.upper()
 
 
 def parsing_rates(
@@ -83,8 +83,10 @@ def parsing_rates(
             begin = time.perf_counter()
             run()
             turns[title].append(time.perf_counter() - begin)
-    seconds = {title: statistics.fmean(own) if batch else min(own) for title, own in turns.items()}
-    return {title: len(words) / own for title, own in seconds.items()}
+    seconds = {
+        title: statistics.fmean(laps) if batch else min(laps) for title, laps in turns.items()
+    }
+    return {title: len(words) / laps for title, laps in seconds.items()}
 
 
 def _parse(
@@ -116,7 +118,7 @@ class _Batches(Predictor):
         if self.batch is None:
             yield from super().make_batches(items)
             return
-        order = sorted(items, key=lambda place: items[place].n)
+        order = sorted(items, key=lambda index: items[index].n)
         yield from (order[begin : begin + self.batch] for begin in range(0, len(order), self.batch))
 
 
@@ -131,10 +133,10 @@ def _apart(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
 def _batched(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:
     span, arc = torch.as_tensor(scores.span), torch.as_tensor(scores.arc)
     headed = None if scores.headed is None else torch.as_tensor(scores.headed)
-    found: decoding.Decoded = decoding.batched.eisner_satta(
+    decoded: decoding.Decoded = decoding.batched.eisner_satta(
         span, arc, torch.as_tensor(lengths), headed
     )
-    return found
+    return decoded
 
 
 def _batched_apart(scores: Scores, lengths: np.ndarray) -> decoding.Decoded:

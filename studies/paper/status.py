@@ -12,12 +12,12 @@ from studies.paper.steps import Study, epochs_done
 
 def minutes_per_model(study: Study, treebank: Treebank) -> float:
     """Measured in finished rows of the treebank; before there is one, the plan's guess."""
-    found = [
+    measured = [
         data["training"]["minutes"] / row.models
         for row in study.plan.rows
         if row.treebank == treebank and row.models and (data := study.results.row(row)) is not None
     ]
-    return statistics.fmean(found) if found else treebank.minutes
+    return statistics.fmean(measured) if measured else treebank.minutes
 
 
 def trained_share(study: Study, row: Row) -> float:
@@ -36,17 +36,17 @@ def minutes_left(study: Study, row: Row) -> float:
     """Training that is left, and a minute for parsing and scoring."""
     if study.is_evaluated(row):
         return 0.0
-    left = (1 - trained_share(study, row)) * row.models
-    return left * minutes_per_model(study, row.treebank) + 1
+    remaining = (1 - trained_share(study, row)) * row.models
+    return remaining * minutes_per_model(study, row.treebank) + 1
 
 
 def status_text(study: Study) -> str:
     """A line for each row, then the sum."""
     lines = [["row", "train", "predict", "evaluate", "minutes left"]]
-    whole = 0.0
+    total = 0.0
     for row in study.plan.rows:
-        left = minutes_left(study, row)
-        whole += left
+        remaining = minutes_left(study, row)
+        total += remaining
         share = trained_share(study, row)
         evaluated = study.is_evaluated(row)
         lines.append(
@@ -55,7 +55,7 @@ def status_text(study: Study) -> str:
                 "-" if not row.models else "done" if share == 1 else f"{share:.0%}",
                 "done" if evaluated or study.is_predicted(row) else "",
                 "done" if evaluated else "",
-                f"{left:.0f}" if left else "",
+                f"{remaining:.0f}" if remaining else "",
             ]
         )
     tests = sum(
@@ -64,10 +64,10 @@ def status_text(study: Study) -> str:
         for name in study.plan.treebanks
         for a, b in study.plan.comparisons
     )
-    speeds = [
-        f"{kind}: {'measured' if (study.results.folder / f'speed-{kind}.json').is_file() else 'not measured'}"
-        for kind in ("decoding", "parsing")
-    ]
+    speeds = []
+    for measurement in ("decoding", "parsing"):
+        is_measured = (study.results.folder / f"speed-{measurement}.json").is_file()
+        speeds.append(f"{measurement}: {'measured' if is_measured else 'not measured'}")
     done = sum(study.is_evaluated(row) for row in study.plan.rows)
     return "\n".join(
         [
@@ -75,6 +75,6 @@ def status_text(study: Study) -> str:
             "",
             f"{done} of {len(study.plan.rows)} rows have results; {tests} comparisons to make; speed of "
             + ", ".join(speeds),
-            f"left: about {whole / 60:.1f} hours" if whole else "nothing is left to run",
+            f"left: about {total / 60:.1f} hours" if total else "nothing is left to run",
         ]
     )

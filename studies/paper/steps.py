@@ -52,7 +52,7 @@ class Study:
 
     def _gold(self, treebank: str) -> list[Pair]:
         row = next(row for row in self.plan.rows if row.treebank.name == treebank)
-        return [one.pair for one in read_gold(self.config(row).data.test)]
+        return [sentence.pair for sentence in read_gold(self.config(row).data.test)]
 
     # ---- what is done
 
@@ -64,19 +64,21 @@ class Study:
     def is_wanted(self, row: Row) -> bool:
         """Whether the row, or one that is made from it, is still to be scored."""
         return any(
-            not self.is_evaluated(one) for one in self.plan.rows if row in (one, one.trained)
+            not self.is_evaluated(other)
+            for other in self.plan.rows
+            if row in (other, other.trained)
         )
 
     def is_predicted(self, row: Row) -> bool:
         """Whether the row's trees are there, whole, from the present model."""
-        made = read_json(self.folder(row) / "predicted.json")
-        if made is None:
+        prediction = read_json(self.folder(row) / "predicted.json")
+        if prediction is None:
             return False
         files = {name: self.folder(row) / name for name in PREDICTED}
         return (
-            is_same(made.get("settings"), self.plan.settings(row))
+            is_same(prediction.get("settings"), self.plan.settings(row))
             and all(path.is_file() for path in files.values())
-            and made["files"] == {name: checksum(path) for name, path in files.items()}
+            and prediction["files"] == {name: checksum(path) for name, path in files.items()}
         )
 
     def is_evaluated(self, row: Row) -> bool:
@@ -84,8 +86,8 @@ class Study:
         data = self.results.row(row)
         if data is None:
             return False
-        made = read_json(self.folder(row) / "predicted.json")
-        return made is None or made["files"] == data["predicted"]
+        prediction = read_json(self.folder(row) / "predicted.json")
+        return prediction is None or prediction["files"] == data["predicted"]
 
     # ---- one row
 
@@ -125,13 +127,13 @@ class Study:
         folder = self.folder(row)
         folder.mkdir(parents=True, exist_ok=True)
         write_pairs(pairs, *(folder / name for name in PREDICTED))
-        made = {
+        prediction = {
             "settings": self.plan.settings(row),
             "files": {name: checksum(folder / name) for name in PREDICTED},
             "seconds": round(seconds, 2),
         }
         with atomic_write(folder / "predicted.json") as file:
-            json.dump(made, file)
+            json.dump(prediction, file)
 
     def _parsed(self, row: Row) -> list[Pair]:
         gold = self.gold(row.treebank.name)
@@ -151,13 +153,13 @@ class Study:
             for (tree, _), tags in zip(pairs, gold, strict=True)
         ]
         if row.kind == "converter":
-            made = conversion.converted(trees, row.treebank.converter)
+            trees_by_rules = conversion.converted(trees, row.treebank.converter)
         else:
             rules = learn_rules(training_pairs(self.config(row).data))
-            made = [rules.convert(tree) for tree in trees]
+            trees_by_rules = [rules.convert(tree) for tree in trees]
         return [
             Pair(tree, DependencyTree(new.heads, new.relations, old.words, old.tags, old.upos))
-            for tree, (_, old), new in zip(trees, pairs, made, strict=True)
+            for tree, (_, old), new in zip(trees, pairs, trees_by_rules, strict=True)
         ]
 
     def evaluate(self, row: Row) -> None:
@@ -168,23 +170,23 @@ class Study:
         config, folder = self.config(row), self.folder(row)
         scoring = Scoring(config.training.punctuation, COLLINS, config.training.subtypes, "gold")  # type: ignore[arg-type]
         predicted = read_pairs(*(folder / name for name in PREDICTED))
-        found = by_width(self.gold(row.treebank.name), predicted, scoring, self.plan.widths)
-        made = read_json(folder / "predicted.json")
-        assert made is not None
+        figures = by_width(self.gold(row.treebank.name), predicted, scoring, self.plan.widths)
+        prediction = read_json(folder / "predicted.json")
+        assert prediction is not None
         provenance: dict[str, Any] = {
-            "predicted": made["files"],
+            "predicted": prediction["files"],
             "gold": {
                 Path(path).name: checksum(Path(path))
-                for one in config.data.test
-                for path in (one.brackets, one.conll)
+                for source in config.data.test
+                for path in (source.brackets, source.conll)
             },
-            "predict_seconds": made["seconds"],
+            "predict_seconds": prediction["seconds"],
             "machine": machine(),
         }
         if row.kind == "train":
             provenance["training"] = training_record(folder)
             provenance["dev"] = (read_json(folder / "result.json") or {})["dev"]
-        self.results.save_row(row, found, provenance)
+        self.results.save_row(row, figures, provenance)
 
     # ---- across rows
 
@@ -209,7 +211,7 @@ class Study:
                 "train": _size(training_pairs(data)) | {"used": intake.sentences}
             }
             for part in ("dev", "test"):
-                parts[part] = _size([one.pair for one in read_gold(getattr(data, part))])
+                parts[part] = _size([sentence.pair for sentence in read_gold(getattr(data, part))])
             write_json(path, {"inputs": inputs, **parts})
 
     def compare(self) -> None:
@@ -220,20 +222,20 @@ class Study:
                 if not all(rows) or self.results.significance(name, a, b) is not None:
                     continue
                 self.say(f"compare {name}: {a} with {b}")
-                known = [self.results.summary(name, row) for row in (a, b)]
+                summaries = [self.results.summary(name, row) for row in (a, b)]
                 metrics = [
-                    one
-                    for one in METRICS
-                    if all(row and len(row.values(one)) == len(row.files) for row in known)
+                    metric
+                    for metric in METRICS
+                    if all(row and len(row.values(metric)) == len(row.files) for row in summaries)
                 ]
-                counts = [[self.results.counts(row) for row in own] for own in rows]
-                found = compare_seeds(counts[0], counts[1], metrics, self.plan.samples)
+                counts = [[self.results.counts(row) for row in seed_rows] for seed_rows in rows]
+                figures = compare_seeds(counts[0], counts[1], metrics, self.plan.samples)
                 head = {
                     "inputs": self.results.significance_inputs([*rows[0], *rows[1]]),
                     "treebank": name,
-                    "seeds": [[row.seed for row in own] for own in rows],
+                    "seeds": [[row.seed for row in seed_rows] for seed_rows in rows],
                 }
-                write_json(self.results.significance_path(name, a, b), {**head, "figures": found})
+                write_json(self.results.significance_path(name, a, b), {**head, "figures": figures})
 
     def measure_speed(self) -> None:
         """Table 7: the searches alone, and models from words to trees."""
@@ -267,8 +269,8 @@ class Study:
         rates = speed.parsing_rates(
             folders, words, settings["rounds"], settings.get("parsed_batch")
         )
-        found = {"device": speed.device_name(), "sentences_per_second": rates}
-        write_json(path, {**inputs, "machine": machine(), **found})
+        measured = {"device": speed.device_name(), "sentences_per_second": rates}
+        write_json(path, {**inputs, "machine": machine(), **measured})
 
 
 def by_width(
@@ -279,11 +281,11 @@ def by_width(
     """
     if ends is None:
         return breakdown(gold, predicted, scoring)
-    found = breakdown(gold, predicted, scoring, widths=[end + 1 for end in ends])
-    tallies = found.curves["f1_by_width"]
+    by_bin = breakdown(gold, predicted, scoring, widths=[end + 1 for end in ends])
+    tallies = by_bin.curves["f1_by_width"]
     names = dict(zip(bin_names([end + 1 for end in ends]), bin_names(ends, first=0), strict=True))
-    found.curves["f1_by_width"] = {names[name]: tally for name, tally in tallies.items()}
-    return found
+    by_bin.curves["f1_by_width"] = {names[name]: tally for name, tally in tallies.items()}
+    return by_bin
 
 
 def training_pairs(data: DataSettings) -> list[Pair]:
@@ -291,11 +293,11 @@ def training_pairs(data: DataSettings) -> list[Pair]:
     out: list[Pair] = []
     used = 0
     for source in data.train:
-        for place, pair in enumerate(
+        for number, pair in enumerate(
             read_pairs(source.brackets, source.conll, mismatch=data.mismatch)
         ):  # type: ignore[arg-type]
             n = len(pair.constituency.words)
-            if place % data.every == 0 and n and not (data.max_words and n > data.max_words):
+            if number % data.every == 0 and n and not (data.max_words and n > data.max_words):
                 out.append(pair)
                 if data.limit:
                     used += data.incompatible != "drop" or LexicalTree.compatible(*pair)
@@ -337,11 +339,11 @@ def epochs_done(folder: Path) -> int:
 
 
 def _size(pairs: list[Pair]) -> dict[str, Any]:
-    found = stats(pairs)
+    statistics = stats(pairs)
     return {
-        "sentences": found.sentences,
-        "words": found.words,
-        "compatible": round(found.compatible_percent, 1),
-        "labels": len(found.labels),
-        "relations": len(found.relations),
+        "sentences": statistics.sentences,
+        "words": statistics.words,
+        "compatible": round(statistics.compatible_percent, 1),
+        "labels": len(statistics.labels),
+        "relations": len(statistics.relations),
     }

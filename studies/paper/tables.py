@@ -60,17 +60,21 @@ def all_tables(results: Results) -> dict[str, str]:
     }
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 2) -> str:
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]], left_columns: int = 2) -> str:
     """A Markdown table, "" without rows; the first `left` columns start left.
 
-    >>> print(markdown(["", "LAS"], [["SEP", "95.55"]], left=1))
+    >>> print(markdown(["", "LAS"], [["SEP", "95.55"]], left_columns=1))
     |  | LAS |
     |---|--:|
     | SEP | 95.55 |
     """
     if not rows:
         return ""
-    rule = "|" + "|".join("---" if place < left else "--:" for place in range(len(header))) + "|"
+    rule = (
+        "|"
+        + "|".join("---" if column < left_columns else "--:" for column in range(len(header)))
+        + "|"
+    )
     return "\n".join([_line(header), rule, *map(_line, rows)])
 
 
@@ -81,9 +85,11 @@ def _line(cells: Sequence[str]) -> str:
 def _complete(results: Results, names: Sequence[str]) -> Iterator[tuple[str, list[Summary]]]:
     """Treebanks with at least two of these rows, or for the four systems, with one."""
     for treebank in results.plan.treebanks:
-        found = [one for name in names if (one := results.summary(treebank, name)) is not None]
-        if len(found) > (names != SYSTEMS):
-            yield treebank, found
+        summaries = [
+            summary for name in names if (summary := results.summary(treebank, name)) is not None
+        ]
+        if len(summaries) > (names != SYSTEMS):
+            yield treebank, summaries
 
 
 def with_paper(
@@ -98,29 +104,35 @@ def with_paper(
     titles = [METRICS[metric].title for metric in metrics]
     rows = []
     complete = list(_complete(results, names))
-    for treebank, found in complete:
+    for treebank, summaries in complete:
         column = results.plan.treebanks[treebank].paper
-        for one in found:
-            theirs = PAPER[table].get(column, {}).get(one.name, {})
+        for summary in summaries:
+            theirs = PAPER[table].get(column, {}).get(summary.name, {})
             shown = [f"{theirs[metric]:.2f}" if metric in theirs else "–" for metric in metrics]
             rows.append(
                 [
                     results.plan.treebanks[treebank].title,
-                    _name(one),
-                    *map(one.shown, metrics),
+                    _name(summary),
+                    *map(summary.shown, metrics),
                     f"{PAPER['treebanks'][column]} {column}" if theirs else "–",
                     *shown,
                 ]
             )
-    if average and len(complete) > 1 and all(len(found) == len(names) for _, found in complete):
+    if (
+        average
+        and len(complete) > 1
+        and all(len(summaries) == len(names) for _, summaries in complete)
+    ):
         columns = [results.plan.treebanks[treebank].paper for treebank, _ in complete]
-        for place, name in enumerate(names):
-            ours = [[found[place].mean(metric) for _, found in complete] for metric in metrics]
+        for row, name in enumerate(names):
+            ours = [
+                [summaries[row].mean(metric) for _, summaries in complete] for metric in metrics
+            ]
             theirs = [
                 [PAPER[table].get(column, {}).get(name, {}).get(metric) for column in columns]
                 for metric in metrics
             ]
-            title = complete[0][1][place].title
+            title = complete[0][1][row].title
             rows.append(
                 ["average", title, *map(_average, ours), "average of these", *map(_average, theirs)]
             )
@@ -129,12 +141,14 @@ def with_paper(
 
 def by_language(results: Results, metrics: Sequence[str]) -> str:
     """The four systems by language, those with much to train on first, and the average of all."""
-    known = {
-        name: found
-        for name, found in _complete(results, SYSTEMS)
-        if results.plan.treebanks[name].resource and len(found) == len(SYSTEMS)
+    by_treebank = {
+        name: summaries
+        for name, summaries in _complete(results, SYSTEMS)
+        if results.plan.treebanks[name].resource and len(summaries) == len(SYSTEMS)
     }
-    order = sorted(known, key=lambda name: results.plan.treebanks[name].resource, reverse=True)
+    order = sorted(
+        by_treebank, key=lambda name: results.plan.treebanks[name].resource, reverse=True
+    )
     if len(order) < 2:
         return ""
     titles = [
@@ -143,8 +157,8 @@ def by_language(results: Results, metrics: Sequence[str]) -> str:
     ]
     rows = []
     for metric in metrics:
-        for place, system in enumerate(SYSTEMS):
-            values = [known[name][place].mean(metric) for name in order]
+        for row, system in enumerate(SYSTEMS):
+            values = [by_treebank[name][row].mean(metric) for name in order]
             shown = [_average([value]) for value in values]
             rows.append([METRICS[metric].title, SYSTEM_TITLES[system], *shown, _average(values)])
     return markdown(["", "system", *titles, "average"], rows)
@@ -156,8 +170,8 @@ def _average(values: Sequence[float | None]) -> str:
     >>> _average([1, 2]), _average([1, None])
     ('1.50', '–')
     """
-    known = [value for value in values if value is not None]
-    return f"{statistics.fmean(known):.2f}" if len(known) == len(values) else "–"
+    present = [value for value in values if value is not None]
+    return f"{statistics.fmean(present):.2f}" if len(present) == len(values) else "–"
 
 
 def with_previous(results: Results, table: str, metrics: Sequence[str]) -> str:
@@ -166,7 +180,9 @@ def with_previous(results: Results, table: str, metrics: Sequence[str]) -> str:
     Our row follows the paper's of the same name. Several languages have their average at the end.
     """
     treebanks = {
-        one.paper: name for name, one in results.plan.treebanks.items() if results.plan.same
+        treebank.paper: name
+        for name, treebank in results.plan.treebanks.items()
+        if results.plan.same
     }
     columns = [column for column in PAPER[table] if column in treebanks]
     header = [f"{column} {METRICS[metric].title}" for column in columns for metric in metrics]
@@ -175,40 +191,48 @@ def with_previous(results: Results, table: str, metrics: Sequence[str]) -> str:
 
     def add(title: str, figures: Sequence[Sequence[float | None]]) -> None:
         """A row from figures [column][metric]."""
-        shown = [_average([value]) for own in figures for value in own]
-        shown += [_average(own) for own in zip(*figures, strict=True)] if len(columns) > 1 else []
+        shown = [_average([value]) for column_values in figures for value in column_values]
+        shown += (
+            [_average(column_values) for column_values in zip(*figures, strict=True)]
+            if len(columns) > 1
+            else []
+        )
         rows.append([title, *shown])
 
     for name in dict.fromkeys(name for column in columns for name in PAPER[table][column]):
-        found = [results.summary(treebanks[column], name) for column in columns]
-        title = next((one.title for one in found if one is not None), name)
+        summaries = [results.summary(treebanks[column], name) for column in columns]
+        title = next((summary.title for summary in summaries if summary is not None), name)
         theirs = [
             [PAPER[table][column].get(name, {}).get(metric) for metric in metrics]
             for column in columns
         ]
-        add(f"{title}, in the paper" if any(found) else SYSTEM_TITLES.get(name, name), theirs)
-        if any(found):
+        add(f"{title}, in the paper" if any(summaries) else SYSTEM_TITLES.get(name, name), theirs)
+        if any(summaries):
             add(
                 f"{title}, here",
-                [[one and one.mean(metric) for metric in metrics] for one in found],
+                [[summary and summary.mean(metric) for metric in metrics] for summary in summaries],
             )
             ours = True
-    return markdown(["system", *header], rows, left=1) if ours else ""
+    return markdown(["system", *header], rows, left_columns=1) if ours else ""
 
 
 def variants(results: Results, *names: str) -> str:
     """Rows to be looked at together, on the treebanks that have all of them."""
     metrics = ("uas", "las", "f1", "lcm_both", "compatible")
     rows = [
-        [results.plan.treebanks[treebank].title, _name(one), *map(one.shown, metrics)]
-        for treebank, found in _complete(results, names)
-        for one in found
+        [results.plan.treebanks[treebank].title, _name(summary), *map(summary.shown, metrics)]
+        for treebank, summaries in _complete(results, names)
+        for summary in summaries
     ]
     return markdown(["treebank", "system", *(METRICS[metric].title for metric in metrics)], rows)
 
 
-def _name(one: Summary) -> str:
-    return one.title if len(one.seeds) == 1 else f"{one.title} ({len(one.seeds)} seeds)"
+def _name(summary: Summary) -> str:
+    return (
+        summary.title
+        if len(summary.seeds) == 1
+        else f"{summary.title} ({len(summary.seeds)} seeds)"
+    )
 
 
 def treebanks(results: Results) -> str:
@@ -238,7 +262,7 @@ def treebanks(results: Results) -> str:
             ]
         )
     more = ["trained on", "train words", "labels / relations"]
-    return markdown(["treebank", *SPLITS, "in the paper", *SPLITS, *more], rows, left=1)
+    return markdown(["treebank", *SPLITS, "in the paper", *SPLITS, *more], rows, left_columns=1)
 
 
 def significance(results: Results) -> str:
@@ -250,10 +274,10 @@ def significance(results: Results) -> str:
             data = results.significance(treebank, a, b)
             if data is not None:
                 titles = [
-                    found.title for name in (a, b) if (found := results.summary(treebank, name))
+                    summary.title for name in (a, b) if (summary := results.summary(treebank, name))
                 ]
                 cells = [difference(data["figures"][metric]) for metric in metrics]
-                seeds = " / ".join(str(len(own)) for own in data["seeds"])
+                seeds = " / ".join(str(len(row_seeds)) for row_seeds in data["seeds"])
                 rows.append(
                     [results.plan.treebanks[treebank].title, " − ".join(titles), seeds, *cells]
                 )
@@ -262,33 +286,35 @@ def significance(results: Results) -> str:
     )
 
 
-def difference(one: dict[str, Any]) -> str:
+def difference(comparison: dict[str, Any]) -> str:
     """A difference as text.
 
     >>> difference({"difference": 0.5, "interval": [-0.1, 1.1], "p": 0.2})
     '+0.50 [−0.10, +1.10], p = 0.2'
     """
-    low, high = one["interval"]
-    p = one["p"]
+    low, high = comparison["interval"]
+    p = comparison["p"]
     shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-    return f"{one['difference']:+.2f} [{low:+.2f}, {high:+.2f}], {shown}".replace("-", "−")
+    return f"{comparison['difference']:+.2f} [{low:+.2f}, {high:+.2f}], {shown}".replace("-", "−")
 
 
 def table7(results: Results) -> str:
     """Sentences a second: the search alone, from words to trees, and in the paper."""
     decoding, parsing = (
-        (read_json(results.folder / f"speed-{kind}.json") or {}).get("sentences_per_second", {})
-        for kind in ("decoding", "parsing")
+        (read_json(results.folder / f"speed-{measurement}.json") or {}).get(
+            "sentences_per_second", {}
+        )
+        for measurement in ("decoding", "parsing")
     )
     rows = []
     for name, title in SEARCHES.items():
-        ours = [one.get(name) for one in (decoding, parsing)]
+        ours = [rates.get(name) for rates in (decoding, parsing)]
         if any(ours):
             rows.append([title, *map(_rate, ours), _rate(PAPER["table7"].get(name))])
     return markdown(
         ["search", "search alone", "from words to trees", "paper, from words to trees"],
         rows,
-        left=1,
+        left_columns=1,
     )
 
 
@@ -311,9 +337,9 @@ def everything(results: Results) -> str:
         "tag_accuracy",
     ]
     rows = [
-        [treebank.title, _name(one), *map(one.shown, metrics)]
+        [treebank.title, _name(summary), *map(summary.shown, metrics)]
         for name, treebank in results.plan.treebanks.items()
-        for one in results.summaries(name)
+        for summary in results.summaries(name)
     ]
     titles = [METRICS[metric].title.replace(", all words", "") for metric in metrics]
     return markdown(["treebank", "system", *titles], rows)
@@ -325,7 +351,9 @@ def signatures(results: Results) -> str:
     for name, treebank in results.plan.treebanks.items():
         for metric in ("las", "f1", "lcm_both"):
             texts = {
-                file["signatures"][metric] for one in results.summaries(name) for file in one.files
+                file["signatures"][metric]
+                for summary in results.summaries(name)
+                for file in summary.files
             }
             lines += [f"- {treebank.title}: `{text}`" for text in sorted(texts)]
     return "\n".join(lines)

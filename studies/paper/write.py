@@ -17,15 +17,15 @@ TEMPLATE = Path(__file__).parent / "report.md"
 
 def write_report(results: Results) -> list[Path]:
     """Write everything; the paths of what was written."""
-    made = tables.all_tables(results)
+    texts_by_table = tables.all_tables(results)
     judged = findings.judge(results)
-    made["findings"] = findings.table(judged)
+    texts_by_table["findings"] = findings.table(judged)
     figures = draw_figures(results)
     context = {
         "title": results.plan.title,
         "plan": results.plan,
         "paper": tables.PAPER,
-        "tables": made,
+        "tables": texts_by_table,
         "judged": judged,
         "tally": findings.tally(judged),
         "level": findings.LEVEL,
@@ -45,7 +45,9 @@ def write_report(results: Results) -> list[Path]:
     context["reading"] = _reading(results, environment)
     page = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(context)
     texts = {
-        results.folder / "tables" / f"{name}.md": text + "\n" for name, text in made.items() if text
+        results.folder / "tables" / f"{name}.md": text + "\n"
+        for name, text in texts_by_table.items()
+        if text
     }
     for old in (results.folder / "tables").glob("*.md"):
         if old not in texts:
@@ -62,13 +64,13 @@ def draw_figures(results: Results) -> dict[str, Path]:
     """Figure 4 for every treebank that has at least two of its rows: title -> picture, beside the page."""
     out = {}
     for name, treebank in results.plan.treebanks.items():
-        chosen = [found[0] for row in results.plan.figure if (found := results.rows(name, row))]
-        if len(chosen) > 1:
+        drawn_rows = [rows[0] for row in results.plan.figure if (rows := results.rows(name, row))]
+        if len(drawn_rows) > 1:
             path = results.plan.page.parent / "pictures" / f"study-figure4-{name}.svg"
             path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(path, "wb") as file:
                 file.write(
-                    draw_curves({row.title: results.breakdown(row) for row in chosen}, "svg")
+                    draw_curves({row.title: results.breakdown(row) for row in drawn_rows}, "svg")
                 )
             out[treebank.title] = path
     return out
@@ -81,8 +83,8 @@ def _reading(results: Results, environment: jinja2.Environment) -> str:
     """
 
     def mean(treebank: str, row: str, figure: str) -> float:
-        found = results.summary(treebank, row)
-        value = found.mean(figure) if found else None
+        summary = results.summary(treebank, row)
+        value = summary.mean(figure) if summary else None
         if value is None:
             raise LookupError(f"{treebank}/{row}")
         return value
@@ -105,7 +107,7 @@ def _reading(results: Results, environment: jinja2.Environment) -> str:
 def _treebank(results: Results, name: str) -> dict[str, Any]:
     """What the prose says of a treebank."""
     treebank = results.plan.treebanks[name]
-    files = [file for one in results.summaries(name) for file in one.files]
+    files = [file for summary in results.summaries(name) for file in summary.files]
     shares = [file["training"]["structure_share"] for file in files if "training" in file]
     return {
         "name": name,
@@ -113,9 +115,11 @@ def _treebank(results: Results, name: str) -> dict[str, Any]:
         "recipe": treebank.recipe,
         "settings": treebank.settings,
         "converter": treebank.converter if results.summary(name, "converter") else "",
-        "systems": [one.title for one in results.summaries(name) if one.name in tables.SYSTEMS],
-        "seeds": _seeds([len(one.seeds) for one in results.summaries(name)]),
-        "several": max(len(one.seeds) for one in results.summaries(name)) > 1,
+        "systems": [
+            summary.title for summary in results.summaries(name) if summary.name in tables.SYSTEMS
+        ],
+        "seeds": _seeds([len(summary.seeds) for summary in results.summaries(name)]),
+        "several": max(len(summary.seeds) for summary in results.summaries(name)) > 1,
         "structure_share": 100 * max(shares) if shares else None,
     }
 
@@ -138,9 +142,11 @@ def _machines(results: Results) -> list[str]:
         *sorted((results.folder / "rows").glob("*/*.json")),
         *sorted(results.folder.glob("speed-*.json")),
     ]
-    found = [data["machine"] for path in paths if (data := read_json(path)) is not None]
+    machines = [data["machine"] for path in paths if (data := read_json(path)) is not None]
     names = ("Python {python}", "torch {torch}", "arcspan {arcspan}")
-    return sorted({", ".join(["{system}", "{cores} cores", *names]).format(**one) for one in found})
+    return sorted(
+        {", ".join(["{system}", "{cores} cores", *names]).format(**machine) for machine in machines}
+    )
 
 
 def _tidy(text: str) -> str:

@@ -65,25 +65,27 @@ def run(treebanks: str, runs: Path, results: Path, tiny: bool) -> None:
     from arcspan.files import atomic_write, dump
     from arcspan.treebanks import read_conll
 
-    found = _read(results)
+    figures = _read(results)
     folder = Path(treebanks) / "sequoia"
     gold = list(read_conll(folder / "train.conllu.xz"))[: 30 if tiny else None]
     for seed in SEEDS[: 1 if tiny else None]:
         for choice in CHOICES:
-            known = first_words(gold, SHARES[0], seed)
+            annotated = first_words(gold, SHARES[0], seed)
             for share in SHARES:
                 key = f"{_name(choice, share)}/{share}/{seed}"
-                place = runs / key
+                folder_of_run = runs / key
                 if share > SHARES[0]:
                     before = SHARES[SHARES.index(share) - 1]
                     model = runs / f"{_name(choice, before)}/{before}/{seed}"
-                    known = more_words(gold, known, share, choice, seed, model)
-                if key not in found:
-                    las = _train(gold, known, folder / "dev.conllu.xz", place, seed, tiny)
-                    found[key] = {"las": las, "words": len(known)}
+                    annotated = more_words(gold, annotated, share, choice, seed, model)
+                if key not in figures:
+                    las = _train(
+                        gold, annotated, folder / "dev.conllu.xz", folder_of_run, seed, tiny
+                    )
+                    figures[key] = {"las": las, "words": len(annotated)}
                     with atomic_write(results) as file:
-                        file.write(dump(found))
-    click.echo(report_text(found))
+                        file.write(dump(figures))
+    click.echo(report_text(figures))
 
 
 def _name(choice: str, share: int) -> str:
@@ -98,20 +100,23 @@ def first_words(gold: list[Any], share: int, seed: int) -> set[Word]:
 
 
 def more_words(
-    gold: list[Any], known: set[Word], share: int, choice: str, seed: int, before: Path
+    gold: list[Any], annotated: set[Word], share: int, choice: str, seed: int, before: Path
 ) -> set[Word]:
     """The known words and as many more as make the share, by the model of the round before or at random."""
     others = [
-        (b, m) for b, tree in enumerate(gold) for m in range(len(tree.heads)) if (b, m) not in known
+        (b, m)
+        for b, tree in enumerate(gold)
+        for m in range(len(tree.heads))
+        if (b, m) not in annotated
     ]
-    wanted = sum(len(tree.heads) for tree in gold) * share // 100 - len(known)
-    if wanted >= len(others):
-        return known | set(others)
+    missing = sum(len(tree.heads) for tree in gold) * share // 100 - len(annotated)
+    if missing >= len(others):
+        return annotated | set(others)
     random.Random(seed * 1000 + share).shuffle(others)
     if choice == "entropy":
         entropies = _entropies(gold, before)
         others.sort(key=lambda word: -entropies[word[0]][word[1]])
-    return known | set(others[:wanted])
+    return annotated | set(others[:missing])
 
 
 def _entropies(gold: list[Any], folder: Path) -> list[tuple[float, ...]]:
@@ -119,22 +124,23 @@ def _entropies(gold: list[Any], folder: Path) -> list[tuple[float, ...]]:
     import arcspan
     from arcspan.training.export import export
 
-    kept = folder / "entropies.json"
-    if not kept.exists():
+    cache = folder / "entropies.json"
+    if not cache.exists():
         bundle = folder / "bundle"
         if not bundle.exists():
             export(folder / "run", bundle, replace=True)
         parses = arcspan.load(bundle).pipe((tree.words for tree in gold), confidence=True)
         # A sentence too long for probabilities is not asked about.
-        found = [
-            one.confidence.entropies if one.confidence else (0.0,) * len(one) for one in parses
+        entropies = [
+            parse.confidence.entropies if parse.confidence else (0.0,) * len(parse)
+            for parse in parses
         ]
-        kept.write_text(json.dumps(found), encoding="utf-8")
-    return json.loads(kept.read_text(encoding="utf-8"))
+        cache.write_text(json.dumps(entropies), encoding="utf-8")
+    return json.loads(cache.read_text(encoding="utf-8"))
 
 
 def _train(
-    gold: list[Any], known: set[Word], dev: Path, folder: Path, seed: int, tiny: bool
+    gold: list[Any], annotated: set[Word], dev: Path, folder: Path, seed: int, tiny: bool
 ) -> float:
     """The LAS on dev of a model that was trained on the known heads."""
     from arcspan.training import train
@@ -145,10 +151,16 @@ def _train(
     folder.mkdir(parents=True, exist_ok=True)
     partial = []
     for b, tree in enumerate(gold):
-        there = [(b, m) in known for m in range(len(tree.heads))]
-        if any(there):
-            heads = [h if own else -1 for h, own in zip(tree.heads, there, strict=True)]
-            names = [r if own else "_" for r, own in zip(tree.relations, there, strict=True)]
+        is_annotated = [(b, m) in annotated for m in range(len(tree.heads))]
+        if any(is_annotated):
+            heads = [
+                h if annotated_word else -1
+                for h, annotated_word in zip(tree.heads, is_annotated, strict=True)
+            ]
+            names = [
+                r if annotated_word else "_"
+                for r, annotated_word in zip(tree.relations, is_annotated, strict=True)
+            ]
             partial.append(
                 Pair(None, DependencyTree.loose(heads, names, tree.words, tree.tags, tree.upos))
             )
@@ -181,12 +193,12 @@ def report(results: Path) -> None:
     click.echo(report_text(_read(results)))
 
 
-def report_text(found: dict[str, Any]) -> str:
+def report_text(figures: dict[str, Any]) -> str:
     """LAS by share, means over the seeds, and the share that reaches the goal."""
     from statistics import fmean
 
     def mean(name: str, share: int) -> float | None:
-        rows = [row["las"] for key, row in found.items() if key.startswith(f"{name}/{share}/")]
+        rows = [row["las"] for key, row in figures.items() if key.startswith(f"{name}/{share}/")]
         return fmean(rows) if rows else None
 
     full = mean("all", 100)

@@ -37,7 +37,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def figures(segmenter: BaseSegmenter, files: dict[str, list[list[GoldText]]]) -> dict[str, Any]:
     """The scores on every file in every style, and how many thousand characters a processor does per second."""
-    found: dict[str, Any] = {
+    scores: dict[str, Any] = {
         name + style: score(segmenter, file, **how)
         for name, file in files.items()
         for style, how in STYLES.items()
@@ -47,10 +47,10 @@ def figures(segmenter: BaseSegmenter, files: dict[str, list[list[GoldText]]]) ->
     begun = time.process_time()
     for text in texts:
         segmenter.split(text)
-    found["thousand characters per second"] = round(
+    scores["thousand characters per second"] = round(
         sum(map(len, texts)) / (time.process_time() - begun) / 1000
     )
-    return found
+    return scores
 
 
 def texts(document: list[GoldText]) -> tuple[str, ...]:
