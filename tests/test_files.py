@@ -37,15 +37,15 @@ def test_a_file_is_on_the_disk_before_it_takes_the_place_of_the_old_one(
 ) -> None:
     path = tmp_path / "result.txt"
     path.write_text("old")
-    found: list[tuple[int, str]] = []
+    at_synchronization: list[tuple[int, str]] = []
 
     def synchronized(descriptor: int) -> None:
-        found.append((os.fstat(descriptor).st_size, path.read_text()))
+        at_synchronization.append((os.fstat(descriptor).st_size, path.read_text()))
 
     monkeypatch.setattr(os, "fsync", synchronized)
     with atomic_write(path) as file:
         file.write("newer")
-    assert found == [(5, "old")]
+    assert at_synchronization == [(5, "old")]
     assert path.read_text() == "newer"
 
 

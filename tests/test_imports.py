@@ -81,16 +81,16 @@ def imports(path: Path) -> set[str]:
 
 
 def subpackage_files() -> list[tuple[str, Path]]:
-    found = []
+    files = []
     for subpackage in ALLOWED:
         module = SOURCE / f"{subpackage}.py"
-        found += [
+        files += [
             (subpackage, path)
             for path in (
                 [module] if module.exists() else sorted((SOURCE / subpackage).rglob("*.py"))
             )
         ]
-    return found
+    return files
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def subpackage_files() -> list[tuple[str, Path]]:
     ids=lambda value: str(value).rpartition("arcspan/")[2],
 )
 def test_a_subpackage_imports_only_those_that_it_may(subpackage: str, path: Path) -> None:
-    known = {module.split(".")[1] for module in imports(path) if module.startswith("arcspan.")}
-    assert known <= ALLOWED[subpackage] | {subpackage} | FOUNDATION
+    imported = {module.split(".")[1] for module in imports(path) if module.startswith("arcspan.")}
+    assert imported <= ALLOWED[subpackage] | {subpackage} | FOUNDATION
 
 
 def import_graph() -> dict[str, set[str]]:
@@ -154,14 +154,14 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
 
 def test_torch_is_imported_only_where_training_is() -> None:
     for path in SOURCE.rglob("*.py"):
-        place = path.relative_to(SOURCE).as_posix()
-        if not place.startswith(TORCH_PATHS):
+        module_path = path.relative_to(SOURCE).as_posix()
+        if not module_path.startswith(TORCH_PATHS):
             heavy = {module.split(".")[0] for module in imports(path)} & {
                 "torch",
                 "transformers",
                 "accelerate",
             }
-            assert not heavy, f"{place} imports {heavy}"
+            assert not heavy, f"{module_path} imports {heavy}"
 
 
 def test_the_diagram_shows_what_subpackages_may_import() -> None:

@@ -25,8 +25,8 @@ class Slow:
 def test_an_attribute_is_computed_once_and_keeps_its_documentation() -> None:
     go = threading.Event()
     go.set()
-    one = Slow(go)
-    assert one.value == one.value == 7 and one.times == 1
+    slow = Slow(go)
+    assert slow.value == slow.value == 7 and slow.times == 1
     assert Slow.value.__doc__ == "A number."
 
 

@@ -17,12 +17,12 @@ OWN_CACHE = Path(".cache/arcspan")
 
 def environment(home: Path, **values: str) -> dict[str, str]:
     """This one with an empty home folder, where nothing says that telemetry is off."""
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("ORT_", "XDG_", "ARCSPAN_"))
     }
-    return {**kept, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **values}
+    return {**inherited, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **values}
 
 
 def run_parse(bundle: Path, home: Path, command: list[str], **values: str) -> str:
@@ -78,10 +78,10 @@ def test_telemetry_is_off_unless_the_user_says_otherwise(tmp_path: Path) -> None
         "import os; from arcspan.onnx import import_onnxruntime; import_onnxruntime(); "
         "print(os.environ['ORT_DISABLE_TELEMETRY'])"
     )
-    for given, expected in (({}, "1"), ({"ORT_DISABLE_TELEMETRY": "0"}, "0")):
+    for variables, expected in (({}, "1"), ({"ORT_DISABLE_TELEMETRY": "0"}, "0")):
         done = subprocess.run(
             [sys.executable, "-c", code],
-            env=environment(tmp_path, **given),
+            env=environment(tmp_path, **variables),
             capture_output=True,
             text=True,
             check=True,
@@ -91,7 +91,7 @@ def test_telemetry_is_off_unless_the_user_says_otherwise(tmp_path: Path) -> None
 
 def test_nothing_else_in_the_package_imports_onnxruntime() -> None:
     source = Path(__file__).resolve().parents[1] / "src" / "arcspan"
-    found = {
+    importers = {
         path.relative_to(source).as_posix()
         for path in source.rglob("*.py")
         if re.search(
@@ -100,4 +100,4 @@ def test_nothing_else_in_the_package_imports_onnxruntime() -> None:
             re.MULTILINE,
         )
     }
-    assert found == {"onnx.py"}
+    assert importers == {"onnx.py"}

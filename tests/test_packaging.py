@@ -27,10 +27,10 @@ def data_patterns() -> list[str]:
 def test_every_data_file_is_packaged() -> None:
     patterns = data_patterns()
     for path in (ROOT / "src" / "arcspan").rglob("*"):
-        place = path.relative_to(ROOT / "src").as_posix()
+        packaged_path = path.relative_to(ROOT / "src").as_posix()
         if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".h", ".so", ".dll"):
-            assert any(fnmatch(place, pattern) for pattern in patterns), (
-                f"{place} would not be in the wheel"
+            assert any(fnmatch(packaged_path, pattern) for pattern in patterns), (
+                f"{packaged_path} would not be in the wheel"
             )
 
 
@@ -87,6 +87,6 @@ def test_what_needs_an_extra_says_how_to_install_it(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     command = [sys.executable, "script.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
-    for (statement, extra), said in zip(WITHOUT.items(), done.stdout.splitlines(), strict=True):
+    for (statement, extra), message in zip(WITHOUT.items(), done.stdout.splitlines(), strict=True):
         hint = "pip install pandas" if extra == "pandas" else f"[{extra}]'"
-        assert "pip install" in said and said.endswith(hint), (statement, said)
+        assert "pip install" in message and message.endswith(hint), (statement, message)

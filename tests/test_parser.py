@@ -49,14 +49,14 @@ def test_the_package_exports_what_it_names() -> None:
 
 
 def test_text_becomes_one_parse_a_sentence(parser: Parser) -> None:
-    found = parser(TEXT)
-    assert [len(parse) for parse in found] == [7, 6, 3]
-    assert [parse.text for parse in found] == [
+    parses = parser(TEXT)
+    assert [len(parse) for parse in parses] == [7, 6, 3]
+    assert [parse.text for parse in parses] == [
         "Logic plays a maximal role here.",
         "Ada often sees\nthe dog .",
         "Kurt and Ada",
     ]
-    for parse in found:
+    for parse in parses:
         assert parse.offsets is not None
         assert tuple(TEXT[start:end] for start, end in parse.offsets) == parse.words
 
@@ -89,33 +89,33 @@ def test_words_are_never_split_again(parser: Parser) -> None:
 
 def test_a_pipe_takes_texts_and_words_and_keeps_their_order(parser: Parser) -> None:
     items = [TEXT, ["Ada", "sees", "Kurt"], "", [], "Ada plays."] * 20
-    found = list(parser.pipe(items, batch_size=7))
-    wanted = [
+    parses = list(parser.pipe(items, batch_size=7))
+    expected = [
         parse
         for item in items
         for parse in (parser(item) if isinstance(item, str) else [parser.parse(item)])
     ]
-    assert found == wanted
-    assert [parse.score for parse in found] == [parse.score for parse in wanted]
+    assert parses == expected
+    assert [parse.score for parse in parses] == [parse.score for parse in expected]
 
 
 def test_a_stream_gives_one_list_for_each_item(parser: Parser) -> None:
-    found = list(parser.stream([TEXT, "", ["Ada"]]))
-    assert [len(parses) for parses in found] == [3, 0, 1]
+    by_item = list(parser.stream([TEXT, "", ["Ada"]]))
+    assert [len(parses) for parses in by_item] == [3, 0, 1]
 
 
 def test_a_pipe_reads_no_more_than_two_batches_ahead(parser: Parser) -> None:
-    taken = 0
+    items_read = 0
 
     def source() -> object:
-        nonlocal taken
+        nonlocal items_read
         while True:
-            taken += 1
+            items_read += 1
             yield ["Ada", "sees", "Kurt"]
 
     pipe = parser.pipe(source(), batch_size=4)  # type: ignore[arg-type]
     next(pipe)
-    assert taken <= 8
+    assert items_read <= 8
     pipe.close()  # type: ignore[attr-defined]
 
 
@@ -140,12 +140,12 @@ def test_a_sentence_that_nothing_separates_from_the_next_says_so(parser: Parser)
 
 def test_a_dict_is_ready_for_json(parser: Parser) -> None:
     parse = parser(TEXT)[0]
-    found = json.loads(json.dumps(parse.to_dict()))
-    assert found["words"] == list(parse.words)
-    assert found["heads"] == list(parse.dependencies.heads)
-    assert found["brackets"] == parse.brackets()
-    assert found["constituents"][0] == [0, 7, "TOP"]
-    assert found["offsets"][-1] == [31, 32]
+    decoded = json.loads(json.dumps(parse.to_dict()))
+    assert decoded["words"] == list(parse.words)
+    assert decoded["heads"] == list(parse.dependencies.heads)
+    assert decoded["brackets"] == parse.brackets()
+    assert decoded["constituents"][0] == [0, 7, "TOP"]
+    assert decoded["offsets"][-1] == [31, 32]
 
 
 def test_nltk_reads_the_same_tree(parser: Parser) -> None:
@@ -166,18 +166,18 @@ def test_a_parse_shows_its_trees(parser: Parser) -> None:
 
 
 def test_a_parse_does_not_change_and_compares_by_value(parser: Parser) -> None:
-    first, again = parser(TEXT)[0], parser(TEXT)[0]
-    assert first == again and hash(first) == hash(again)
+    first, reparsed = parser(TEXT)[0], parser(TEXT)[0]
+    assert first == reparsed and hash(first) == hash(reparsed)
     assert first != parser(TEXT)[1]
     with pytest.raises(AttributeError):
         first.words = ()  # type: ignore[misc]
 
 
 def test_a_parse_survives_pickling(parser: Parser) -> None:
-    found = parser(TEXT)
-    again = pickle.loads(pickle.dumps(found))
-    assert again == found
-    assert [parse.conllu() for parse in again] == [parse.conllu() for parse in found]
+    parses = parser(TEXT)
+    unpickled = pickle.loads(pickle.dumps(parses))
+    assert unpickled == parses
+    assert [parse.conllu() for parse in unpickled] == [parse.conllu() for parse in parses]
 
 
 def _parse_in_a_worker(parser: Parser) -> list[Parse]:
@@ -236,9 +236,9 @@ def test_any_text_is_parsed_and_aligned(parser: Parser, text: str) -> None:
     ],
 )
 def test_odd_text_is_parsed(parser: Parser, text: str) -> None:
-    found = parser(text)
-    assert "".join(word for parse in found for word in parse.words) != ""
-    assert all(parse.error is None for parse in found)
+    parses = parser(text)
+    assert "".join(word for parse in parses for word in parse.words) != ""
+    assert all(parse.error is None for parse in parses)
 
 
 def test_a_sentence_that_fails_in_a_pipe_is_marked_and_its_neighbours_are_not(
@@ -253,7 +253,7 @@ def test_a_sentence_that_fails_in_a_pipe_is_marked_and_its_neighbours_are_not(
     assert bad.to_dict()["error"] == bad.error
 
 
-@pytest.mark.parametrize("asked", [{}, {"k": 2}, {"confidence": True}, {"batch_size": 1}])
+@pytest.mark.parametrize("options", [{}, {"k": 2}, {"confidence": True}, {"batch_size": 1}])
 @pytest.mark.parametrize(
     ("item", "reason"),
     [
@@ -265,15 +265,15 @@ def test_a_sentence_that_fails_in_a_pipe_is_marked_and_its_neighbours_are_not(
     ],
 )
 def test_an_item_that_is_no_text_ends_a_stream_or_is_marked(
-    parser: Parser, item: Any, reason: str, asked: dict[str, Any]
+    parser: Parser, item: Any, reason: str, options: dict[str, Any]
 ) -> None:
     items = ["Ada sees.", item, np.str_("Kurt sees.")]
     got = []
     with pytest.raises(ArcspanError, match=f"item 2: .*{reason}"):
-        for parses in parser.stream(items, **asked):
+        for parses in parser.stream(items, **options):
             got.append(parses)
     assert len(got) == 1, "what came before it is parsed"
-    first, (bad,), last = parser.stream(items, errors="keep", **asked)
+    first, (bad,), last = parser.stream(items, errors="keep", **options)
     assert (
         bad.error is not None and reason in bad.error and bad.words == () and bad.confidence is None
     )

@@ -31,13 +31,13 @@ def looks(parse: Parse) -> tuple[Any, ...]:
 
 
 def test_k_gives_a_list_of_distinct_compatible_pairs_best_first(parser: Parser) -> None:
-    found = parser.parse(WORDS, k=12)
-    assert [parse.rank for parse in found] == list(range(1, 13))
-    assert len({looks(parse) for parse in found}) == 12
-    assert [parse.score for parse in found] == sorted(
-        (parse.score for parse in found), reverse=True
+    parses = parser.parse(WORDS, k=12)
+    assert [parse.rank for parse in parses] == list(range(1, 13))
+    assert len({looks(parse) for parse in parses}) == 12
+    assert [parse.score for parse in parses] == sorted(
+        (parse.score for parse in parses), reverse=True
     )
-    assert all(LexicalTree.compatible(parse.constituency, parse.dependencies) for parse in found)
+    assert all(LexicalTree.compatible(parse.constituency, parse.dependencies) for parse in parses)
 
 
 def test_the_first_of_k_is_the_parse(parser: Parser) -> None:
@@ -160,12 +160,12 @@ def test_streams_have_confidence_too(parser: Parser) -> None:
 def check_the_order_of_k_best(parser: Parser, sentences: list[Any], **options: Any) -> None:
     """Falling probability, the plain parse first, and the same order whatever k is."""
     plain = list(parser.stream(sentences, **options))
-    five, two, one = (
+    five, two, one_best = (
         list(parser.stream(sentences, k=k, confidence=True, **options)) for k in (5, 2, 1)
     )
-    for (best,), many, both, first in zip(plain, five, two, one, strict=True):
+    for (best,), many, two_best, first in zip(plain, five, two, one_best, strict=True):
         assert [best] == first == many[:1]
-        assert [looks(parse) for parse in many[:2]] == [looks(parse) for parse in both]
+        assert [looks(parse) for parse in many[:2]] == [looks(parse) for parse in two_best]
         sure = [parse.confidence.sentence for parse in many if parse.confidence]
         assert len(sure) == len(many) and sure == sorted(sure, reverse=True)
 
@@ -190,9 +190,9 @@ def test_they_do_on_a_treebank_under_guidelines(treebanks: Path) -> None:
 
 
 def test_confidence_survives_pickling_or_is_computed_again(parser: Parser) -> None:
-    asked, not_asked = parser.parse(WORDS, confidence=True), parser.parse(WORDS)
-    assert pickle.loads(pickle.dumps(asked)).confidence == asked.confidence
-    assert pickle.loads(pickle.dumps(not_asked)).confidence == asked.confidence
+    with_confidence, lazy = parser.parse(WORDS, confidence=True), parser.parse(WORDS)
+    assert pickle.loads(pickle.dumps(with_confidence)).confidence == with_confidence.confidence
+    assert pickle.loads(pickle.dumps(lazy)).confidence == with_confidence.confidence
     ranked = parser.parse(WORDS, k=2)[1]
     assert pickle.loads(pickle.dumps(ranked)).rank == 2
 
@@ -233,10 +233,10 @@ def test_the_command_writes_k_parses_a_sentence(
     blocks = capsys.readouterr().out.split("\n\n")  # a blank line after each sentence
     assert [len(block.splitlines()) for block in blocks] == [3, 3, 0]
     assert run([*call, "-f", "json", "--confidence"]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["rank"] for one in found] == [1, 2, 3] * 2
-    assert found[0]["confidence"]["sentence"] > found[1]["confidence"]["sentence"]
-    assert found[3]["offsets"][0] == [18, 22]
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [record["rank"] for record in records] == [1, 2, 3] * 2
+    assert records[0]["confidence"]["sentence"] > records[1]["confidence"]["sentence"]
+    assert records[3]["offsets"][0] == [18, 22]
     assert run([*call, "-f", "conllu"]) == 0
     assert capsys.readouterr().out.count("# rank = 2\n# score = ") == 2
     assert run(call) == 0
@@ -275,12 +275,12 @@ def test_tags_are_refused_by_a_model_that_reads_none(parser: Parser) -> None:
 def test_probabilities_keep_to_the_memory_limit(toy_bundle: Path) -> None:
     long = ["Ada", "sees", "the", "dog"] * 12
     roomy = arcspan.load(toy_bundle, threads=1)
-    plain, whole = (
+    plain, with_sums = (
         roomy.predictor.model.chart_bytes(len(long), sums=sums) for sums in (False, True)
     )
-    small = arcspan.load(toy_bundle, threads=1, memory_limit=(plain + whole) // 2)
-    found = small.parse(long)
-    assert not found.approximate and found.confidence is None
+    small = arcspan.load(toy_bundle, threads=1, memory_limit=(plain + with_sums) // 2)
+    parse = small.parse(long)
+    assert not parse.approximate and parse.confidence is None
     assert small.parse(WORDS).confidence is not None
     assert roomy.parse(long).confidence is not None
 
@@ -317,20 +317,20 @@ def test_a_text_takes_constraints_and_an_item_its_own(parser: Parser) -> None:
         ("Ada sees.", parser.query(k=1)),
     ]
     ranked, plain, text = parser.stream(items, confidence=True)
-    assert [one.dependencies.root for one in ranked] == [4, 4] and ranked[1].rank == 2
+    assert [answer.dependencies.root for answer in ranked] == [4, 4] and ranked[1].rank == 2
     assert ranked[0].confidence is not None and ranked[0].confidence.arcs[3] == pytest.approx(1)
     assert plain == [parser.parse(WORDS)]
-    assert [one.rank for one in text] == [1]
+    assert [answer.rank for answer in text] == [1]
     with pytest.raises(ArcspanError, match="item 1: unknown option 'required'"):
         list(parser.pipe([(WORDS, {"required": [Root(4)]})]))
-    (kept,) = parser.pipe([(WORDS, {"k": 0})], errors="keep")
-    assert kept.error is not None and "k must be" in kept.error
+    (refused,) = parser.pipe([(WORDS, {"k": 0})], errors="keep")
+    assert refused.error is not None and "k must be" in refused.error
 
 
 def test_a_sentence_that_was_split_is_parsed_where_it_stands(parser: Parser) -> None:
     text = "Ada sees the dog. Kurt plays here."
     assert (
-        [parser.parse(one) for one in parser.split(text)]
+        [parser.parse(sentence) for sentence in parser.split(text)]
         == parser(text)
         == list(parser.pipe(parser.split(text)))
     )
@@ -403,8 +403,8 @@ def test_relations_and_tags_can_be_required(parser: Parser) -> None:
     relation = next(
         name for name in parser.inventories.relations if name not in ("root", best.relations[0])
     )
-    found = parser.parse(WORDS, require=[Arc(2, 1, relation), arcspan.Tag(1, "NN")])
-    assert (found.heads[0], found.relations[0], found.tags[0]) == (2, relation, "NN")
+    parse = parser.parse(WORDS, require=[Arc(2, 1, relation), arcspan.Tag(1, "NN")])
+    assert (parse.heads[0], parse.relations[0], parse.tags[0]) == (2, relation, "NN")
     assert (
         parser.parse(WORDS, forbid=[("arc", best.heads[0], 1, best.relations[0])]).relations[0]
         != best.relations[0]

@@ -60,8 +60,8 @@ UPOS = {
 def toy_pairs(count: int = 30, seed: int = 1, most: int = 12) -> list[Pair]:
     """Different sentences of at most `most` words, the same for the same seed."""
     draw = random.Random(seed)
-    found: dict[tuple[str, ...], Pair] = {}
-    while len(found) < count:
+    by_words: dict[tuple[str, ...], Pair] = {}
+    while len(by_words) < count:
         words: list[str] = []
         tags: list[str] = []
         spans: list[tuple[int, int, str]] = [(0, 0, "TOP")]
@@ -72,11 +72,11 @@ def toy_pairs(count: int = 30, seed: int = 1, most: int = 12) -> list[Pair]:
             spans[0] = (0, len(words), "TOP")
             heads, relations = zip(*(arcs[m] for m in range(1, len(words) + 1)), strict=True)
             upos = [UPOS.get(tag, "PUNCT") for tag in tags]
-            found[tuple(words)] = Pair(
+            by_words[tuple(words)] = Pair(
                 ConstituencyTree(words, tags, spans),
                 DependencyTree(heads, relations, words=words, tags=tags, upos=upos),
             )
-    return list(found.values())
+    return list(by_words.values())
 
 
 def write_toy(folder: Path, name: str, pairs: list[Pair]) -> dict[str, str]:
@@ -101,11 +101,11 @@ def _grow(
         tags.append(symbol)
         return len(words)
     rules = RULES[symbol][:3] if depth > 3 else RULES[symbol]
-    place, start = len(spans), len(words)
+    span_index, start = len(spans), len(words)
     spans.append((0, 0, symbol))
     rule = draw.choice(rules)
     heads = [_grow(child, draw, words, tags, spans, arcs, depth + 1) for child, _ in rule]
-    spans[place] = (start, len(words), symbol)
+    spans[span_index] = (start, len(words), symbol)
     top = next(k for k, (_, relation) in enumerate(rule) if relation == "head")
     for k, (_, relation) in enumerate(rule):
         if relation.endswith(">next"):

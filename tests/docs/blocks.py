@@ -52,21 +52,21 @@ class Block:
     @property
     def commands(self) -> list[tuple[str, str]]:
         """The commands of a console or bash block, each with the output that the page shows for it."""
-        found: list[tuple[str, str]] = []
+        commands: list[tuple[str, str]] = []
         for line in self.code.replace("\\\n", " ").splitlines():
             if self.language == "bash":
                 if line.strip() and not line.startswith("#"):
-                    found.append((line, ""))
+                    commands.append((line, ""))
             elif line.startswith("$ "):
-                found.append((line[2:], ""))
-            elif found:
-                command, output = found.pop()
-                found.append((command, f"{output}{line}\n"))
+                commands.append((line[2:], ""))
+            elif commands:
+                command, output = commands.pop()
+                commands.append((command, f"{output}{line}\n"))
             else:
                 raise AssertionError(
                     f"{self.place}: a console block begins with a line '$ command'"
                 )
-        return found
+        return commands
 
     @property
     def needs_model(self) -> bool:
@@ -124,9 +124,9 @@ class Page:
             Path(block.title).write_text(block.code, encoding="utf-8")
         if not block.run or block.language not in ("python", "console", "bash"):
             return
-        given, used = _names(block) if block.language == "python" else (set(), set())
+        defined, used = _names(block) if block.language == "python" else (set(), set())
         if not self.has_model and (block.needs_model or used & self.lost):
-            self.lost |= given
+            self.lost |= defined
             self.left_out.append(block.place)
         elif block.language == "python":
             self._run_python(block)
@@ -154,19 +154,19 @@ def _names(block: Block) -> tuple[set[str], set[str]]:
     code = block.code
     if code.lstrip().startswith(">>>"):
         code = "\n".join(example.source for example in doctest.DocTestParser().get_examples(code))
-    given: set[str] = set()
+    defined: set[str] = set()
     used: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Name):
-            (used if isinstance(node.ctx, ast.Load) else given).add(node.id)
+            (used if isinstance(node.ctx, ast.Load) else defined).add(node.id)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            given.add(node.name)
+            defined.add(node.name)
         elif isinstance(node, ast.alias):
-            given.add((node.asname or node.name).split(".")[0])
-    return given, used - given
+            defined.add((node.asname or node.name).split(".")[0])
+    return defined, used - defined
 
 
-def _run_command(command: str, expected: str, place: str) -> None:
+def _run_command(command: str, expected: str, location: str) -> None:
     """Run one command; it must succeed, and print what is expected of it where that is said."""
     arguments = shlex.split(command, comments=True)
     if arguments[0] == "arcspan" and not any(sign in command for sign in _SHELL):
@@ -181,7 +181,9 @@ def _run_command(command: str, expected: str, place: str) -> None:
         )
         code, shown = done.returncode, done.stdout
         sys.stderr.write(done.stderr)
-    assert code == 0, f"{place}: exit code {code}: {command}"
+    assert code == 0, f"{location}: exit code {code}: {command}"
     if expected.strip():
-        same = doctest.OutputChecker().check_output(expected, shown, _LENIENT)
-        assert same, f"{place}: {command}\nshould print\n{expected}\nbut printed\n{shown}"
+        output_matches = doctest.OutputChecker().check_output(expected, shown, _LENIENT)
+        assert output_matches, (
+            f"{location}: {command}\nshould print\n{expected}\nbut printed\n{shown}"
+        )

@@ -31,8 +31,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name in ("a", "b"):
             pairs = _spoilt(pairs, "obj" if name == "a" else "nsubj")
         write_pairs(pairs, tmp_path / f"{name}.ptb", tmp_path / f"{name}.conllu")
-        for kind in ("ptb", "conllu"):
-            plain = tmp_path / f"{name}.{kind}"
+        for suffix in ("ptb", "conllu"):
+            plain = tmp_path / f"{name}.{suffix}"
             (tmp_path / f"{plain.name}.xz").write_bytes(lzma.compress(plain.read_bytes()))
     (tmp_path / "text.txt").write_text(
         "Logic plays a maximal role here. Ada sees every tree.\n\nKurt often sees the old dog.\n",
@@ -49,17 +49,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _spoilt(pairs: list[Pair], wrong: str) -> list[Pair]:
     """Predictions with one relation always wrong, and no adverb phrases."""
-    found = []
+    spoilt = []
     for c, d in pairs:
         relations = ["dep" if relation == wrong else relation for relation in d.relations]
         spans = [span for span in c.spans if span[2] != "ADVP"]
-        found.append(
+        spoilt.append(
             Pair(
                 ConstituencyTree(c.words, c.tags, spans),
                 DependencyTree(d.heads, relations, d.words, d.tags, d.upos),
             )
         )
-    return found
+    return spoilt
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -76,24 +76,24 @@ def test_every_block_of_a_page_runs(path: Path, folder: Path) -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_file_that_a_page_names_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    named = re.findall(
+    mentioned = re.findall(
         r"(?<![\w/.-])((?:benchmarks|docs|scripts|src|studies|tests)/[\w./-]*\w)", text
     )
-    named += [
+    mentioned += [
         str((path.parent / target).relative_to(ROOT))
         for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]*)?\)", text)
     ]
     # The model is the one thing that a checkout may be without.
     missing = sorted(
-        {name for name in named if not (ROOT / name).exists() and "models/en" not in name}
+        {name for name in mentioned if not (ROOT / name).exists() and "models/en" not in name}
     )
     assert not missing
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_few_blocks_are_left_alone_and_each_says_why(path: Path) -> None:
-    found = [block for block in blocks(path) if block.language in ("python", "console", "bash")]
-    assert sum(not block.run for block in found) <= max(3, len(found) // 2)
+    runnable = [block for block in blocks(path) if block.language in ("python", "console", "bash")]
+    assert sum(not block.run for block in runnable) <= max(3, len(runnable) // 2)
 
 
 def test_a_wrong_output_is_noticed(tmp_path: Path) -> None:

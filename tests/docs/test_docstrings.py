@@ -22,10 +22,10 @@ def docstrings() -> ModuleType:
 
 
 def test_two_columns_are_a_list(docstrings: ModuleType) -> None:
-    found = docstrings.to_markdown(
+    markdown = docstrings.to_markdown(
         "Parses.\n\npath     the folder;\n         or None\nthreads  how many\n\nThe end."
     )
-    assert found.splitlines()[2:] == [
+    assert markdown.splitlines()[2:] == [
         "",
         "- `path`: the folder;",
         "  or None",
@@ -36,14 +36,16 @@ def test_two_columns_are_a_list(docstrings: ModuleType) -> None:
 
 
 def test_examples_are_fenced_to_the_end_of_their_output(docstrings: ModuleType) -> None:
-    found = docstrings.to_markdown("Adds.\n\n>>> 1 + 1\n2\n\nMore.")
-    assert "```pycon\n>>> 1 + 1\n2\n```\n\nMore." in found
+    markdown = docstrings.to_markdown("Adds.\n\n>>> 1 + 1\n2\n\nMore.")
+    assert "```pycon\n>>> 1 + 1\n2\n```\n\nMore." in markdown
     assert docstrings.to_markdown("Adds.\n>>> 1 + 1\n2").endswith("2\n```")
 
 
 def test_marks_for_doctest_are_not_shown(docstrings: ModuleType) -> None:
-    found = docstrings.to_markdown("Adds.\n\n>>> load()  # doctest: +SKIP\none\n<BLANKLINE>\ntwo")
-    assert ">>> load()\none\n\ntwo\n```" in found
+    markdown = docstrings.to_markdown(
+        "Adds.\n\n>>> load()  # doctest: +SKIP\none\n<BLANKLINE>\ntwo"
+    )
+    assert ">>> load()\none\n\ntwo\n```" in markdown
 
 
 def test_prose_is_left_alone(docstrings: ModuleType) -> None:

@@ -54,16 +54,20 @@ def test_the_pages_have_the_figures_of_the_results_file(figures: ModuleType) -> 
 
 
 def test_sentences_quote_the_figures_of_their_results(figures: ModuleType) -> None:
-    for one in figures.quotations():
-        page = (ROOT / one["page"]).read_text(encoding="utf-8")
-        assert figures.quoted(page, one) == page, f"{one['page']}: run studies/readme_figures.py"
+    for quotation in figures.quotations():
+        page = (ROOT / quotation["page"]).read_text(encoding="utf-8")
+        assert figures.quoted(page, quotation) == page, (
+            f"{quotation['page']}: run studies/readme_figures.py"
+        )
 
 
 def test_scores_in_sentences_are_listed_with_their_results(figures: ModuleType) -> None:
     """A sentence with LAS, UAS or F1 and a figure is another program's, or in studies/quoted.toml."""
-    listed: dict[str, list[str]] = {one["page"]: [] for one in figures.quotations()}
-    for one in figures.quotations():
-        listed[one["page"]].append(re.sub(r"\s+", " ", one["text"]).split("{}")[0].strip())
+    listed: dict[str, list[str]] = {quotation["page"]: [] for quotation in figures.quotations()}
+    for quotation in figures.quotations():
+        listed[quotation["page"]].append(
+            re.sub(r"\s+", " ", quotation["text"]).split("{}")[0].strip()
+        )
     for path in [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]:
         name = str(path.relative_to(ROOT))
         text = re.sub(
@@ -85,17 +89,17 @@ def test_scores_in_sentences_are_listed_with_their_results(figures: ModuleType) 
 def test_a_figure_that_differs_is_mended_and_a_sentence_that_is_gone_is_named(
     figures: ModuleType,
 ) -> None:
-    one = next(
-        one
-        for one in figures.quotations()
-        if one["page"] == "docs/parse.md" and "LAS" in one["text"]
+    quotation = next(
+        quotation
+        for quotation in figures.quotations()
+        if quotation["page"] == "docs/parse.md" and "LAS" in quotation["text"]
     )
-    right = (ROOT / one["page"]).read_text(encoding="utf-8")
-    begin = one["text"].split("{}")[0]
+    right = (ROOT / quotation["page"]).read_text(encoding="utf-8")
+    begin = quotation["text"].split("{}")[0]
     wrong = re.sub(rf"({begin})\d+\.\d+", r"\g<1>12.34", right)
-    assert wrong != right and figures.quoted(wrong, one) == right
+    assert wrong != right and figures.quoted(wrong, quotation) == right
     with pytest.raises(ValueError, match=r"docs/parse.md: no such sentence"):
-        figures.quoted(right.replace("LAS goes", "LAS went"), one)
+        figures.quoted(right.replace("LAS goes", "LAS went"), quotation)
 
 
 def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:

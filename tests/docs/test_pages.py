@@ -23,9 +23,9 @@ def test_the_command_line_page_is_what_the_commands_say() -> None:
 
 
 def test_the_pages_glossary_is_that_of_the_documents() -> None:
-    made = runpy.run_path(str(DOCS / "glossary.py"))["glossary"]()
+    glossary = runpy.run_path(str(DOCS / "glossary.py"))["glossary"]()
     page = DOCS.parent / "src" / "arcspan" / "serving" / "page" / "glossary.json"
-    assert page.read_text(encoding="utf-8") == made
+    assert page.read_text(encoding="utf-8") == glossary
 
 
 def test_the_glossary_explains_every_name_that_the_english_model_uses() -> None:

@@ -20,12 +20,12 @@ def until(end: float) -> Iterator[None]:
 
 
 def main() -> int:
-    known = sorted(
+    fuzzer_names = sorted(
         path.stem.removeprefix("test_") for path in Path(__file__).parent.glob("test_*.py")
     )
     options = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
     options.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"what to run, of: {', '.join(known)}"
+        "names", nargs="*", metavar="NAME", help=f"what to run, of: {', '.join(fuzzer_names)}"
     )
     options.add_argument(
         "--minutes", type=float, default=10.0, help="for all together (default: 10)"
@@ -33,18 +33,18 @@ def main() -> int:
     options.add_argument(
         "--seed", type=int, help="to repeat a run (default: another one each time)"
     )
-    given = options.parse_args()
-    if unknown := set(given.names) - set(known):
-        options.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(known)}")
-    seed = random.SystemRandom().randrange(2**31) if given.seed is None else given.seed
-    names = given.names or known
+    arguments = options.parse_args()
+    if unknown := set(arguments.names) - set(fuzzer_names):
+        options.error(f"{', '.join(sorted(unknown))}: not one of {', '.join(fuzzer_names)}")
+    seed = random.SystemRandom().randrange(2**31) if arguments.seed is None else arguments.seed
+    names = arguments.names or fuzzer_names
     failures = 0
     for name in names:
         begin = time.monotonic()
         try:
-            rounds = until(begin + 60 * given.minutes / len(names))
+            rounds = until(begin + 60 * arguments.minutes / len(names))
             counts = importlib.import_module(f"tests.fuzz.test_{name}").run(seed, rounds)
-            shown = ", ".join(f"{count:,} {what}" for what, count in counts.most_common())
+            shown = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common())
         except Exception:
             traceback.print_exc()
             failures += 1

@@ -62,46 +62,46 @@ def _seal(folder: Path, *names: str) -> None:
 def damage(folder: Path, rng: random.Random) -> str:
     """Spoil one file of a bundle; returns what was done."""
     file = rng.choice(sorted(folder.iterdir()))
-    kind = rng.choice(("flip", "cut", "append", "delete", "empty"))
+    change = rng.choice(("flip", "cut", "append", "delete", "empty"))
     data = bytearray(file.read_bytes())
-    if kind == "delete":
+    if change == "delete":
         file.unlink()
-        return f"{kind} {file.name}"
-    if kind == "flip":
+        return f"{change} {file.name}"
+    if change == "flip":
         for _ in range(rng.randrange(1, 20)):
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    elif kind == "cut":
+    elif change == "cut":
         del data[rng.randrange(len(data)) :]
-    elif kind == "append":
+    elif change == "append":
         data += rng.randbytes(rng.randrange(1, 100))
     else:
         data.clear()
     file.write_bytes(data)
-    return f"{kind} {file.name}"
+    return f"{change} {file.name}"
 
 
 def forge(folder: Path, rng: random.Random) -> str:
     """Change values of the configuration, and make the checksums right again."""
-    there = [name for name in (SEGMENTER[0], "tokenizer.json") if (folder / name).exists()]
-    path = folder / rng.choice(("config.json",) * 9 + ("checksums.json",) + tuple(there * 9))
+    other_files = [name for name in (SEGMENTER[0], "tokenizer.json") if (folder / name).exists()]
+    path = folder / rng.choice(("config.json",) * 9 + ("checksums.json",) + tuple(other_files * 9))
     content = json.loads(path.read_text(encoding="utf-8"))
     done = []
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         holder, key = rng.choice(list(_places(content)))
-        kind = rng.choice(("replace", "delete", "cut", "double"))
+        change = rng.choice(("replace", "delete", "cut", "double"))
         value = holder[key]
-        if kind == "delete":
+        if change == "delete":
             del holder[key]
-        elif kind == "cut" and isinstance(value, list):
+        elif change == "cut" and isinstance(value, list):
             del value[rng.randrange(len(value) + 1) :]
-        elif kind == "double" and isinstance(value, list):
+        elif change == "double" and isinstance(value, list):
             value += value
         else:
             holder[key] = copy.deepcopy(
                 rng.choice(VALUES)
             )  # a value that is shared would be changed, and hold itself
         done.append(
-            f"{kind} {key!r} {holder[key]!r}"[:80] if kind == "replace" else f"{kind} {key!r}"
+            f"{change} {key!r} {holder[key]!r}"[:80] if change == "replace" else f"{change} {key!r}"
         )
         if not list(_places(content)):
             break
@@ -113,13 +113,13 @@ def forge(folder: Path, rng: random.Random) -> str:
 
 def _places(content: Any) -> Iterator[tuple[Any, Any]]:
     """Every key of every object and every index of every list, however deep."""
-    left = [content]
-    while left:
-        holder = left.pop()
+    unvisited = [content]
+    while unvisited:
+        holder = unvisited.pop()
         if isinstance(holder, dict | list):
             for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
                 yield holder, key
-                left.append(holder[key])
+                unvisited.append(holder[key])
 
 
 def attempt(folder: Path) -> str:
@@ -137,9 +137,12 @@ def attempt(folder: Path) -> str:
     assert math.isfinite(parse.score)
     assert parse.brackets() and parse.conllu()
     in_words = {
-        place for one in texts for start, end in one.offsets or () for place in range(start, end)
+        offset
+        for text_parse in texts
+        for start, end in text_parse.offsets or ()
+        for offset in range(start, end)
     }
-    assert all(place in in_words or TEXT[place] == " " for place in range(len(TEXT)))
+    assert all(offset in in_words or TEXT[offset] == " " for offset in range(len(TEXT)))
     return "harmless"
 
 
@@ -152,11 +155,11 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
             if rng.random() < 0.3:
                 add_segmenter(folder)
             how = rng.choice((damage, forge))
-            what = how(folder, rng)
+            changes = how(folder, rng)
             try:
                 counts[f"{'damaged' if how is damage else 'forged'} {attempt(folder)}"] += 1
             except Exception as error:
-                raise AssertionError(f"{what}: {type(error).__name__}: {error}") from error
+                raise AssertionError(f"{changes}: {type(error).__name__}: {error}") from error
             shutil.rmtree(folder)
     return counts
 

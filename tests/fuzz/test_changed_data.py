@@ -18,22 +18,22 @@ from tests.toy import toy_pairs
 def change(path: Path, rng: random.Random) -> str:
     """Change a file in place; returns how."""
     lines = path.read_text(encoding="utf-8").split("\n")
-    place = rng.randrange(len(lines))
-    kind = rng.choice(("double", "delete", "swap", "letter", "comment", "nothing"))
-    if kind == "double":
-        lines.insert(place, lines[place])
-    elif kind == "delete":
-        del lines[place]
-    elif kind == "swap":
+    line = rng.randrange(len(lines))
+    edit = rng.choice(("double", "delete", "swap", "letter", "comment", "nothing"))
+    if edit == "double":
+        lines.insert(line, lines[line])
+    elif edit == "delete":
+        del lines[line]
+    elif edit == "swap":
         other = rng.randrange(len(lines))
-        lines[place], lines[other] = lines[other], lines[place]
-    elif kind == "letter" and lines[place]:
-        at = rng.randrange(len(lines[place]))
-        lines[place] = lines[place][:at] + rng.choice("abcNV()_012\t") + lines[place][at + 1 :]
-    elif kind == "comment" and path.suffix == ".conllu":
+        lines[line], lines[other] = lines[other], lines[line]
+    elif edit == "letter" and lines[line]:
+        at = rng.randrange(len(lines[line]))
+        lines[line] = lines[line][:at] + rng.choice("abcNV()_012\t") + lines[line][at + 1 :]
+    elif edit == "comment" and path.suffix == ".conllu":
         lines.insert(0, "# note = this is not data")
     path.write_text("\n".join(lines), encoding="utf-8")
-    return f"{kind} {path.name}:{place + 1}"
+    return f"{edit} {path.name}:{line + 1}"
 
 
 def read(folder: Path) -> list[Any] | None:
@@ -57,7 +57,7 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
         train(read_config(config), **options)
         (folder / "run" / "result.json").unlink()  # as if it had been killed just before its end
         shutil.copytree(folder, before)
-        known = read(folder)
+        data_before = read(folder)
         for _ in rounds:
             shutil.rmtree(folder)
             shutil.copytree(before, folder)
@@ -69,13 +69,13 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
             try:
                 train(read_config(config), resume=True, **options)
             except (ConfigError, FileError) as error:
-                assert now != known, (
+                assert now != data_before, (
                     f"refused, though the data are read as before: {error} ({done}, seed {seed})"
                 )
                 assert "toy." in str(error), f"the file is not named: {error} ({done})"
                 counts["changed data that were refused"] += 1
             else:
-                assert now == known, f"resumed on other data ({done}, seed {seed})"
+                assert now == data_before, f"resumed on other data ({done}, seed {seed})"
                 counts["data that are read as before"] += 1
     return counts
 

@@ -50,12 +50,12 @@ def holds(constraint: Any, parse: Parse) -> bool:
     """Whether a parse meets a constraint."""
     heads, relations = parse.dependencies.heads, parse.relations
     if isinstance(constraint, Span):
-        found = [
+        labels = [
             label
             for i, j, label in parse.constituency.spans
             if (i, j) == (constraint.i, constraint.j)
         ]
-        return bool(found) if constraint.label is None else constraint.label in found
+        return bool(labels) if constraint.label is None else constraint.label in labels
     if isinstance(constraint, Arc):
         m = constraint.modifier - 1
         return heads[m] == constraint.head and constraint.relation in (None, relations[m])
@@ -72,14 +72,24 @@ def ask(words: Sequence[str], **question: Any) -> Parse | None:
     try:
         parse = parser().parse(words, **question)
     except ArcspanError as error:
-        given = [*question.get("require", ()), *question.get("forbid", ())]
-        assert any(str(one).lower() in str(error).lower() for one in given), (error, words, given)
+        constraints = [*question.get("require", ()), *question.get("forbid", ())]
+        assert any(str(constraint).lower() in str(error).lower() for constraint in constraints), (
+            error,
+            words,
+            constraints,
+        )
         return None
     finally:
         assert time.process_time() - begin < SECONDS, (words, question)
     assert compatible(parse.constituency, parse.dependencies), (words, question)
-    assert all(holds(one, parse) for one in question.get("require", ())), (words, question)
-    assert not any(holds(one, parse) for one in question.get("forbid", ())), (words, question)
+    assert all(holds(constraint, parse) for constraint in question.get("require", ())), (
+        words,
+        question,
+    )
+    assert not any(holds(constraint, parse) for constraint in question.get("forbid", ())), (
+        words,
+        question,
+    )
     return parse
 
 
@@ -89,16 +99,18 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
         words = [rng.choice(WORDS) for _ in range(rng.choice((2, 4, 8, 12, 40)))]
         best, *others = parser().parse(words, k=5)
         drawn = [draw(rng, best) for _ in range(rng.choice((1, 2, 5, 20, 200)))]
-        weights = [(one, rng.choice((-1e9, -5.0, 0.0, 0.5, 1e9))) for one in drawn[:3]]
+        weights = [
+            (constraint, rng.choice((-1e9, -5.0, 0.0, 0.5, 1e9))) for constraint in drawn[:3]
+        ]
         cut = rng.randrange(len(drawn) + 1)
         prefer = weights if rng.random() < 0.3 else ()
-        found = ask(words, require=drawn[:cut], forbid=drawn[cut:], prefer=prefer)
-        counts["questions that were refused" if found is None else "questions that were met"] += 1
+        answer = ask(words, require=drawn[:cut], forbid=drawn[cut:], prefer=prefer)
+        counts["questions that were refused" if answer is None else "questions that were met"] += 1
         # What some tree has is never refused, and what is required and forbidden always is.
-        drawn = [one for one in drawn if NOBODYS not in str(one)] or [Root(1)]
+        drawn = [constraint for constraint in drawn if NOBODYS not in str(constraint)] or [Root(1)]
         model = rng.choice([best, *others])
-        require = [one for one in drawn if holds(one, model)]
-        forbid = [one for one in drawn if not holds(one, model)]
+        require = [constraint for constraint in drawn if holds(constraint, model)]
+        forbid = [constraint for constraint in drawn if not holds(constraint, model)]
         assert ask(words, require=require, forbid=forbid) is not None, (words, require, forbid)
         counts["questions that a tree answers"] += 1
         twice = rng.choice(drawn)

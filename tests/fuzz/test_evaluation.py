@@ -47,20 +47,20 @@ def damage(content: bytes, rng: random.Random) -> bytes:
         end = min(len(content), at + rng.choice((1, 1, 3, 30)))
         lines = content.split(b"\n")
         line = rng.randrange(len(lines))
-        kind = rng.randrange(8)
-        if kind == 0:
+        edit = rng.randrange(8)
+        if edit == 0:
             content = content[:at] + content[end:]
-        elif kind <= 2:
+        elif edit <= 2:
             content = (
-                content[:at] + rng.choice(PIECES).encode() + content[at if kind == 1 else end :]
+                content[:at] + rng.choice(PIECES).encode() + content[at if edit == 1 else end :]
             )
-        elif kind == 3:
+        elif edit == 3:
             content = content[:at] + rng.choice(BYTES) + content[at:]
-        elif kind == 4:
+        elif edit == 4:
             content = content[:at] + content[at:end] * 2 + content[end:]
-        elif kind == 5:
+        elif edit == 5:
             content = b"\n".join(lines[:line] + lines[line + 1 :])
-        elif kind == 6:
+        elif edit == 6:
             content = b"\n".join([*lines[:line], rng.choice(lines), *lines[line:]])
         else:
             cells = lines[line].split(b"\t")
@@ -74,8 +74,8 @@ def originals() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), "gold", GOLD)
         write(Path(folder), "predicted", PREDICTED)
-        found = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
-    return {**found, "raw.conllu": DU.encode() * 2, "other.conllu": DU.encode() * 2}
+        contents = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
+    return {**contents, "raw.conllu": DU.encode() * 2, "other.conllu": DU.encode() * 2}
 
 
 def ways(folder: Path) -> list[tuple[list[str], Callable[[], object]]]:
@@ -85,10 +85,10 @@ def ways(folder: Path) -> list[tuple[list[str], Callable[[], object]]]:
         for name in ("gold", "predicted")
     )
     raw = [str(folder / "raw.conllu"), str(folder / "other.conllu")]
-    both = TreeFiles(*gold), TreeFiles(*predicted)
+    tree_files = TreeFiles(*gold), TreeFiles(*predicted)
     return [
-        ([*gold, *predicted], lambda: str(evaluate_files(*both))),
-        ([*gold, *predicted], lambda: breakdown_files(*both)),
+        ([*gold, *predicted], lambda: str(evaluate_files(*tree_files))),
+        ([*gold, *predicted], lambda: breakdown_files(*tree_files)),
         (
             [gold[0], predicted[0]],
             lambda: evaluate_files(TreeFiles(gold[0], None), TreeFiles(predicted[0], None)),
@@ -108,10 +108,10 @@ def ways(folder: Path) -> list[tuple[list[str], Callable[[], object]]]:
 def _command(args: list[str]) -> None:
     with (
         contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()) as said,
+        contextlib.redirect_stderr(io.StringIO()) as errors,
     ):
         code = command_line(args)
-    assert code in (0, 2), said.getvalue()
+    assert code in (0, 2), errors.getvalue()
     if code:
         raise ArcspanError("the command refused the files")
 

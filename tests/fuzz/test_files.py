@@ -71,10 +71,10 @@ def patiently(brackets: Path | None, conll: Path | None) -> str:
         return "refused as a whole"
     assert len(pairs) == report.read and report.skipped <= len(report.problems)
     copies = _copy_of(brackets), _copy_of(conll)
-    kept = filter_pairs(
+    filtered = filter_pairs(
         (brackets, conll), copies, mismatch="skip", incompatible=True, lengths=(0, None)
     )
-    assert kept.written == len(pairs)
+    assert filtered.written == len(pairs)
     if pairs:
         assert list(read_pairs(*copies)) == pairs
     return "read in part" if report.skipped else "read"
@@ -167,7 +167,10 @@ def test_damaged_files_are_read_or_refused_by_name(tmp_path: Path) -> None:
     rng = random.Random(1)
     counts = Counter(attempt(rng, tmp_path) for _ in range(400))
     assert (
-        min(counts[what] for what in ("treebank read", "treebank refused", "hostile words agree"))
+        min(
+            counts[outcome]
+            for outcome in ("treebank read", "treebank refused", "hostile words agree")
+        )
         > 10
     ), counts
     assert min(counts["rules read"], counts["rules refused"]) > 10, counts

@@ -45,8 +45,8 @@ def fork(rng: random.Random, parser: Any) -> int:
         status = 1
         faulthandler.dump_traceback_later(SECONDS - 5)  # where it hangs
         try:
-            again = [parse.error is None and parse.brackets() for parse in parser(TEXT, **question)]
-            status = 0 if all(again) else 2
+            drawn = [parse.error is None and parse.brackets() for parse in parser(TEXT, **question)]
+            status = 0 if all(drawn) else 2
         finally:
             os._exit(status)
     end = time.monotonic() + SECONDS

@@ -110,7 +110,7 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
             slow = _Slow(rng, server)
             honest = server.parse(text=HONEST)
             assert honest.status_code == 200, (honest.status_code, honest.text)
-            assert [one["brackets"] for one in honest.json()["sentences"]] == expected
+            assert [sentence["brackets"] for sentence in honest.json()["sentences"]] == expected
             assert server.client.get("/health").status_code == 200
             counts["honest requests"] += 2
             counts.update(slow.finish())
@@ -141,8 +141,11 @@ def _check_texts(rng: random.Random, server: Running, parser: Parser, counts: Co
         assert answer.status_code == 413, (text, answer.text)
     else:
         assert answer.status_code == 200, (text, answer.text)
-        found = [(one["brackets"], one["offsets"]) for one in answer.json()["sentences"]]
-        assert found == [
+        answered = [
+            (answered_sentence["brackets"], answered_sentence["offsets"])
+            for answered_sentence in answer.json()["sentences"]
+        ]
+        assert answered == [
             (p.brackets(), [list(o) for o in p.offsets or ()]) for p in parser(text)
         ], text
     counts["texts"] += 1
@@ -173,13 +176,13 @@ def _value(rng: random.Random, depth: int = 0) -> Any:
 
 
 def _damaged(rng: random.Random, data: bytes) -> bytes:
-    found = bytearray(data)
+    damaged = bytearray(data)
     for _ in range(rng.randrange(1, 4)):
-        place = rng.randrange(len(found) + 1)
-        found[place : place + rng.randrange(3)] = bytes(
+        position = rng.randrange(len(damaged) + 1)
+        damaged[position : position + rng.randrange(3)] = bytes(
             rng.randrange(256) for _ in range(rng.randrange(3))
         )
-    return bytes(found)
+    return bytes(damaged)
 
 
 def _check_bytes(rng: random.Random, server: Running, counts: Counter[str]) -> None:
@@ -235,25 +238,25 @@ class _Slow:
             b"POST /parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             b"Content-Length: %d\r\n\r\n"
         )
-        whole = head % len(body) + body
+        request = head % len(body) + body
         self.left: dict[socket.socket, bytes] = {}
         for _ in range(6):
-            sent = rng.randrange(1, len(whole))
+            sent = rng.randrange(1, len(request))
             client = socket.create_connection(("127.0.0.1", server.port), timeout=600)
-            client.sendall(whole[:sent])
-            self.left[client] = whole[sent:-1]  # the last byte never comes
+            client.sendall(request[:sent])
+            self.left[client] = request[sent:-1]  # the last byte never comes
 
     def finish(self) -> Counter[str]:
         """Send on, byte by byte, until the server closes; what came of it."""
         counts = Counter[str]()
         while self.left:
-            for client, rest in list(self.left.items()):
+            for client, unsent in list(self.left.items()):
                 try:
-                    client.sendall(rest[:1])
+                    client.sendall(unsent[:1])
                     closed = bool(select.select([client], [], [], 0.01)[0])
                 except OSError:
                     closed = True
-                self.left[client] = rest[1:]
+                self.left[client] = unsent[1:]
                 if closed:
                     answer = b""
                     with contextlib.suppress(OSError):

@@ -19,8 +19,8 @@ TOY = Path(__file__).parents[1] / "bundles" / "toy"
 SETTINGS = [("--words", "brackets"), ("--words", "conllu"), ("--text", "json")]
 
 
-def call(source: Path, out: Path, kind: str, form: str) -> list[str]:
-    options = ["--words"] if kind == "--words" else []
+def call(source: Path, out: Path, input_form: str, form: str) -> list[str]:
+    options = ["--words"] if input_form == "--words" else []
     command = [
         sys.executable,
         "-m",
@@ -47,26 +47,26 @@ def run(seed: int, rounds: Iterable[object], sentences: int = 8_000) -> Counter[
             file.writelines(
                 f"{rng.choice(lines)}\n{rng.choice(('', '', chr(10)))}" for _ in range(sentences)
             )
-        wanted: dict[str, tuple[bytes, float]] = {}
+        quiet_outputs: dict[str, tuple[bytes, float]] = {}
         for _ in rounds:
-            kind, form = rng.choice(SETTINGS)
+            input_form, form = rng.choice(SETTINGS)
             out = work / f"out.{form}"
-            if form not in wanted:
+            if form not in quiet_outputs:
                 begin = time.monotonic()
-                subprocess.run(call(source, out, kind, form), check=True)
-                wanted[form] = out.read_bytes(), time.monotonic() - begin
+                subprocess.run(call(source, out, input_form, form), check=True)
+                quiet_outputs[form] = out.read_bytes(), time.monotonic() - begin
                 counts["quiet runs"] += 1
             out.unlink(missing_ok=True)
             shutil.rmtree(work / ".arcspan", ignore_errors=True)
-            expected, took = wanted[form]
+            expected, took = quiet_outputs[form]
             for _ in range(rng.randrange(1, 6)):
-                with subprocess.Popen(call(source, out, kind, form)) as process:
+                with subprocess.Popen(call(source, out, input_form, form)) as process:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(timeout=rng.uniform(0, 1.2 * took))
                     process.kill()
                 counts["kills" if process.returncode else "runs that were done before"] += 1
                 assert out.exists() or process.returncode, "a run ended without its output"
-            subprocess.run(call(source, out, kind, form), check=True)
+            subprocess.run(call(source, out, input_form, form), check=True)
             assert out.read_bytes() == expected, f"{form}: other bytes after kills (seed {seed})"
             assert not [path for path in work.rglob("*") if path.suffix in (".part", ".draft")]
             counts["outputs"] += 1

@@ -49,9 +49,11 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
     ]
     try:
         for number, _ in enumerate(rounds):
-            own = [*command, "--seed", str(seed + number)]
+            seeded_command = [*command, "--seed", str(seed + number)]
             with tempfile.TemporaryDirectory() as folder:  # for the files that it leaves
-                done = subprocess.run(own, capture_output=True, text=True, check=False, cwd=folder)
+                done = subprocess.run(
+                    seeded_command, capture_output=True, text=True, check=False, cwd=folder
+                )
             assert done.returncode == 0, done.stdout[-5_000:] + done.stderr
             counts["requests"] += sum(map(int, re.findall(r"(\d+) generated", done.stdout)))
             assert server.client.get("/health").status_code == 200

@@ -102,18 +102,20 @@ def main(seed: int, kills: int) -> Counter[str]:
             "--threads",
             "1",
         ]
-        wanted: list[str] = []
+        new_contents: list[str] = []
 
         def complete() -> None:
             assert arcspan(call) == 0
 
         def check_files() -> str:
-            found = [file.read_text() for file in outputs]
-            wanted.extend(found if not wanted else [])
-            for text, new, file in zip(found, wanted, outputs, strict=True):
+            contents_after = [file.read_text() for file in outputs]
+            new_contents.extend(contents_after if not new_contents else [])
+            for text, new, file in zip(contents_after, new_contents, outputs, strict=True):
                 assert text in (OLD, new), f"{file.name} is neither the old one nor the new one"
                 file.write_text(OLD)
-            return {0: "old", 1: "one of the two", 2: "new"}[len(found) - found.count(OLD)]
+            return {0: "old", 1: "one of the two", 2: "new"}[
+                len(contents_after) - contents_after.count(OLD)
+            ]
 
         counts = kill_again_and_again("complete", complete, check_files, rng, kills)
 
@@ -128,10 +130,10 @@ def main(seed: int, kills: int) -> Counter[str]:
                 for folder in work.glob(".bundle.*")
                 if (folder / "bundle").is_dir()
             ]
-            found, state = contents(bundle if bundle.is_dir() else aside[0]), "old"
-            if found != contents(TOY):
-                new.update(new or found)
-                assert found == new, "the bundle is neither the old one nor the new one"
+            contents_after, state = contents(bundle if bundle.is_dir() else aside[0]), "old"
+            if contents_after != contents(TOY):
+                new.update(new or contents_after)
+                assert contents_after == new, "the bundle is neither the old one nor the new one"
                 state = "new"
             for folder in (bundle, *work.glob(".bundle.*")):
                 shutil.rmtree(folder, ignore_errors=True)

@@ -29,13 +29,13 @@ def draw(rng: np.random.Generator) -> tuple[list[int], list[np.ndarray]]:
     scale = float(rng.choice([1e-3, 1.0, 1.0, 30.0, 1e6, 1e12, 1e18, 1e30]))
     ties, masked = rng.random() < 0.3, float(rng.choice([0.0, 0.0, 0.1, 0.4]))
     mask = float(rng.choice([-np.inf, -np.inf, -1e30]))
-    kind = rng.choice(["f4", "f8", ">f4"])
+    dtype = rng.choice(["f4", "f8", ">f4"])
     scores = []
     for axes in (2, 2, 3):
         values = rng.normal(size=(len(lengths), *(size,) * axes))
         values = scale * (np.round(values) if ties else values)
         values[rng.random(values.shape) < masked] = mask
-        part = values.astype(kind)
+        part = values.astype(dtype)
         scores.append(np.asfortranarray(part) if rng.random() < 0.1 else part)
     return lengths, scores
 
@@ -50,7 +50,7 @@ def check(lengths: list[int], scores: list[np.ndarray]) -> str:
         trees = []
         for b, n in enumerate(lengths):
             part = None if headed is None else headed[b].astype(np.float64)
-            found = (
+            tree_scores = (
                 [
                     score
                     for _, score in scores_of(n, span[b].astype("f8"), arc[b].astype("f8"), part)
@@ -58,8 +58,8 @@ def check(lengths: list[int], scores: list[np.ndarray]) -> str:
                 if n
                 else [0.0]
             )
-            trees.append(np.sort(np.asarray(found))[::-1])
-        if not all(found[0] > -np.inf for found in trees):
+            trees.append(np.sort(np.asarray(tree_scores))[::-1])
+        if not all(tree_scores[0] > -np.inf for tree_scores in trees):
             forbidden = True
             for search in (decoding.eisner_satta, decoding.marginals, decoding.naive):
                 refuses(search, span, arc, lengths, headed)
@@ -71,12 +71,15 @@ def check(lengths: list[int], scores: list[np.ndarray]) -> str:
         assert best.heads.tolist() == half.heads.tolist(), (lengths, scores)
         large = max(float(np.abs(part[np.isfinite(part)]).max(initial=1.0)) for part in scores)
         close: Any = {"rtol": 1e-5, "atol": 2e-5 * large}
-        np.testing.assert_allclose(best.scores, [found[0] for found in trees], **close)
+        np.testing.assert_allclose(best.scores, [tree_scores[0] for tree_scores in trees], **close)
         for b, tree in enumerate(decoding.kbest(span, arc, lengths, 4, second)):
             np.testing.assert_allclose(tree.scores, trees[b][trees[b] > -np.inf][:4], **close)
         sums = decoding.marginals(span, arc, lengths, second)
         with np.errstate(all="ignore"):
-            logs = [float(np.log(np.exp(found - found[0]).sum()) + found[0]) for found in trees]
+            logs = [
+                float(np.log(np.exp(tree_scores - tree_scores[0]).sum()) + tree_scores[0])
+                for tree_scores in trees
+            ]
         np.testing.assert_allclose(sums.log_partition, logs, **close)
         for b, n in enumerate(lengths):
             assert abs(float(sums.spans[b].sum()) - max(2 * n - 1, 0)) < 1e-3, (lengths, scores)

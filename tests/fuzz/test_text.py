@@ -43,22 +43,22 @@ PIECES = [
 @functools.cache
 def parsers() -> list[Parser]:
     """A model of whole words and, where the package has it, the English one of word pieces."""
-    found = [Parser(TOY, threads=1)]
+    all_parsers = [Parser(TOY, threads=1)]
     if (Path(__file__).parents[2] / "src" / "arcspan" / "models" / "en").is_dir():
-        found.append(Parser(threads=1))
-    return found
+        all_parsers.append(Parser(threads=1))
+    return all_parsers
 
 
 def draw(rng: random.Random) -> str:
     """A text of up to some dozens of parts."""
     parts: list[str] = []
     for _ in range(rng.randrange(1, rng.choice((3, 12, 60)))):
-        kind = rng.random()
-        if kind < 0.4:
+        chance = rng.random()
+        if chance < 0.4:
             parts.append(rng.choice(WORDS) + rng.choice(("", " ", " ")))
-        elif kind < 0.8:
+        elif chance < 0.8:
             parts.append(rng.choice(PIECES) * rng.choice((1, 1, 1, 2, 5)))
-        elif kind < 0.95:
+        elif chance < 0.95:
             parts.append("".join(chr(_code(rng)) for _ in range(rng.randrange(1, 6))))
         else:
             parts.append(rng.choice("aé中.-\u0301\u200d") * rng.randrange(50, 200))
@@ -94,9 +94,9 @@ def check(text: str, parses: list[Parse]) -> None:
             end = stop
         assert compatible(parse.constituency, parse.dependencies), text
         assert parse.score == parse.score, text
-        again = ConstituencyTree.from_brackets(parse.brackets())
-        assert again.spans == parse.constituency.spans, text
-        assert again.words == parse.words or "-LRB-" in text, (
+        read_back = ConstituencyTree.from_brackets(parse.brackets())
+        assert read_back.spans == parse.constituency.spans, text
+        assert read_back.words == parse.words or "-LRB-" in text, (
             text
         )  # which brackets cannot tell from "("
         sentence = ConlluSentence(parse.conllu().rstrip("\n").split("\n"))
@@ -116,9 +116,11 @@ def run(seed: int, rounds: Iterable[object]) -> Counter[str]:
         texts = [draw(rng) for _ in range(rng.randrange(2, 8))]
         alone = [parser(text) for text in texts]
         beside = list(parser.stream(texts, batch_size=rng.choice((1, 3, 256))))
-        for text, parses, again in zip(texts, alone, beside, strict=True):
+        for text, parses, in_company in zip(texts, alone, beside, strict=True):
             check(text, parses)
-            assert parses == again and [p.score for p in parses] == [p.score for p in again], (
+            assert parses == in_company and [p.score for p in parses] == [
+                p.score for p in in_company
+            ], (
                 text,
                 texts,
             )

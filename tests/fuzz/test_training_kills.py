@@ -37,15 +37,17 @@ def train_in_a_fork(config: Any, alarm: float) -> int:
 
 def result(folder: Path) -> dict[str, Any]:
     """What must not depend on kills: the bytes of the last state and the best model, and the losses of the log."""
-    found: dict[str, Any] = {}
+    compared: dict[str, Any] = {}
     for name in ("last", "best"):
-        place = folder / json.loads((folder / f"{name}.json").read_text())["folder"]
-        found |= {f"{name}/{file.name}": file.read_bytes() for file in place.iterdir()}
-        assert [place] == list(place.parent.iterdir()), "folders that no pointer names are left"
+        checkpoint = folder / json.loads((folder / f"{name}.json").read_text())["folder"]
+        compared |= {f"{name}/{file.name}": file.read_bytes() for file in checkpoint.iterdir()}
+        assert [checkpoint] == list(checkpoint.parent.iterdir()), (
+            "folders that no pointer names are left"
+        )
     lines = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
     timed = ("time", "seconds", "words_per_second", "structure_share")
-    found["log"] = [{name: line[name] for name in line if name not in timed} for line in lines]
-    return found
+    compared["log"] = [{name: line[name] for name in line if name not in timed} for line in lines]
+    return compared
 
 
 def main(seed: int, kills: int) -> Counter[str]:
@@ -71,14 +73,14 @@ def main(seed: int, kills: int) -> Counter[str]:
         expected = result(work / "quiet" / "run")
         while counts["kills"] < kills:
             folder = work / f"killed-{counts['runs']}"
-            again = config(folder)
+            training_config = config(folder)
             for _ in range(rng.randrange(2, 6)):
-                status = train_in_a_fork(again, rng.uniform(0.05, 1) * took)
+                status = train_in_a_fork(training_config, rng.uniform(0.05, 1) * took)
                 assert status in (0, signal.SIGALRM), (
                     f"a resumed run failed: {status} (seed {seed})"
                 )
                 counts["kills" if status else "runs that were done before"] += 1
-            assert train_in_a_fork(again, 0) == 0
+            assert train_in_a_fork(training_config, 0) == 0
             assert result(folder / "run") == expected, f"another result after kills (seed {seed})"
             counts["runs"] += 1
     return counts

@@ -19,8 +19,8 @@ def test_a_letter_is_known_without_its_case_and_accents_and_otherwise_by_its_cat
 
 
 def test_a_line_break_was_meant_where_the_next_word_would_have_fitted() -> None:
-    _, kinds = ALPHABET.encode("Roses are red\nand sweet\nviolets\tblue").tolist()
-    assert [kind for kind in kinds if kind <= BLANK] == [
+    _, codes = ALPHABET.encode("Roses are red\nand sweet\nviolets\tblue").tolist()
+    assert [code for code in codes if code <= BLANK] == [
         BLANK,
         BLANK,
         WRAPPED,
@@ -28,17 +28,17 @@ def test_a_line_break_was_meant_where_the_next_word_would_have_fitted() -> None:
         WRAPPED,
         BLANK,
     ]
-    _, kinds = ALPHABET.encode("a b\na longer line\nc").tolist()
-    assert [kind for kind in kinds if kind in (WRAPPED, MEANT)] == [MEANT, WRAPPED]
-    _, kinds = ALPHABET.encode("a longer line\n  that\n  on").tolist()
-    assert [kind for kind in kinds if kind in (WRAPPED, MEANT)] == [WRAPPED, MEANT], (
+    _, codes = ALPHABET.encode("a b\na longer line\nc").tolist()
+    assert [code for code in codes if code in (WRAPPED, MEANT)] == [MEANT, WRAPPED]
+    _, codes = ALPHABET.encode("a longer line\n  that\n  on").tolist()
+    assert [code for code in codes if code in (WRAPPED, MEANT)] == [WRAPPED, MEANT], (
         "indented or not"
     )
 
 
 @given(st.text(st.characters(exclude_categories=[]), max_size=40))
 def test_every_character_has_a_number(text: str) -> None:
-    found = ALPHABET.encode(text)
-    assert found.shape == (2, len(text))
-    assert ((found >= 0) & (found < [[len(ALPHABET)], [KINDS]])).all()
-    assert ((found[1] <= BLANK) == [character.isspace() for character in text]).all()
+    encoded = ALPHABET.encode(text)
+    assert encoded.shape == (2, len(text))
+    assert ((encoded >= 0) & (encoded < [[len(ALPHABET)], [KINDS]])).all()
+    assert ((encoded[1] <= BLANK) == [character.isspace() for character in text]).all()

@@ -18,7 +18,7 @@ SEGMENTER = RuleSegmenter()
 
 
 def cleaned(text: str, *kinds: str) -> list[str]:
-    return [" ".join(one.words) for one in clean_sentences(SEGMENTER, text, kinds)]
+    return [" ".join(sentence.words) for sentence in clean_sentences(SEGMENTER, text, kinds)]
 
 
 def test_tags_and_entities_of_html() -> None:

@@ -100,5 +100,5 @@ def test_sentences_end_where_readers_end_them(english: Segmenter, text: str, exp
 def test_dev_files_are_split_as_well_as_ever(
     english: Segmenter, treebanks: Path, treebank: str, least: dict[str, float]
 ) -> None:
-    found = score(english, documents(treebanks / treebank / "dev.conllu.xz"))
-    assert all(found[what] >= value for what, value in least.items()), found
+    scores = score(english, documents(treebanks / treebank / "dev.conllu.xz"))
+    assert all(scores[figure] >= value for figure, value in least.items()), scores

@@ -37,5 +37,5 @@ def test_a_rule_that_one_example_taught_is_no_rule() -> None:
 
 
 def test_a_file_keeps_everything() -> None:
-    again = read(Expansions, json.loads(json.dumps(asdict(LEARNT))))
-    assert again == LEARNT and again("tirándolo") == LEARNT("tirándolo")
+    read_back = read(Expansions, json.loads(json.dumps(asdict(LEARNT))))
+    assert read_back == LEARNT and read_back("tirándolo") == LEARNT("tirándolo")

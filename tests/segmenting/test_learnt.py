@@ -38,17 +38,18 @@ PLACES: list[list[Token]] = [
 def french() -> str:
     """A treebank of made-up sentences, as CoNLL-U with multiword tokens and SpaceAfter."""
     sentences = [
-        [*subject, *verb, *place, (".", (".",))]
-        for subject, verb, place in itertools.product(SUBJECTS, VERBS, PLACES)
+        [*subject, *verb, *place_words, (".", (".",))]
+        for subject, verb, place_words in itertools.product(SUBJECTS, VERBS, PLACES)
     ]
     random.Random(1).shuffle(sentences)
     lines: list[str] = []
     for number, sentence in enumerate(sentences * 4):
         lines += ["# newpar"] * (number % 5 == 0)
         count = 0
-        for place, (form, words) in enumerate(sentence):
+        for position, (form, words) in enumerate(sentence):
             glued = (
-                form.endswith("'") or sentence[min(place + 1, len(sentence) - 1)][0] == "." != form
+                form.endswith("'")
+                or sentence[min(position + 1, len(sentence) - 1)][0] == "." != form
             )
             misc = "SpaceAfter=No" if glued else "_"
             if len(words) > 1:
@@ -69,10 +70,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("segmenter")
     (folder / "train.conllu").write_text(french(), encoding="utf-8")
     source = [SegmenterSource(str(folder / "train.conllu"))]
-    chosen = SegmenterSettings(train=source, dev=source, channels=32, epochs=30, batch=2, rare=2)
-    run_segmenter(Config(output=str(folder), language="fr", segmenter=chosen), lambda line: None)
-    (found,) = json.loads((folder / "segmenter" / "segmenter.json").read_text())["scores"].values()
-    assert min(found.values()) > 97, found
+    segmenter_settings = SegmenterSettings(
+        train=source, dev=source, channels=32, epochs=30, batch=2, rare=2
+    )
+    run_segmenter(
+        Config(output=str(folder), language="fr", segmenter=segmenter_settings), lambda line: None
+    )
+    (scores,) = json.loads((folder / "segmenter" / "segmenter.json").read_text())["scores"].values()
+    assert min(scores.values()) > 97, scores
     return folder / "segmenter"
 
 
@@ -96,10 +101,10 @@ def test_one_sentence_is_never_split(segmenter: Segmenter) -> None:
     assert segmenter.split(" \n", one_sentence=True) == segmenter.split("") == []
 
 
-def assert_nothing_is_lost(text: str, found: list[Sentence]) -> None:
-    text, seen = paragraphs.blank_mark(text), np.zeros(len(text), bool)
+def assert_nothing_is_lost(text: str, sentences: list[Sentence]) -> None:
+    text, is_covered = paragraphs.blank_mark(text), np.zeros(len(text), bool)
     end = 0
-    for sentence in found:
+    for sentence in sentences:
         assert (sentence.start, sentence.end) == (sentence.offsets[0][0], sentence.offsets[-1][1])
         assert end <= sentence.start
         end = sentence.end
@@ -111,8 +116,10 @@ def assert_nothing_is_lost(text: str, found: list[Sentence]) -> None:
         ):
             assert number in shared or word == text[start:stop]
             assert not any(map(str.isspace, text[start:stop]))
-            seen[start:stop] = True
-    assert all(seen[place] for place, character in enumerate(text) if not character.isspace())
+            is_covered[start:stop] = True
+    assert all(
+        is_covered[position] for position, character in enumerate(text) if not character.isspace()
+    )
 
 
 PIECES = [
@@ -150,11 +157,12 @@ def test_the_pieces_in_which_a_text_comes_do_not_matter(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paragraphs, "LONGEST", longest)
-        whole = segmenter.split(text)
+        sentences = segmenter.split(text)
         assert (
-            list(segmenter.stream(text[i : i + size] for i in range(0, len(text), size))) == whole
+            list(segmenter.stream(text[i : i + size] for i in range(0, len(text), size)))
+            == sentences
         )
-    assert_nothing_is_lost(text, whole)
+    assert_nothing_is_lost(text, sentences)
 
 
 def test_scores_are_the_same_to_the_last_bit_in_any_company(segmenter: Segmenter) -> None:
@@ -168,15 +176,17 @@ def test_scores_are_the_same_to_the_last_bit_in_any_company(segmenter: Segmenter
     assert scores.shape == (5, len(long))
     middle = scores[:, 10 * 49 : 11 * 49]
     assert np.allclose(middle, scores[:, 20 * 49 : 21 * 49], atol=1e-4)
-    found: list[list[Sentence]] = []
+    by_thread: list[list[Sentence]] = []
     threads = [
-        threading.Thread(target=lambda: found.append(segmenter.split(long))) for _ in range(4)
+        threading.Thread(target=lambda: by_thread.append(segmenter.split(long))) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(one == segmenter.split(long) for one in found) and len(found) == 4
+    assert (
+        all(sentences == segmenter.split(long) for sentences in by_thread) and len(by_thread) == 4
+    )
 
 
 def inputs(segmenter: Segmenter, text: str) -> np.ndarray:
@@ -190,23 +200,23 @@ def test_a_paragraph_of_any_length_is_split_as_its_sentences_are(
 ) -> None:
     monkeypatch.setattr(paragraphs, "LONGEST", 5000)
     text = "Luc va au port. " * 2000  # more than is held at once
-    found = segmenter.split(text)
-    assert len(found) == 2000
-    assert {sentence.words for sentence in found} == {("Luc", "va", "à", "le", "port", ".")}
-    assert [sentence.start for sentence in found] == list(range(0, len(text), 16))
+    sentences = segmenter.split(text)
+    assert len(sentences) == 2000
+    assert {sentence.words for sentence in sentences} == {("Luc", "va", "à", "le", "port", ".")}
+    assert [sentence.start for sentence in sentences] == list(range(0, len(text), 16))
 
 
 def test_a_word_without_end_is_cut(segmenter: Segmenter, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a" * 12_000
     assert [sentence.words for sentence in segmenter.split(text)] == [(text,)]
     monkeypatch.setattr(paragraphs, "LONGEST", 5000)
-    found = segmenter.split(text)
-    assert_nothing_is_lost(text, found)
-    assert len(found) == 3
+    sentences = segmenter.split(text)
+    assert_nothing_is_lost(text, sentences)
+    assert len(sentences) == 3
 
 
 def test_addresses_numbers_and_pictures_are_never_torn_apart(segmenter: Segmenter) -> None:
-    for whole in (
+    for unit in (
         "http://a.fr/b_(c)?d=e",
         "x@y.co.uk",
         "#hashtag2024",
@@ -215,8 +225,8 @@ def test_addresses_numbers_and_pictures_are_never_torn_apart(segmenter: Segmente
         "👨‍👩‍👧‍👦",
         "🇫🇷",
     ):
-        (sentence,) = segmenter.split(f"Luc {whole} au", one_sentence=True)
-        assert sentence.words == ("Luc", whole, "à", "le")
+        (sentence,) = segmenter.split(f"Luc {unit} au", one_sentence=True)
+        assert sentence.words == ("Luc", unit, "à", "le")
 
 
 def test_a_bundle_without_segmenter_has_rules_and_says_so_for_other_languages(

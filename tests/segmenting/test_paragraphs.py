@@ -18,31 +18,31 @@ TEXTS = st.lists(
 
 @given(TEXTS, st.lists(st.integers(0, 30), max_size=6))
 def test_paragraphs_do_not_depend_on_the_pieces_of_a_text(text: str, cuts: list[int]) -> None:
-    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    pieces = [text[begin:end] for begin, end in pairwise(places)]
-    whole = list(paragraphs([text]))
-    assert list(paragraphs(pieces)) == whole
-    assert list(paragraphs(text)) == whole, "one character at a time"
-    for part in whole:
+    borders = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    pieces = [text[begin:end] for begin, end in pairwise(borders)]
+    expected = list(paragraphs([text]))
+    assert list(paragraphs(pieces)) == expected
+    assert list(paragraphs(text)) == expected, "one character at a time"
+    for part in expected:
         assert text.startswith(part.text, part.start)
-    assert " ".join(part.text for part in whole).split() == text.split()
+    assert " ".join(part.text for part in expected).split() == text.split()
 
 
 @given(TEXTS, st.integers(1, 7))
 def test_a_paragraph_longer_than_may_be_held_comes_in_parts(text: str, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LONGEST", longest)
-        whole = list(paragraphs([text]))
-        assert list(paragraphs(text)) == whole
-    assert all(len(part.text) <= longest for part in whole)
-    assert "".join("".join(part.text.split()) for part in whole) == "".join(text.split())
-    assert all(one.last == other.first for one, other in pairwise(whole))
+        parts = list(paragraphs([text]))
+        assert list(paragraphs(text)) == parts
+    assert all(len(part.text) <= longest for part in parts)
+    assert "".join("".join(part.text.split()) for part in parts) == "".join(text.split())
+    assert all(earlier.last == following.first for earlier, following in pairwise(parts))
 
 
 def lines(text: str) -> list[str]:
-    found = list(blocks(text))
-    assert all(text.startswith(block, begin) for begin, block in found)
-    return [block for _, block in found]
+    located_blocks = list(blocks(text))
+    assert all(text.startswith(block, begin) for begin, block in located_blocks)
+    return [block for _, block in located_blocks]
 
 
 def test_items_rows_and_fields_stand_for_themselves_and_running_text_does_not() -> None:

@@ -16,7 +16,9 @@ from arcspan.training.segmenting_data import documents
 
 def words(text: str, language: str = "en") -> list[str]:
     return [
-        word for one in RuleSegmenter(language).split(text, one_sentence=True) for word in one.words
+        word
+        for sentence in RuleSegmenter(language).split(text, one_sentence=True)
+        for word in sentence.words
     ]
 
 
@@ -24,9 +26,9 @@ def sentences(text: str, language: str = "en") -> list[str]:
     return [text[sentence.start : sentence.end] for sentence in RuleSegmenter(language).split(text)]
 
 
-def assert_nothing_is_lost(text: str, found: list[Sentence]) -> None:
+def assert_nothing_is_lost(text: str, sentences: list[Sentence]) -> None:
     text, end = blank_mark(text), 0
-    for sentence in found:
+    for sentence in sentences:
         assert sentence.words and len(sentence.words) == len(sentence.offsets)
         assert (sentence.start, sentence.end) == (sentence.offsets[0][0], sentence.offsets[-1][1])
         for word, (start, stop) in zip(sentence.words, sentence.offsets, strict=True):
@@ -133,12 +135,12 @@ def test_text_without_words_has_no_sentences(text: str) -> None:
 
 
 def test_scripts_without_spaces_are_split_by_character_and_stop() -> None:
-    found = RuleSegmenter().split("我爱北京。你呢？他说：“好！”然后走了。")
-    assert [sentence.words for sentence in found[:2]] == [
+    sentences = RuleSegmenter().split("我爱北京。你呢？他说：“好！”然后走了。")
+    assert [sentence.words for sentence in sentences[:2]] == [
         ("我", "爱", "北", "京", "。"),
         ("你", "呢", "？"),
     ]
-    assert found[2].words[-3:] == ("好", "！", "”")
+    assert sentences[2].words[-3:] == ("好", "！", "”")
     assert words("これはペンです") == ["これは", "ペン", "です"]
 
 
@@ -171,8 +173,8 @@ def test_a_byte_order_mark_is_white_space_at_the_beginning_alone(pieces: list[st
     text = "".join(pieces)
     first, second = RuleSegmenter().stream(pieces)
     assert (first.words, first.start, text[second.start :]) == (("We", "go", "."), 1, "We")
-    (whole,) = RuleSegmenter().split(text + "\ufeff", one_sentence=True)
-    assert whole.words == ("We", "go", ".", "We\ufeff") and whole.start == 1
+    (sentence,) = RuleSegmenter().split(text + "\ufeff", one_sentence=True)
+    assert sentence.words == ("We", "go", ".", "We\ufeff") and sentence.start == 1
     assert RuleSegmenter().split("\ufeff") == []
 
 
@@ -230,8 +232,8 @@ def test_a_paragraph_is_split_the_same_alone_and_in_company(text: str) -> None:
 @pytest.mark.treebanks
 def test_words_and_sentences_of_gum_and_craft_are_found(treebanks: Path) -> None:
     for treebank, words, sentences in (("gum", 99.8, 95.5), ("craft-ud", 99.8, 90.0)):
-        found = score(RuleSegmenter(), documents(treebanks / treebank / "dev.conllu.xz"))
-        assert found["words"] > words and found["sentences"] > sentences
+        scores = score(RuleSegmenter(), documents(treebanks / treebank / "dev.conllu.xz"))
+        assert scores["words"] > words and scores["sentences"] > sentences
 
 
 def test_the_items_of_a_list_are_kept_apart_and_keep_their_marks() -> None:

@@ -10,10 +10,10 @@ from studies.calibration.run import expected_calibration_error, reliability
 
 def test_bins_hold_what_falls_between_their_borders() -> None:
     right = np.asarray([False, True, True, True, False])
-    found = reliability(np.asarray([0.0, 0.1, 0.5, 1.0, 0.99]), right, bins=2)
-    assert [(one.low, one.high, one.parts) for one in found] == [(0, 0.5, 2), (0.5, 1, 3)]
-    assert found[0].right == 0.5
-    assert found[1].probability == pytest.approx(0.83)
+    bins = reliability(np.asarray([0.0, 0.1, 0.5, 1.0, 0.99]), right, bins=2)
+    assert [(bin_.low, bin_.high, bin_.parts) for bin_ in bins] == [(0, 0.5, 2), (0.5, 1, 3)]
+    assert bins[0].right == 0.5
+    assert bins[1].probability == pytest.approx(0.83)
 
 
 def test_the_error_weighs_bins_by_their_parts() -> None:

@@ -39,9 +39,9 @@ def write_run(folder: Path, las: float, structure: float) -> Path:
 
 def test_a_run_that_meets_every_goal_passes_and_is_kept(study: ModuleType, tmp_path: Path) -> None:
     assert study.check(write_run(tmp_path / "run", 84.5, 0.02), tmp_path / "result.json")
-    kept = json.loads((tmp_path / "result.json").read_text())
-    assert kept["minutes"] == 2
-    assert all(kept["met"].values())
+    stored = json.loads((tmp_path / "result.json").read_text())
+    assert stored["minutes"] == 2
+    assert all(stored["met"].values())
 
 
 @pytest.mark.parametrize(("las", "structure"), [(83.9, 0.02), (84.5, 0.09)])

@@ -37,30 +37,30 @@ PAIRS = [
 RULES = learn_rules(PAIRS)
 
 
-def seen(rules, labels: str) -> dict[str, int]:
+def relation_counts(rules, labels: str) -> dict[str, int]:
     """The relations that were counted between children, by the labels of parent, head and child."""
     return rules.relations.counts[RELATION_CONTEXTS.index(RULE)].get(labels, {})
 
 
 def test_rules_reproduce_what_they_were_learnt_from():
     for c, d in PAIRS:
-        made = RULES.convert(c)
-        assert (made.heads, made.relations) == (d.heads, d.relations)
-        assert (made.words, made.tags) == (c.words, c.tags)
+        converted = RULES.convert(c)
+        assert (converted.heads, converted.relations) == (d.heads, d.relations)
+        assert (converted.words, converted.tags) == (c.words, c.tags)
 
 
 def test_rules_generalize_to_productions_never_seen():
     more = pair("(NP (DT a) (JJ red) (NN hat))", "3-det 3-amod 0-root")
     rules = learn_rules([*PAIRS, more])
     cat = "(NP (DT the) (JJ old) (JJ grey) (NN cat))"
-    made = rules.convert(read(f"(S {cat} (VP (VB saw) (NP (DT a) (NN bird))) (. .))"))
-    assert made.heads == (4, 4, 4, 5, 0, 7, 5, 5)
-    assert made.relations == ("det", "amod", "amod", "nsubj", "root", "det", "dobj", "punct")
+    converted = rules.convert(read(f"(S {cat} (VP (VB saw) (NP (DT a) (NN bird))) (. .))"))
+    assert converted.heads == (4, 4, 4, 5, 0, 7, 5, 5)
+    assert converted.relations == ("det", "amod", "amod", "nsubj", "root", "det", "dobj", "punct")
 
 
 def test_a_child_may_attach_to_a_sibling_that_is_not_the_head():
-    made = RULES.convert(read("(NP (NN salt) (CC and) (NN oil))"))
-    assert made.heads == (0, 3, 1) and made.relations == ("root", "cc", "conj")
+    converted = RULES.convert(read("(NP (NN salt) (CC and) (NN oil))"))
+    assert converted.heads == (0, 3, 1) and converted.relations == ("root", "cc", "conj")
 
 
 def test_a_common_word_can_decide_which_child_is_the_head():
@@ -91,7 +91,7 @@ def test_function_tags_inform_the_relation_but_not_the_structure():
     rules = learn_rules(pairs)
     assert rules.convert(read("(VP (VB eat) (NP-TMP (NN ham)))")).relations[1] == "tmod"
     assert rules.convert(read("(VP (VB eat) (NP-OBJ (NN ham)))")).relations[1] == "dobj"
-    assert seen(rules, "VP VB NP") == {"dobj": 2, "tmod": 2}
+    assert relation_counts(rules, "VP VB NP") == {"dobj": 2, "tmod": 2}
 
 
 def test_function_tags_do_not_disturb_rules_that_were_learnt_without():
@@ -103,8 +103,8 @@ def test_function_tags_do_not_disturb_rules_that_were_learnt_without():
 def test_constituents_that_do_not_fit_teach_nothing_and_the_rest_of_the_sentence_does():
     misfit = pair("(S (NP (DT a) (NN dog)) (VP (VB sees) (NP (PRP me))))", "3-x 3-y 0-root 3-dobj")
     rules = learn_rules([misfit])
-    assert seen(rules, "VP VB NP") == {"dobj": 1}
-    assert seen(rules, "NP NN DT") == {}
+    assert relation_counts(rules, "VP VB NP") == {"dobj": 1}
+    assert relation_counts(rules, "NP NN DT") == {}
     crossing = pair("(S (A a) (B b) (C c) (D d))", "3-x 4-x 0-root 3-x")
     with pytest.raises(TreeError, match="no pair to learn from"):
         learn_rules([crossing])
@@ -118,8 +118,8 @@ def test_pairs_of_different_lengths_are_refused():
 
 @given(constituency_trees())
 def test_what_rules_give_is_always_compatible(tree):
-    made = RULES.convert(tree)
-    assert made.is_projective and compatible(tree, made)
+    converted = RULES.convert(tree)
+    assert converted.is_projective and compatible(tree, converted)
 
 
 def test_a_tree_ten_thousand_levels_deep_teaches_and_is_converted():
@@ -163,13 +163,13 @@ def test_rules_learnt_on_train_agree_with_the_dependencies_of_dev(treebanks, nam
     for c, gold in itertools.islice(
         read_pairs(folder / "dev.ptb.xz", folder / "dev.conllu.xz"), 700
     ):
-        made = rules.convert(c)
-        assert compatible(c, made)
+        converted = rules.convert(c)
+        assert compatible(c, converted)
         for m, word in enumerate(gold.words):
             if not all(unicodedata.category(letter)[0] == "P" for letter in word):
-                right = made.heads[m] == gold.heads[m]
+                right = converted.heads[m] == gold.heads[m]
                 words += 1
                 attached += right
-                labelled += right and made.relations[m] == gold.relations[m]
+                labelled += right and converted.relations[m] == gold.relations[m]
     assert 100 * attached / words >= uas
     assert 100 * labelled / words >= las

@@ -140,18 +140,18 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
     with pytest.raises(Interrupted):
         do(Study(plan, folder / "runs", say=stop), ALL, ())
-    said: list[str] = []
-    study = Study(plan, folder / "runs", say=said.append)
+    messages: list[str] = []
+    study = Study(plan, folder / "runs", say=messages.append)
     do(study, ALL, ())
     finish(study)
     study.measure_speed()
     write_report(study.results)
-    return folder, said
+    return folder, messages
 
 
 def test_what_was_complete_is_not_done_again_after_a_stop(done: tuple[Path, list[str]]) -> None:
-    _, said = done
-    steps = [line for line in said if not line.startswith(" ")]
+    _, messages = done
+    steps = [line for line in messages if not line.startswith(" ")]
     assert steps[:4] == [
         "train toy/joint1o-1",
         "predict toy/joint1o-1",
@@ -162,14 +162,14 @@ def test_what_was_complete_is_not_done_again_after_a_stop(done: tuple[Path, list
 
 def test_every_row_has_results_and_nothing_is_left(done: tuple[Path, list[str]]) -> None:
     folder, _ = done
-    said: list[str] = []
-    study = Study(Plan.read(folder / "plan.toml"), folder / "runs", say=said.append)
+    messages: list[str] = []
+    study = Study(Plan.read(folder / "plan.toml"), folder / "runs", say=messages.append)
     assert all(study.is_evaluated(row) for row in study.plan.rows)
     assert "nothing is left to run" in status_text(study)
     do(study, ALL, ())
     finish(study)
     study.measure_speed()
-    assert said == []
+    assert messages == []
 
 
 def test_the_figures_are_those_of_the_trees_that_are_kept(done: tuple[Path, list[str]]) -> None:
@@ -254,10 +254,10 @@ def test_the_report_is_the_same_without_the_runs(
     shutil.copytree(
         folder, tmp_path / "copy", ignore=shutil.ignore_patterns("runs", "docs", "tables")
     )
-    found = CliRunner().invoke(
+    outcome = CliRunner().invoke(
         main, ["report", "--plan", str(tmp_path / "copy/plan.toml"), "--runs", "none"]
     )
-    assert found.exit_code == 0, found.output
+    assert outcome.exit_code == 0, outcome.output
     assert (tmp_path / "copy/docs/study.md").read_text() == (folder / "docs/study.md").read_text()
 
 
@@ -301,13 +301,15 @@ def test_lost_or_damaged_trees_are_parsed_again_when_they_are_needed(
 ) -> None:
     folder, _ = done
     shutil.copytree(folder, tmp_path / "copy")
-    said: list[str] = []
-    study = Study(Plan.read(tmp_path / "copy/plan.toml"), tmp_path / "copy/runs", say=said.append)
+    messages: list[str] = []
+    study = Study(
+        Plan.read(tmp_path / "copy/plan.toml"), tmp_path / "copy/runs", say=messages.append
+    )
     (tmp_path / "copy/runs/toy/sep-1/test.ptb.xz").write_bytes(b"half")
     (tmp_path / "copy/results/rows/toy/pipeline-1.json").unlink()
     shutil.rmtree(tmp_path / "copy/runs/toy/pipeline-1")
     do(study, ALL, ())
-    assert said == ["predict toy/sep-1", "predict toy/pipeline-1", "evaluate toy/pipeline-1"]
+    assert messages == ["predict toy/sep-1", "predict toy/pipeline-1", "evaluate toy/pipeline-1"]
 
 
 def test_rules_are_learnt_from_the_sentences_that_models_are_trained_on(tmp_path: Path) -> None:
@@ -315,18 +317,18 @@ def test_rules_are_learnt_from_the_sentences_that_models_are_trained_on(tmp_path
     data = replace(plan.config(plan.rows[0], tmp_path).data, every=2, max_words=9, limit=4)
     sentences, _ = read_training(data)
     assert [pair.dependencies.words for pair in training_pairs(data)] == [
-        one.words for one in sentences
+        sentence.words for sentence in sentences
     ]
     assert len(sentences) == 4
 
 
 def test_with_no_result_the_page_says_so_and_status_guesses(tmp_path: Path) -> None:
     plan = write_plan(tmp_path / "study")
-    found = CliRunner().invoke(
+    outcome = CliRunner().invoke(
         main, ["status", "--plan", str(plan), "--runs", str(tmp_path / "runs")]
     )
-    assert found.exit_code == 0, found.output
-    assert "0 of 9 rows have results" in found.output
+    assert outcome.exit_code == 0, outcome.output
+    assert "0 of 9 rows have results" in outcome.output
     write_report(Results(Plan.read(plan)))
     page = (tmp_path / "study/docs/study.md").read_text()
     assert "No row has been run yet." in page
@@ -359,12 +361,12 @@ def test_commands_give_every_row_the_settings_that_it_was_run_with() -> None:
         command = plan.command(row)
         assert stored["train_command"] == command
         recipe, *sets = command.removeprefix("arcspan train ").split(" --set ")
-        found = resolved(recipe, tuple(sets))
+        settings = resolved(recipe, tuple(sets))
         assert is_same(
-            {name: value for name, value in stored["settings"].items() if name != "kind"}, found
+            {name: value for name, value in stored["settings"].items() if name != "kind"}, settings
         ), row.id
-        named = {one.partition("=")[0] for one in sets}
-        assert {"model.loss", "model.rows", "model.search", "data.incompatible"} <= named
+        set_names = {assignment.partition("=")[0] for assignment in sets}
+        assert {"model.loss", "model.rows", "model.search", "data.incompatible"} <= set_names
 
 
 TINY = [
@@ -425,9 +427,9 @@ def test_the_papers_own_plan_goes_through_every_step_of_every_row(
     )
     (tmp_path / "full.toml").write_text(text, encoding="utf-8")
     arguments = ["run", "--plan", str(tmp_path / "full.toml"), "--runs", str(tmp_path / "runs")]
-    found = CliRunner().invoke(main, arguments)
-    assert found.exit_code == 0, found.output
-    assert "nothing is left to run" in found.output
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    assert "nothing is left to run" in outcome.output
     page = (tmp_path / "results-full/study.md").read_text(encoding="utf-8")
     for heading in (
         "Table 2",
@@ -530,9 +532,9 @@ def test_seeds_that_disagree_widen_the_interval() -> None:
     better, worse = ({**arcs, "right_arcs": base["right_arcs"] + change} for change in (1, -1))
     for alone in (better, worse):
         assert compare_seeds([alone], [base], ["las"], 500)["las"]["p"] < 0.01
-    both = compare_seeds([better, worse], [base, base], ["las"], 500)["las"]
-    assert both["difference"] == pytest.approx(0) and both["p"] > 0.5
-    assert both["interval"][0] < -4 and both["interval"][1] > 4
+    of_both_seeds = compare_seeds([better, worse], [base, base], ["las"], 500)["las"]
+    assert of_both_seeds["difference"] == pytest.approx(0) and of_both_seeds["p"] > 0.5
+    assert of_both_seeds["interval"][0] < -4 and of_both_seeds["interval"][1] > 4
 
 
 def test_a_table_without_rows_is_empty(tmp_path: Path) -> None:
@@ -542,6 +544,6 @@ def test_a_table_without_rows_is_empty(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["significance", "speed", "report", "status"])
 def test_a_command_that_knows_no_rows_refuses_only(command: str) -> None:
-    said = CliRunner().invoke(main, [command, "--only", "craft/"])
-    assert said.exit_code == 2
-    assert "No such option" in said.output
+    outcome = CliRunner().invoke(main, [command, "--only", "craft/"])
+    assert outcome.exit_code == 2
+    assert "No such option" in outcome.output

@@ -35,8 +35,10 @@ def with_relation(pair: Pair, old: str, new: str) -> Pair:
 def figures(
     score: ModuleType, gold: list[Pair], predicted: list[Pair], layers: str = "cd"
 ) -> dict[str, float]:
-    found: dict[str, float] = score.figures(score.Part("toy", "dev", None, layers), gold, predicted)
-    return found
+    scores: dict[str, float] = score.figures(
+        score.Part("toy", "dev", None, layers), gold, predicted
+    )
+    return scores
 
 
 def test_subtypes_and_punctuation_count_where_the_name_says_so(score: ModuleType) -> None:
@@ -44,10 +46,10 @@ def test_subtypes_and_punctuation_count_where_the_name_says_so(score: ModuleType
     predicted = [
         with_relation(with_relation(pair, "nsubj", "nsubj:pass"), "punct", "dep") for pair in gold
     ]
-    found = figures(score, gold, predicted)
-    assert found["las_words"] == found["uas"] == found["f1"] == 100
-    assert found["las_subtypes"] < found["las"] < 100
-    assert found["sentences"] == 6 and found["words"] == sum(len(pair.words) for pair in gold)
+    scores = figures(score, gold, predicted)
+    assert scores["las_words"] == scores["uas"] == scores["f1"] == 100
+    assert scores["las_subtypes"] < scores["las"] < 100
+    assert scores["sentences"] == 6 and scores["words"] == sum(len(pair.words) for pair in gold)
 
 
 def test_a_treebank_of_one_layer_has_the_figures_of_that_layer(score: ModuleType) -> None:
