@@ -83,7 +83,7 @@ def _counted(metric: str) -> set[str]:
     definition = METRICS[metric]
     return {
         name
-        for part in (definition.part, definition.whole)
+        for part in (definition.numerator, definition.denominator)
         for name in (_counted(part) if part in METRICS else {part})
     }
 
