@@ -101,12 +101,15 @@ def _parse(
     predictor = _Batches(ParserModel([model], inputs, inventories, guidelines=guidelines), BUDGET)
     predictor.batch = batch
     # Labelled trees are searched with either: a decoder would find trees and label those.
-    prediction_search.best_structures = best_structures
     if search is not None:
         prediction_search.best_structures = lambda scores, lengths, *, apart: search(
             scores, lengths
         )
-    predictor.predict(words)
+    try:
+        predictor.predict(words)
+    finally:
+        # Whatever is parsed later in this process takes the package's own search again.
+        prediction_search.best_structures = best_structures
 
 
 class _Batches(Predictor):
