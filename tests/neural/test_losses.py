@@ -38,11 +38,11 @@ def subtrees(i: int, j: int, h: int) -> Iterator[tuple[list[tuple[int, int, int]
 
 
 def all_trees(n: int) -> list[Tree]:
-    found = []
+    trees = []
     for root in range(1, n + 1):
         for nodes, heads in subtrees(0, n, root):
-            found.append((tuple(nodes), tuple(({**heads, root: 0})[m] for m in range(1, n + 1))))
-    return found
+            trees.append((tuple(nodes), tuple(({**heads, root: 0})[m] for m in range(1, n + 1))))
+    return trees
 
 
 def gold_of(tree: Tree, joint: bool = True) -> Gold:
@@ -110,34 +110,36 @@ def score(tree: Tree, scores: Scores) -> torch.Tensor:
     return total
 
 
-def cost(tree: Tree, gold: Tree, kind: str = "both") -> int:
+def cost(tree: Tree, gold: Tree, cost_name: str = "both") -> int:
     """Wrong spans and arcs; or arcs but those of the root."""
-    if kind == "arcs":
+    if cost_name == "arcs":
         return sum(a not in (0, b) for a, b in zip(tree[1], gold[1], strict=True))
     wrong_spans = len({(i, j) for i, j, _ in tree[0]} - {(i, j) for i, j, _ in gold[0]})
     return wrong_spans + sum(a != b for a, b in zip(tree[1], gold[1], strict=True))
 
 
 @pytest.mark.parametrize(
-    ("system", "kind"), [("joint1o", "both"), ("joint2o", "both"), ("joint2o", "arcs")]
+    ("system", "cost_name"), [("joint1o", "both"), ("joint2o", "both"), ("joint2o", "arcs")]
 )
 @pytest.mark.parametrize("seed", range(4))
 def test_the_joint_margin_and_its_gradient_are_those_of_the_worst_tree(
-    system: str, kind: str, seed: int
+    system: str, cost_name: str, seed: int
 ) -> None:
     n = 4
     scores = random_scores(n, seed, system == "joint2o")
     trees = all_trees(n)
     gold = trees[seed * 11 % len(trees)]
-    values = [score(tree, scores) - score(gold, scores) + cost(tree, gold, kind) for tree in trees]
+    values = [
+        score(tree, scores) - score(gold, scores) + cost(tree, gold, cost_name) for tree in trees
+    ]
     expected = torch.stack(values).max()
-    loss, _ = StructureLoss(system, "margin", kind)(scores, gold_of(gold))
+    loss, _ = StructureLoss(system, "margin", cost_name)(scores, gold_of(gold))
     assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
-    given = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
-    for got, wanted in zip(
-        torch.autograd.grad(loss, given), torch.autograd.grad(expected, given), strict=True
+    parts = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
+    for gradient, expected_gradient in zip(
+        torch.autograd.grad(loss, parts), torch.autograd.grad(expected, parts), strict=True
     ):
-        torch.testing.assert_close(got, wanted)
+        torch.testing.assert_close(gradient, expected_gradient)
 
 
 @pytest.mark.parametrize("system", ["joint1o", "joint2o"])
@@ -150,11 +152,11 @@ def test_the_likelihood_and_its_gradient_are_those_of_all_trees(system: str) -> 
     )
     loss, _ = StructureLoss(system, "crf")(scores, gold_of(trees[9]))
     assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
-    given = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
-    for got, wanted in zip(
-        torch.autograd.grad(loss, given), torch.autograd.grad(expected, given), strict=True
+    parts = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
+    for gradient, expected_gradient in zip(
+        torch.autograd.grad(loss, parts), torch.autograd.grad(expected, parts), strict=True
     ):
-        torch.testing.assert_close(got, wanted, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(gradient, expected_gradient, atol=1e-4, rtol=1e-4)
 
 
 def test_learning_labels_with_the_trees_is_one_likelihood_of_labelled_pairs() -> None:
@@ -179,20 +181,20 @@ def test_learning_labels_with_the_trees_is_one_likelihood_of_labelled_pairs() ->
     expected = torch.stack(every).logsumexp(0) - labelled(gold, (*gold_labels, *gold_relations))
     # The structure takes the sum over names: what is left of them is a distribution at each span and arc.
     assert scores.span is not None and scores.arc is not None
-    whole = Scores(
+    labelled_scores = Scores(
         None, scores.span + labels.logsumexp(2)[None], scores.arc + relations.logsumexp(2)[None]
     )
-    loss, _ = StructureLoss("joint1o", "crf")(whole, gold_of(gold))
+    loss, _ = StructureLoss("joint1o", "crf")(labelled_scores, gold_of(gold))
     for (i, j, _), name in zip(gold[0], gold_labels, strict=True):
         loss = loss - labels[i, j].log_softmax(0)[name]
     for m, (h, name) in enumerate(zip(gold[1], gold_relations, strict=True), 1):
         loss = loss - relations[m, h].log_softmax(0)[name]
     assert loss.item() == pytest.approx(expected.item(), abs=1e-4)
-    given = [scores.span, scores.arc, labels, relations]
-    for got, wanted in zip(
-        torch.autograd.grad(loss, given), torch.autograd.grad(expected, given), strict=True
+    parts = [scores.span, scores.arc, labels, relations]
+    for gradient, expected_gradient in zip(
+        torch.autograd.grad(loss, parts), torch.autograd.grad(expected, parts), strict=True
     ):
-        torch.testing.assert_close(got, wanted, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(gradient, expected_gradient, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize(("system", "joint"), [("mtl", True), ("joint1o", False)])
@@ -245,11 +247,11 @@ def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(
         )
         nodes = tuple(map(tuple, best.spans[0].tolist()))
         gold = gold_of((nodes, tuple(best.heads[0, 1:].tolist())))
-        found, _ = StructureLoss("joint2o", loss)(scores, gold)
+        structure_loss, _ = StructureLoss("joint2o", loss)(scores, gold)
         total = LexicalizedTrees(scores.span, scores.arc, scores.headed).max
     assert total.item() > 1000
-    assert found.item() >= -1e-6 * total.item()
-    found.backward()
+    assert structure_loss.item() >= -1e-6 * total.item()
+    structure_loss.backward()
     assert all(bool(parameter.grad.isfinite().all()) for parameter in span.parameters())
 
 
@@ -319,10 +321,10 @@ def crosses(a: tuple[int, int], b: tuple[int, int]) -> bool:
     return a[0] < b[0] < a[1] < b[1] or b[0] < a[0] < b[1] < a[1]
 
 
-def with_hidden(tree: Tree, brackets: list[tuple[int, int]], known: str) -> Gold:
+def with_hidden(tree: Tree, brackets: list[tuple[int, int]], visible: str) -> Gold:
     """A sentence of which the brackets, the arcs, or both are known, and everything else is hidden."""
     gold = gold_of(tree)
-    chains = {place: number for number, place in enumerate(brackets, 1)}
+    chains = {span: number for number, span in enumerate(brackets, 1)}
     n = len(tree[1])
     return Gold(
         **{
@@ -331,65 +333,67 @@ def with_hidden(tree: Tree, brackets: list[tuple[int, int]], known: str) -> Gold
             "nodes": gold.nodes[:0],
             "labels": gold.labels[:0],
             "chains": [dict.fromkeys(((i, i + 1) for i in range(n)), 0) | chains]
-            if "spans" in known
+            if "spans" in visible
             else [None],
-            "has_arcs": np.array(["arcs" in known]),
-            "joint": np.array([known == "spans and arcs"]),
+            "has_arcs": np.array(["arcs" in visible]),
+            "joint": np.array([visible == "spans and arcs"]),
             "hidden": np.array([True]),
         }
     )
 
 
-def agrees(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], known: str) -> bool:
-    arcs = tree[1] == gold[1] or "arcs" not in known
+def agrees(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], visible: str) -> bool:
+    arcs = tree[1] == gold[1] or "arcs" not in visible
     return arcs and (
-        "spans" not in known or not any(crosses(n[:2], b) for n in tree[0] for b in brackets)
+        "spans" not in visible or not any(crosses(n[:2], b) for n in tree[0] for b in brackets)
     )
 
 
-def distance(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], known: str) -> int:
+def distance(tree: Tree, gold: Tree, brackets: list[tuple[int, int]], visible: str) -> int:
     """What the margin adds to a tree: its wrong arcs, and its spans that cross a gold bracket."""
-    arcs = sum(a != b for a, b in zip(tree[1], gold[1], strict=True)) if "arcs" in known else 0
+    arcs = sum(a != b for a, b in zip(tree[1], gold[1], strict=True)) if "arcs" in visible else 0
     spans = (
-        sum(any(crosses(n[:2], b) for b in brackets) for n in tree[0]) if "spans" in known else 0
+        sum(any(crosses(n[:2], b) for b in brackets) for n in tree[0]) if "spans" in visible else 0
     )
     return arcs + spans
 
 
-@pytest.mark.parametrize("known", ["spans", "arcs", "spans and arcs"])
+@pytest.mark.parametrize("visible", ["spans", "arcs", "spans and arcs"])
 @pytest.mark.parametrize("system", ["joint1o", "joint2o"])
 @pytest.mark.parametrize("loss", ["margin", "crf"])
 @pytest.mark.parametrize("n", [3, 5])
 def test_hidden_layers_are_maximised_or_summed_over_all_trees_that_agree(
-    known: str, system: str, loss: str, n: int
+    visible: str, system: str, loss: str, n: int
 ) -> None:
     scores = random_scores(n, 11 + n, system == "joint2o")
     trees = all_trees(n)
     for gold in trees[:: len(trees) // 3 + 1]:
         brackets = [node[:2] for node in gold[0] if node[1] - node[0] in (2, n)]
-        found = [(tree, score(tree, scores)) for tree in trees]
-        right = [value for tree, value in found if agrees(tree, gold, brackets, known)]
+        scored_trees = [(tree, score(tree, scores)) for tree in trees]
+        right = [value for tree, value in scored_trees if agrees(tree, gold, brackets, visible)]
         if loss == "crf":
-            everything = torch.stack([value for _, value in found]).logsumexp(0)
+            everything = torch.stack([value for _, value in scored_trees]).logsumexp(0)
             expected = everything - torch.stack(right).logsumexp(0)
         else:
-            costly = [value + distance(tree, gold, brackets, known) for tree, value in found]
+            costly = [
+                value + distance(tree, gold, brackets, visible) for tree, value in scored_trees
+            ]
             expected = torch.stack(costly).max() - torch.stack(right).max()
-        got, nodes = StructureLoss(system, loss)(scores, with_hidden(gold, brackets, known))
+        got, nodes = StructureLoss(system, loss)(scores, with_hidden(gold, brackets, visible))
         assert got.item() == pytest.approx(expected.item(), abs=2e-4)
         parts = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
         gradients = torch.autograd.grad(got, parts), torch.autograd.grad(expected, parts)
-        for mine, wanted in zip(*gradients, strict=True):
-            torch.testing.assert_close(mine, wanted, atol=1e-3, rtol=1e-3)
-        if "spans" in known:  # labels are learnt at a whole tree that has every bracket
+        for gradient, expected_gradient in zip(*gradients, strict=True):
+            torch.testing.assert_close(gradient, expected_gradient, atol=1e-3, rtol=1e-3)
+        if "spans" in visible:  # labels are learnt at a whole tree that has every bracket
             at = {
-                tuple(place): label
-                for *place, label in zip(
+                tuple(span): label
+                for *span, label in zip(
                     *nodes.nodes[:, :2].T.tolist(), nodes.labels.tolist(), strict=True
                 )
             }
             assert len(at) == 2 * n - 1
-            assert {place: at[place] for place in brackets} == {
+            assert {span: at[span] for span in brackets} == {
                 p: k for k, p in enumerate(brackets, 1)
             }
             assert sum(label > 0 for label in at.values()) == len(brackets)
@@ -410,8 +414,8 @@ def test_unknown_heads_and_spans_are_maximised_or_summed_over(
     for gold in trees[::100]:
         brackets = [node[:2] for node in gold[0] if node[1] - node[0] == 3][:1] if spans else []
         heads = np.array([h if m in (2, 4) else -1 for m, h in enumerate(gold[1], 1)])
-        known = "spans and arcs" if brackets else "arcs"
-        partial = with_hidden(gold, brackets, known).__dict__ | {"heads": heads}
+        visible = "spans and arcs" if brackets else "arcs"
+        partial = with_hidden(gold, brackets, visible).__dict__ | {"heads": heads}
         partial |= {"chains": [dict.fromkeys(brackets, 1)] if brackets else [None]}
         partial |= {"unlabelled": np.array([IGNORE])}
         expected = torch.zeros(())
@@ -424,18 +428,18 @@ def test_unknown_heads_and_spans_are_maximised_or_summed_over(
                 tree[1] if layer.span is None else tuple(x[:2] for x in tree[0]): tree
                 for tree in trees
             }
-            found = [
+            scored_trees = [
                 (tree, score(tree, layer))
                 for tree in (trees if layer is scores else alike.values())
             ]
             far = [
-                sum(h not in (-1, own) for h, own in zip(heads, tree[1], strict=True))
+                sum(h not in (-1, head) for h, head in zip(heads, tree[1], strict=True))
                 * (layer.arc is not None)
                 + sum(any(crosses(node[:2], b) for b in brackets) for node in tree[0])
                 * (layer.span is not None)
-                for tree, _ in found
+                for tree, _ in scored_trees
             ]
-            values = torch.stack([value for _, value in found])
+            values = torch.stack([value for _, value in scored_trees])
             right = values[torch.tensor(far) == 0]
             if loss == "crf":
                 expected = expected + values.logsumexp(0) - right.logsumexp(0)
@@ -445,10 +449,10 @@ def test_unknown_heads_and_spans_are_maximised_or_summed_over(
         assert got.item() == pytest.approx(expected.item(), abs=2e-4)
         parts = [part for part in (scores.span, scores.arc, scores.headed) if part is not None]
         gradients = [
-            torch.autograd.grad(one, parts, materialize_grads=True) for one in (got, expected)
+            torch.autograd.grad(total, parts, materialize_grads=True) for total in (got, expected)
         ]
-        for mine, wanted in zip(*gradients, strict=True):
-            torch.testing.assert_close(mine, wanted, atol=1e-3, rtol=1e-3)
+        for gradient, expected_gradient in zip(*gradients, strict=True):
+            torch.testing.assert_close(gradient, expected_gradient, atol=1e-3, rtol=1e-3)
         assert sorted(set(nodes.labels.tolist())) == ([IGNORE, 1] if brackets else [])
 
 
@@ -468,16 +472,22 @@ def test_intermediate_nodes_are_labelled_by_the_constituent_around_them(binariza
     inventories = take_inventories(sentences)
     names = tuple(dict.fromkeys(chain[-1] for chain in inventories.labels if chain))
     index, size = Indexer(inventories), len(inventories.labels)
-    b = np.concatenate([np.full(len(one.labels), place) for place, one in enumerate(sentences)])
-    nodes = np.concatenate([one.nodes for one in sentences])
-    plain = np.concatenate([index(one)["labels"] for one in sentences])
-    found = with_intermediate(LabelNodes(b, nodes, plain), inventories.labels, names)
-    assert (np.where(found < size, found, 0) == plain).all(), "without stars it is the same tree"
-    for own, (i, j, _), label in zip(b.tolist(), nodes.tolist(), found.tolist(), strict=True):
-        constituents = {place: chain for place, chain in sentences[own].chains.items() if chain}
+    b = np.concatenate(
+        [np.full(len(sentence.labels), number) for number, sentence in enumerate(sentences)]
+    )
+    nodes = np.concatenate([sentence.nodes for sentence in sentences])
+    plain = np.concatenate([index(sentence)["labels"] for sentence in sentences])
+    labels = with_intermediate(LabelNodes(b, nodes, plain), inventories.labels, names)
+    assert (np.where(labels < size, labels, 0) == plain).all(), "without stars it is the same tree"
+    for number, (i, j, _), label in zip(b.tolist(), nodes.tolist(), labels.tolist(), strict=True):
+        constituents = {span: chain for span, chain in sentences[number].chains.items() if chain}
         if (i, j) not in constituents:
             around = min(
-                (one for one in constituents if one[0] <= i and j <= one[1]),
-                key=lambda one: one[1] - one[0],
+                (
+                    constituent
+                    for constituent in constituents
+                    if constituent[0] <= i and j <= constituent[1]
+                ),
+                key=lambda constituent: constituent[1] - constituent[0],
             )
             assert names[label - size] == constituents[around][-1]

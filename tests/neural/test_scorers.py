@@ -41,9 +41,11 @@ def test_pairs_are_scored_by_a_form_with_a_constant_in_front() -> None:
     scores = scorer(x)
     for p in range(N):
         for q in range(N):
-            left = torch.cat([scorer.first(x)[0, p], torch.ones(1)])
+            first_with_constant = torch.cat([scorer.first(x)[0, p], torch.ones(1)])
             form = torch.cat([scorer.weight.weight.T, scorer.weight.bias.unsqueeze(0)])
-            torch.testing.assert_close(scores[0, p, q], left @ form @ scorer.second(x)[0, q])
+            torch.testing.assert_close(
+                scores[0, p, q], first_with_constant @ form @ scorer.second(x)[0, q]
+            )
 
 
 @pytest.mark.parametrize("separate", [False, True])
@@ -53,35 +55,38 @@ def test_headed_spans_are_scored_at_their_pairs(separate: bool) -> None:
     i, j = torch.triu_indices(N + 1, N + 1, 1)
     scores = scorer(words, posts, i, j)
     assert scores.shape == (1, N * (N + 1) // 2, N + 1)
-    for place, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
+    for row, (a, b) in enumerate(zip(i.tolist(), j.tolist(), strict=True)):
         span = torch.cat([scorer.activation(scorer.post(posts[0, a] - posts[0, b])), torch.ones(1)])
         for h in range(N + 1):
             form = scorer.weight if not separate or a < h <= b else scorer.hooked
-            torch.testing.assert_close(scores[0, place, h], form(scorer.word(words)[0, h]) @ span)
+            torch.testing.assert_close(scores[0, row, h], form(scorer.word(words)[0, h]) @ span)
 
 
 def test_labels_are_scored_at_chosen_places() -> None:
-    x, place = torch.randn(2, N, D), [torch.tensor(one) for one in ([0, 1], [2, 0], [3, 4])]
+    x, positions = (
+        torch.randn(2, N, D),
+        [torch.tensor(indices) for indices in ([0, 1], [2, 0], [3, 4])],
+    )
     biaffine = shaken(BiaffineLabeller(D, SIZE, LABELS, 0.0))
     mlp = shaken(MlpLabeller(D, SIZE, LABELS, 0.0))
-    one = torch.ones(1)
-    for row, (b, p, q) in enumerate(zip(*(part.tolist() for part in place), strict=True)):
-        first = torch.cat([biaffine.first(x)[b, p], one])
-        second = torch.cat([biaffine.second(x)[b, q], one])
+    constant = torch.ones(1)
+    for row, (b, p, q) in enumerate(zip(*(part.tolist() for part in positions), strict=True)):
+        first = torch.cat([biaffine.first(x)[b, p], constant])
+        second = torch.cat([biaffine.second(x)[b, q], constant])
         for label in range(LABELS):
             expected = first @ biaffine.weight[label] @ second
             torch.testing.assert_close(
-                biaffine(x, *place)[row, label], expected, atol=1e-4, rtol=1e-4
+                biaffine(x, *positions)[row, label], expected, atol=1e-4, rtol=1e-4
             )
-        both = mlp.activation(mlp.first(x[b, p]) + mlp.second(x[b, q]))
-        torch.testing.assert_close(mlp(x, *place)[row], mlp.out(both))
+        hidden = mlp.activation(mlp.first(x[b, p]) + mlp.second(x[b, q]))
+        torch.testing.assert_close(mlp(x, *positions)[row], mlp.out(hidden))
 
 
 def test_shared_dropout_hides_the_same_dimensions_at_all_positions_of_a_sentence() -> None:
     dropout, x = SharedDropout(0.5), torch.ones(3, N, 64)
-    found = dropout(x)
-    assert torch.equal(found, found[:, :1].expand_as(found))
-    assert not torch.equal(found[0], found[1])
+    dropped = dropout(x)
+    assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
+    assert not torch.equal(dropped[0], dropped[1])
     assert torch.equal(dropout.eval()(x), x)
 
 

@@ -5,29 +5,29 @@ from __future__ import annotations
 import pytest
 
 from tests.runtime import random_bundles
-from tests.runtime.random_bundles import Made
+from tests.runtime.random_bundles import RandomBundle
 
 
 @pytest.fixture(scope="session")
-def joint2o() -> Made:
+def joint2o() -> RandomBundle:
     """Second order, word pieces, windows of 40 pieces."""
-    return random_bundles.made("joint2o")
+    return random_bundles.random_bundle("joint2o")
 
 
 @pytest.fixture(scope="session")
-def joint1o() -> Made:
+def joint1o() -> RandomBundle:
     """First order, words and characters, gold tags as input."""
-    return random_bundles.made("joint1o")
+    return random_bundles.random_bundle("joint1o")
 
 
 @pytest.fixture(scope="session")
-def sep() -> Made:
+def sep() -> RandomBundle:
     """Two models, whose trees need not fit each other."""
-    return random_bundles.made("sep")
+    return random_bundles.random_bundle("sep")
 
 
 @pytest.fixture(params=["joint2o", "joint1o", "sep"])
-def made(request: pytest.FixtureRequest) -> Made:
+def bundle(request: pytest.FixtureRequest) -> RandomBundle:
     """Each of them."""
-    found: Made = request.getfixturevalue(request.param)
-    return found
+    drawn: RandomBundle = request.getfixturevalue(request.param)
+    return drawn

@@ -31,9 +31,9 @@ CHAINS: tuple[tuple[str, ...], ...] = ((), ("NP",), ("VP",), ("S", "VP"), ("S",)
 def bonuses(
     require: list[Any], forbid: list[Any], prefer: list[Any] | None = None, chains: Any = CHAINS
 ) -> dict[str, Any]:
-    known = Inventories(chains, ("root", "nsubj"), ("NN", "SYM"), ("NOUN", "SYM"))
+    inventories = Inventories(chains, ("root", "nsubj"), ("NN", "SYM"), ("NOUN", "SYM"))
     query = Query(None, tuple(require), tuple(forbid), tuple(prefer or ()))
-    return name_bonuses(4, query.demands, known)
+    return name_bonuses(4, query.demands, inventories)
 
 
 @pytest.mark.parametrize(
@@ -87,10 +87,12 @@ def test_constraints_come_in_a_list(written: Any) -> None:
 
 
 def test_labels_are_left_as_constraints_allow() -> None:
-    found = bonuses([Span(0, 2, "VP"), Head(2, 4, 3)], [Span(1, 2), Span(2, 4, "S")])["label"]
-    assert np.isfinite(found[0, 2]).tolist() == [False, False, True, True, False]
-    assert np.isfinite(found[2, 4]).tolist() == [False, True, True, False, False]
-    assert np.isfinite(found[1, 2]).tolist() == [True, False, False, False, False]
+    label_bonuses = bonuses([Span(0, 2, "VP"), Head(2, 4, 3)], [Span(1, 2), Span(2, 4, "S")])[
+        "label"
+    ]
+    assert np.isfinite(label_bonuses[0, 2]).tolist() == [False, False, True, True, False]
+    assert np.isfinite(label_bonuses[2, 4]).tolist() == [False, True, True, False, False]
+    assert np.isfinite(label_bonuses[1, 2]).tolist() == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize(
@@ -122,15 +124,17 @@ def test_preferred_names_are_worth_their_weight() -> None:
         (Arc(2, 1, "nsubj"), 3.0),
         (Tag(1, "SYM"), 1.0),
     ]
-    found = bonuses([], [Arc(0, 1, "root")], prefer)
-    assert found["label"][0, 2].tolist() == [0, -1, -1, 1, 1]
-    assert found["relation"][1, 2].tolist() == [0, 3] and np.isneginf(
-        found["relation"][1, 0]
+    name_bonuses_of_all = bonuses([], [Arc(0, 1, "root")], prefer)
+    assert name_bonuses_of_all["label"][0, 2].tolist() == [0, -1, -1, 1, 1]
+    assert name_bonuses_of_all["relation"][1, 2].tolist() == [0, 3] and np.isneginf(
+        name_bonuses_of_all["relation"][1, 0]
     ).tolist() == [
         True,
         False,
     ]
-    assert found["tag"][1,].tolist() == [0, 1] and found["upos"][1,].tolist() == [0, 1]
+    assert name_bonuses_of_all["tag"][1,].tolist() == [0, 1] and name_bonuses_of_all["upos"][
+        1,
+    ].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -152,14 +156,14 @@ def test_a_preference_is_a_constraint_and_a_weight(written: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "constraint",
     [Span("0", 2), Span(0, 2.0), Span(0, 2, 5), Arc(float("nan"), 2), Arc(2, 1, ["obj"]), Root(2.0), Tag(1.5, "NN"),
      Head(0, 2, 1.0), binary.SpanConstraint(None, 2)],  # type: ignore[arg-type]
 )  # fmt: skip
-def test_an_object_may_hold_no_more_than_a_tuple(made: Any) -> None:
+def test_an_object_may_hold_no_more_than_a_tuple(constraint: Any) -> None:
     """Each became an IndexError or a TypeError during the search, or was taken."""
     with pytest.raises(ArcspanError, match="is not a constraint: write"):
-        read_constraints([made])
+        read_constraints([constraint])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from arcspan.prediction.guidelines import Guidelines, are_universal
 from arcspan.prediction.outputs import Inventories
 from arcspan.prediction.results import Prediction
 from tests.decoding.all_trees import lexicalized_trees
-from tests.runtime.random_bundles import Made, load, sentences
+from tests.runtime.random_bundles import RandomBundle, load, sentences
 
 RELATIONS = (
     "root",
@@ -62,16 +62,16 @@ def random_case(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(("n", "seed"), [(1, 1), (2, 2), (3, 3), (4, 4), (4, 5), (4, 6), (4, 7)])
 def test_no_other_relations_that_obey_are_better(n: int, seed: int) -> None:
     scores, heads = random_case(n, seed)
-    found = Guidelines(KNOWN).choose(
+    relations = Guidelines(KNOWN).choose(
         scores, heads, np.asarray([n]), {"upos": np.zeros(n, np.int64)}
     )
     best = max(
-        sum(scores[m, r] for m, r in enumerate(chosen))
-        for chosen in product(range(len(RELATIONS)), repeat=n)
-        if obeys([RELATIONS[r] for r in chosen], heads.tolist())
+        sum(scores[m, r] for m, r in enumerate(candidate))
+        for candidate in product(range(len(RELATIONS)), repeat=n)
+        if obeys([RELATIONS[r] for r in candidate], heads.tolist())
     )
-    assert obeys([RELATIONS[r] for r in found], heads.tolist())
-    assert sum(scores[m, r] for m, r in enumerate(found)) == pytest.approx(best)
+    assert obeys([RELATIONS[r] for r in relations], heads.tolist())
+    assert sum(scores[m, r] for m, r in enumerate(relations)) == pytest.approx(best)
 
 
 def test_a_word_with_many_dependents_has_one_subject_and_one_object() -> None:
@@ -81,13 +81,13 @@ def test_a_word_with_many_dependents_has_one_subject_and_one_object() -> None:
     heads = np.asarray([2, 0, 2, 2, 2, 2])
     for seed in range(10):
         scores = np.random.default_rng(seed).normal(0, 1, (6, 4))
-        found = guidelines.choose(scores, heads, np.asarray([6]), {})
+        assigned = guidelines.choose(scores, heads, np.asarray([6]), {})
         best = max(
-            sum(scores[m, r] for m, r in enumerate(chosen))
-            for chosen in product(range(4), repeat=6)
-            if obeys([relations[r] for r in chosen], heads.tolist())
+            sum(scores[m, r] for m, r in enumerate(candidate))
+            for candidate in product(range(4), repeat=6)
+            if obeys([relations[r] for r in candidate], heads.tolist())
         )
-        assert sum(scores[m, r] for m, r in enumerate(found)) == pytest.approx(best)
+        assert sum(scores[m, r] for m, r in enumerate(assigned)) == pytest.approx(best)
 
 
 def test_sentences_of_a_batch_do_not_change_each_other() -> None:
@@ -109,13 +109,13 @@ def test_sentences_of_a_batch_do_not_change_each_other() -> None:
 def test_relations_that_obey_stay_as_they_are() -> None:
     heads = np.asarray([2, 0, 2])
     scores = np.zeros((3, len(RELATIONS)))
-    wanted = [RELATIONS.index(name) for name in ("nsubj", "root", "obj")]
-    scores[range(3), wanted] = 1
-    assert Guidelines(KNOWN).choose(scores, heads, np.asarray([3]), {}).tolist() == wanted
+    obeying = [RELATIONS.index(name) for name in ("nsubj", "root", "obj")]
+    scores[range(3), obeying] = 1
+    assert Guidelines(KNOWN).choose(scores, heads, np.asarray([3]), {}).tolist() == obeying
 
 
 @pytest.mark.parametrize(
-    ("upos", "features", "wanted"),
+    ("upos", "features", "expected"),
     [
         ("PART", "Polarity=Neg", "case"),
         ("ADV", "Polarity=Neg", "case"),
@@ -127,10 +127,10 @@ def test_relations_that_obey_stay_as_they_are() -> None:
     ],
 )
 def test_only_a_negation_may_depend_on_an_auxiliary(
-    upos: str | None, features: str | None, wanted: str
+    upos: str | None, features: str | None, expected: str
 ) -> None:
     relations = ("root", "nsubj", "obj", "aux", "advmod", "dep")
-    known = Inventories(
+    inventories = Inventories(
         ((),), relations, (), ("NOUN", "PART", "ADV"), features=("_", "Polarity=Neg")
     )
     heads = np.asarray([2, 3, 0])  # the first word depends on the auxiliary before the root
@@ -139,18 +139,20 @@ def test_only_a_negation_may_depend_on_an_auxiliary(
     scores[1, 5] = 8
     words = {}
     if upos is not None:
-        words["upos"] = np.full(3, known.upos.index(upos))
+        words["upos"] = np.full(3, inventories.upos.index(upos))
     if features is not None:
-        words["feature"] = np.full(3, known.features.index(features))
-    found = Guidelines(known).choose(scores, heads, np.asarray([3]), words)
-    assert relations[found[1]] == {"case": "aux"}.get(wanted, wanted)
+        words["feature"] = np.full(3, inventories.features.index(features))
+    assigned = Guidelines(inventories).choose(scores, heads, np.asarray([3]), words)
+    assert relations[assigned[1]] == {"case": "aux"}.get(expected, expected)
 
 
 def test_where_no_relations_obey_the_best_ones_stay() -> None:
-    known = Inventories(((),), ("root", "nsubj", "obj"), (), ())
+    inventories = Inventories(((),), ("root", "nsubj", "obj"), (), ())
     heads = np.asarray([0, 1, 1, 1])  # three dependents, and two names that one each may have
     scores = np.random.default_rng(3).normal(size=(4, 3))
-    assert (Guidelines(known).choose(scores, heads, np.asarray([4]), {}) == scores.argmax(1)).all()
+    assert (
+        Guidelines(inventories).choose(scores, heads, np.asarray([4]), {}) == scores.argmax(1)
+    ).all()
 
 
 def test_relations_of_other_schemes_have_no_guidelines() -> None:
@@ -163,39 +165,43 @@ def assert_obeys(parse: arcspan.Parse) -> None:
     tree = parse.dependencies
     for m, (h, relation) in enumerate(zip(tree.heads, tree.relations, strict=True), 1):
         assert (h == 0) == (relation == "root"), m
-    taken = [
+    unique_relations = [
         (h, name)
         for h, name in zip(tree.heads, tree.relations, strict=True)
         if name in ("nsubj", "obj")
     ]
-    assert len(taken) == len(set(taken))
+    assert len(unique_relations) == len(set(unique_relations))
 
 
-def test_parses_of_every_kind_obey(made: Made) -> None:
-    parser = Parser(made.folder)
+def test_parses_of_every_kind_obey(bundle: RandomBundle) -> None:
+    parser = Parser(bundle.folder)
     for words in sentences(12, longest=14, seed=4):
         assert_obeys(parser.parse(words))
-        if len(made.models) == 1:
-            for one in parser.parse(words, k=3):
-                assert_obeys(one)
+        if len(bundle.models) == 1:
+            for parse in parser.parse(words, k=3):
+                assert_obeys(parse)
             if len(words) > 2:
                 assert_obeys(parser.parse(words, require=[arcspan.Arc(2, 1)]))
 
 
-def test_a_sentence_in_pieces_obeys(made: Made) -> None:
+def test_a_sentence_in_pieces_obeys(bundle: RandomBundle) -> None:
     words = [word for sentence in sentences(20, seed=3) for word in sentence][:150]
-    parse = Parser(made.folder, memory_limit=load(made.folder).model.chart_bytes(30)).parse(words)
+    parse = Parser(bundle.folder, memory_limit=load(bundle.folder).model.chart_bytes(30)).parse(
+        words
+    )
     assert parse.approximate
     assert_obeys(parse)
 
 
-def test_guidelines_can_be_switched_off(joint2o: Made) -> None:
+def test_guidelines_can_be_switched_off(joint2o: RandomBundle) -> None:
     words = sentences(12, longest=14, seed=4)
     plain, obeying = (load(joint2o.folder, guidelines=on).predict(words) for on in (False, True))
 
-    def columns(name: str, found: list[Prediction]) -> list[list[int]]:
-        return [getattr(one, name).tolist() for one in found]
+    def columns(name: str, predictions: list[Prediction]) -> list[list[int]]:
+        return [getattr(prediction, name).tolist() for prediction in predictions]
 
     assert columns("heads", plain) == columns("heads", obeying)
     assert columns("relations", plain) != columns("relations", obeying)
-    assert [one.score for one in plain] == [one.score for one in obeying]
+    assert [prediction.score for prediction in plain] == [
+        prediction.score for prediction in obeying
+    ]

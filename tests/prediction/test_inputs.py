@@ -55,10 +55,10 @@ def vectors(arrays: dict[str, np.ndarray]) -> np.ndarray:
 
 def test_a_word_is_the_mean_of_its_pieces_and_ends_are_the_special_ones() -> None:
     inputs = make_inputs()
-    found = vectors(inputs.batch(inputs.prepare([["ab", "c"], ["d"]])))
+    encoded = vectors(inputs.batch(inputs.prepare([["ab", "c"], ["d"]])))
     vocabulary = {"a": 4, "##b": 7, "c": 8, "d": 10}
-    assert found[0].tolist() == [2, (vocabulary["a"] + vocabulary["##b"]) / 2, vocabulary["c"], 3]
-    assert found[1].tolist() == [2, vocabulary["d"], 3, 0]
+    assert encoded[0].tolist() == [2, (vocabulary["a"] + vocabulary["##b"]) / 2, vocabulary["c"], 3]
+    assert encoded[1].tolist() == [2, vocabulary["d"], 3, 0]
 
 
 def test_the_first_piece_stands_for_a_word_on_request() -> None:
@@ -69,8 +69,8 @@ def test_the_first_piece_stands_for_a_word_on_request() -> None:
 @pytest.mark.parametrize("word", ["", "\u200b", "\x07", "\ud800", "\u0301"])
 def test_a_word_without_pieces_still_gets_a_vector(word: str) -> None:
     inputs = make_inputs()
-    found = vectors(inputs.batch(inputs.prepare([["a", word, "c"]])))
-    assert found[0].tolist() == [2, 4, 1, 8, 3]
+    encoded = vectors(inputs.batch(inputs.prepare([["a", word, "c"]])))
+    assert encoded[0].tolist() == [2, 4, 1, 8, 3]
 
 
 def test_of_a_very_long_word_some_pieces_are_read() -> None:
@@ -84,25 +84,25 @@ def test_no_more_of_a_word_is_cut_into_pieces_than_is_read(monkeypatch: pytest.M
     """A word of 900,000 characters stopped all threads for seconds."""
     inputs = make_inputs(pieces_per_word=3)
     cut = inputs._pieces.cut
-    seen: list[str] = []
+    cut_words: list[str] = []
 
     def spy(words: list[str]) -> Any:
-        seen.extend(words)
+        cut_words.extend(words)
         return cut(words)
 
     monkeypatch.setattr(inputs._pieces, "cut", spy)
     (long, short) = inputs.prepare([["a-" * 450_000], ["a-a"]])
-    assert len(seen[0]) < 1_000
+    assert len(cut_words[0]) < 1_000
     assert long[0].tolist() == short[0].tolist()
 
 
 def test_a_long_sentence_is_read_in_windows_and_every_word_from_the_best_one() -> None:
     words = list("abcdefghijklmnopqrstuvwxyz") * 3
-    whole, cut = make_inputs(), make_inputs(window=20, overlap=6)
+    in_one_window, cut = make_inputs(), make_inputs(window=20, overlap=6)
     arrays = cut.batch(cut.prepare([words, ["a", "b"]]))
     assert arrays["pieces"].shape[1] == 20
     assert arrays["mask"].sum(1).max() == 20
-    expected = vectors(whole.batch(whole.prepare([words, ["a", "b"]])))
+    expected = vectors(in_one_window.batch(in_one_window.prepare([words, ["a", "b"]])))
     assert np.array_equal(vectors(arrays), expected)
     # Away from the sentence's ends, no word is read at the edge of a window.
     columns = arrays["index"][0, 6:-6, 0] % 20
@@ -139,10 +139,10 @@ def test_reversal_keeps_padding_at_the_end() -> None:
 
 def test_inputs_come_back_from_json_the_same() -> None:
     inputs = make_inputs(window=40)
-    again = inputs_from_json(json.loads(json.dumps(inputs.to_json())), inputs.text)
+    read_back = inputs_from_json(json.loads(json.dumps(inputs.to_json())), inputs.text)
     sentences = [["ab", "c"], ["Def"]]
     for name, array in inputs.batch(inputs.prepare(sentences)).items():
-        assert np.array_equal(array, again.batch(again.prepare(sentences))[name])
+        assert np.array_equal(array, read_back.batch(read_back.prepare(sentences))[name])
 
 
 @pytest.mark.parametrize("name", ["begin", "end", "padding", "unknown"])
@@ -156,11 +156,11 @@ def test_a_tokenizer_that_lengthens_texts_without_bound_is_refused() -> None:
     """A letter became a megabyte, a text all memory."""
 
     def steps(*contents: str) -> dict[str, Any]:
-        made = [
+        normalizers = [
             {"type": "Replace", "pattern": {"String": "a"}, "content": content}
             for content in contents
         ]
-        return {"type": "Sequence", "normalizers": made}
+        return {"type": "Sequence", "normalizers": normalizers}
 
     assert make_inputs(normalizer=steps("aaa", "b" * 100)).prepare([["a"]])
     for contents in (["a" * 1_000_000], ["a" * 40, "a" * 40]):

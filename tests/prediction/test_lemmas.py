@@ -60,9 +60,9 @@ def test_an_edit_that_takes_off_more_than_a_word_has_leaves_it_in_lower_case() -
 
 
 def test_a_word_seen_with_its_tag_has_the_lemma_it_was_seen_with() -> None:
-    known = Inventories(
+    inventories = Inventories(
         ((),), (), ("NN", "VBZ"), (), ("l|0+|0+", "l|0+|1+"), seen_lemmas={"VBZ": {"is": "=be"}}
     )
     words = {"tag": np.asarray([1, 0, 1]), "lemma": np.asarray([0, 0, 1])}
-    prediction = Prediction(words=words, inventories=known)
+    prediction = Prediction(words=words, inventories=inventories)
     assert prediction.column("lemma", ["is", "is", "runs"]) == ("be", "is", "run")

@@ -11,7 +11,7 @@ from arcspan.parser import Parser
 from arcspan.prediction import long_sentences as long
 from arcspan.prediction.long_sentences import choose_heads, cut
 from arcspan.trees import ConstituencyTree, DependencyTree, compatible
-from tests.runtime.random_bundles import Made, load, sentences
+from tests.runtime.random_bundles import RandomBundle, load, sentences
 
 
 def binary_trees(i: int, j: int) -> list[list[tuple[int, int]]]:
@@ -94,49 +94,57 @@ def assert_whole(parser: Parser, words: list[str], fits: bool) -> None:
 
 @pytest.mark.parametrize("blocks", [False, True])
 def test_a_sentence_whose_chart_does_not_fit_has_both_trees(
-    made: Made, blocks: bool, monkeypatch: pytest.MonkeyPatch
+    bundle: RandomBundle, blocks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if blocks:
         monkeypatch.setattr(long, "BLOCK", 70)
-    limit = load(made.folder).model.chart_bytes(30)
+    limit = load(bundle.folder).model.chart_bytes(30)
     words = [word for sentence in sentences(20, seed=3) for word in sentence][:150]
     assert len(words) == 150
-    assert_whole(Parser(made.folder, memory_limit=limit), words, fits=len(made.models) == 1)
+    assert_whole(Parser(bundle.folder, memory_limit=limit), words, fits=len(bundle.models) == 1)
 
 
-def test_a_limit_below_any_chart_still_gives_trees(joint2o: Made) -> None:
+def test_a_limit_below_any_chart_still_gives_trees(joint2o: RandomBundle) -> None:
     assert_whole(Parser(joint2o.folder, memory_limit=1), sentences(1, seed=8)[0], fits=True)
 
 
-def test_three_thousand_words_are_parsed(joint2o: Made) -> None:
+def test_three_thousand_words_are_parsed(joint2o: RandomBundle) -> None:
     words = [word for sentence in sentences(300, seed=5) for word in sentence][:3000]
     assert len(words) == 3000
     assert_whole(Parser(joint2o.folder), words, fits=True)
 
 
-def test_long_sentences_do_not_change_their_neighbours(joint1o: Made) -> None:
+def test_long_sentences_do_not_change_their_neighbours(joint1o: RandomBundle) -> None:
     short = sentences(10, longest=20, seed=6)
     limit = load(joint1o.folder).model.chart_bytes(25)
     predictor = load(joint1o.folder, memory_limit=limit, threads=2)
-    found = predictor.predict([*short[:5], ["dog"] * 80, *short[5:]])
-    wanted = predictor.predict(short)
-    assert [one.score for one in found[:5] + found[6:]] == [one.score for one in wanted]
-    assert [one.approximate for one in found] == [False] * 5 + [True] + [False] * 5
+    predictions = predictor.predict([*short[:5], ["dog"] * 80, *short[5:]])
+    expected = predictor.predict(short)
+    assert [prediction.score for prediction in predictions[:5] + predictions[6:]] == [
+        prediction.score for prediction in expected
+    ]
+    assert [prediction.approximate for prediction in predictions] == [False] * 5 + [True] + [
+        False
+    ] * 5
 
 
-def test_the_whole_is_a_constituent_though_the_model_prefers_none(joint1o: Made) -> None:
+def test_the_whole_is_a_constituent_though_the_model_prefers_none(joint1o: RandomBundle) -> None:
     """Of sentences in pieces as of any other: "no constituent" is not a label of the whole."""
     limit = load(joint1o.folder).model.chart_bytes(12)
     predictor = load(joint1o.folder, memory_limit=limit, threads=1)
-    scorer = next(one for one in predictor.model.scorers if "label" in one.outputs)
+    scorer = next(
+        candidate for candidate in predictor.model.scorers if "label" in candidate.outputs
+    )
     nothing_preferred = 0
     for seed in range(12):
         words = [word for sentence in sentences(6, seed=seed) for word in sentence][:30]
         sentence = predictor.model.encode(words)
         arrays = predictor.model.arrays([sentence], tags=scorer.reads_tags)
         hidden = scorer.score(arrays, headed=False).hidden
-        place = [np.asarray([0]), np.asarray([0]), np.asarray([len(words)])]
-        labels, _ = scorer.label(hidden, place, [np.asarray([0]), np.asarray([1]), np.asarray([0])])
+        position = [np.asarray([0]), np.asarray([0]), np.asarray([len(words)])]
+        labels, _ = scorer.label(
+            hidden, position, [np.asarray([0]), np.asarray([1]), np.asarray([0])]
+        )
         assert labels is not None
         if labels.argmax() == 0:
             nothing_preferred += 1

@@ -40,11 +40,19 @@ def test_inventories_come_back_from_json() -> None:
 
 
 def test_inventories_of_older_bundles_have_no_lemmas_features_or_styles() -> None:
-    found = Inventories.from_json(OLD)
-    assert found == Inventories(((), ("S",)), ("root",), ("NN",), ())
-    assert (found.lemmas, found.features, found.styles, dict(found.unused)) == ((), (), (), {})
+    inventories = Inventories.from_json(OLD)
+    assert inventories == Inventories(((), ("S",)), ("root",), ("NN",), ())
+    assert (
+        inventories.lemmas,
+        inventories.features,
+        inventories.styles,
+        dict(inventories.unused),
+    ) == ((), (), (), {})
     scores = np.ones((2, 1))
-    assert found.forbid_unused("relation", scores, np.zeros(2, np.int64)).tolist() == [[1], [1]]
+    assert inventories.forbid_unused("relation", scores, np.zeros(2, np.int64)).tolist() == [
+        [1],
+        [1],
+    ]
 
 
 def test_fields_of_a_newer_version_are_passed_over() -> None:
@@ -59,8 +67,8 @@ def test_every_named_output_has_its_inventory_and_its_place_in_a_parse() -> None
 
 
 def test_what_a_style_does_not_use_is_forbidden_in_its_rows_alone() -> None:
-    found = FULL.forbid_unused("relation", np.zeros((3, 3)), np.asarray([1, 0, 1]))
-    assert np.isinf(found).tolist() == [
+    scores = FULL.forbid_unused("relation", np.zeros((3, 3)), np.asarray([1, 0, 1]))
+    assert np.isinf(scores).tolist() == [
         [True, True, False],
         [False, False, True],
         [True, True, False],
@@ -101,10 +109,12 @@ def test_names_that_a_style_does_not_use_are_never_predicted() -> None:
     model = ParserModel([Loud()], None, FULL, decoder=lambda scores, lengths: decoded)  # type: ignore
     encoded = [EncodedSentence(("a", "b"), None, 2, (), style) for style in styles]
     charts = Charts(model, encoded, [PLAIN] * 4, [scores])
-    for style, one in zip(styles, best(charts), strict=True):
-        assert one.relations is not None and one.nodes is not None
-        assert set(one.nodes[:, 3].tolist()) == {2 - style.constituency}
-        assert set(one.relations.tolist()) == {1 + style.dependency}
+    for style, prediction in zip(styles, best(charts), strict=True):
+        assert prediction.relations is not None and prediction.nodes is not None
+        assert set(prediction.nodes[:, 3].tolist()) == {2 - style.constituency}
+        assert set(prediction.relations.tolist()) == {1 + style.dependency}
         assert (
-            set(one.words["tag"].tolist()) == set(one.words["lemma"].tolist()) == {style.dependency}
+            set(prediction.words["tag"].tolist())
+            == set(prediction.words["lemma"].tolist())
+            == {style.dependency}
         )

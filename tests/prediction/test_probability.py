@@ -16,15 +16,15 @@ from arcspan.prediction.runner import Predictor
 from arcspan.prediction.search import best
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.decoding.all_trees import scores_of
-from tests.runtime.random_bundles import Made, load
+from tests.runtime.random_bundles import RandomBundle, load
 
 WORDS = ["the", "dog", "sees", "Ada"]
 
 
 @pytest.fixture(params=["joint2o", "joint1o"])
 def predictor(request: pytest.FixtureRequest) -> Predictor:
-    made: Made = request.getfixturevalue(request.param)
-    return load(made.folder, threads=1)
+    bundle: RandomBundle = request.getfixturevalue(request.param)
+    return load(bundle.folder, threads=1)
 
 
 class Everything:
@@ -64,12 +64,12 @@ class Everything:
             if c is not None:
                 if not set(chains) <= set(tree.spans):
                     continue
-                for place in tree.spans:
-                    value += self.labels[place][
-                        self.inventories.labels.index(chains.get(place, ()))
-                    ]
+                for span in tree.spans:
+                    value += self.labels[span][self.inventories.labels.index(chains.get(span, ()))]
             if d is not None:
-                if any(h not in (-1, own) for h, own in zip(d.heads, tree.heads[1:], strict=True)):
+                if any(
+                    h not in (-1, head) for h, head in zip(d.heads, tree.heads[1:], strict=True)
+                ):
                     continue
                 for m, (h, relation) in enumerate(zip(d.heads, d.relations, strict=True), 1):
                     if h >= 0 and relation not in ("", "_"):
@@ -114,11 +114,11 @@ def test_trees_have_the_sum_of_the_probabilities_of_all_lexicalized_trees_that_s
     c, d = ConstituencyTree(WORDS, ["NN"] * 4, spans), DependencyTree.loose(heads, relations, WORDS)
     oracle = Everything(scores)
     pair = score_trees(scores, c, d)
-    expected = [oracle.log_probability(*one) for one in ((c, d), (c, None), (None, d))]
-    found = [pair, pair.constituency, pair.dependencies]
-    assert found == pytest.approx(expected, rel=1e-4)
+    expected = [oracle.log_probability(*trees) for trees in ((c, d), (c, None), (None, d))]
+    log_probabilities = [pair, pair.constituency, pair.dependencies]
+    assert log_probabilities == pytest.approx(expected, rel=1e-4)
     assert (pair == -math.inf) == (case == 4)
-    assert [score_trees(scores, c, None), score_trees(scores, None, d)] == found[1:]
+    assert [score_trees(scores, c, None), score_trees(scores, None, d)] == log_probabilities[1:]
     if case < 4:
         assert pair.constituency_given_dependencies == pytest.approx(
             expected[0] - expected[2], abs=1e-3
@@ -135,10 +135,10 @@ def test_all_pairs_of_two_words_add_up_to_one(predictor: Predictor) -> None:
     for chains in np.ndindex(*[len(labels)] * 3):
         if chains[0] == 0:  # the whole is a constituent
             continue
-        places = ((0, 2), (0, 1), (1, 2))
+        all_spans = ((0, 2), (0, 1), (1, 2))
         spans = [
-            (*place, label)
-            for place, number in zip(places, chains, strict=True)
+            (*span, label)
+            for span, number in zip(all_spans, chains, strict=True)
             for label in labels[number]
         ]
         c = ConstituencyTree(["Ada", "sees"], ["NN", "VB"], spans)
@@ -147,8 +147,8 @@ def test_all_pairs_of_two_words_add_up_to_one(predictor: Predictor) -> None:
             for heads in ([0, 1], [2, 0]):
                 for names in np.ndindex(*[len(relations)] * 2):
                     d = DependencyTree(heads, [relations[name] for name in names], ["Ada", "sees"])
-                    found = score_trees(scores, c, d)
-                    layers += math.exp(found.dependencies_given_constituency)
+                    scored = score_trees(scores, c, d)
+                    layers += math.exp(scored.dependencies_given_constituency)
     assert total == pytest.approx(1, rel=1e-4)
     assert layers == pytest.approx(1, rel=1e-4)
 
@@ -160,26 +160,26 @@ def test_what_the_model_does_not_know_is_impossible_and_other_words_are_refused(
     unknown = ConstituencyTree(WORDS, ["NN"] * 4, [(0, 4, "FRAG")])
     assert score_trees(scores, unknown, None) == -math.inf
     odd = DependencyTree([2, 0, 2, 2], ["nsubj", "root", "odd", "obj"], WORDS)
-    both = score_trees(scores, unknown, odd)
-    assert (both, both.constituency_given_dependencies) == (-math.inf, -math.inf)
-    known = DependencyTree([2, 0, 2, 2], ["nsubj", "root", "obj", "obj"], WORDS)
+    impossible = score_trees(scores, unknown, odd)
+    assert (impossible, impossible.constituency_given_dependencies) == (-math.inf, -math.inf)
+    possible = DependencyTree([2, 0, 2, 2], ["nsubj", "root", "obj", "obj"], WORDS)
     assert (
-        score_trees(scores, unknown, known).dependencies
-        == score_trees(scores, None, known)
+        score_trees(scores, unknown, possible).dependencies
+        == score_trees(scores, None, possible)
         > -math.inf
     )
     with pytest.raises(ArcspanError, match="the dependency tree has 2 words, the sentence has 4"):
         score_trees(scores, None, DependencyTree([2, 0], ["nsubj", "root"], ["Ada", "sees"]))
 
 
-def test_the_models_of_sep_are_independent(sep: Made) -> None:
+def test_the_models_of_sep_are_independent(sep: RandomBundle) -> None:
     predictor = load(sep.folder, threads=1)
     scores = predictor.distribution(WORDS)
     spans, heads, relations = TREES[0]
-    found = score_trees(
+    scored = score_trees(
         scores, ConstituencyTree(WORDS, ["NN"] * 4, spans), DependencyTree(heads, relations, WORDS)
     )
-    assert found == pytest.approx(found.constituency + found.dependencies, rel=1e-6)
+    assert scored == pytest.approx(scored.constituency + scored.dependencies, rel=1e-6)
 
 
 def test_alternatives_are_all_likely_parts_that_the_parse_does_not_have(
@@ -189,26 +189,29 @@ def test_alternatives_are_all_likely_parts_that_the_parse_does_not_have(
     scores = predictor.distribution(words)
     (parse,) = best(scores.charts)
     spans, arcs = scores.marginals(predictor.model.calibration.structure_temperature)
-    found = scores.confidence(parse)
-    for m, own in enumerate(found.alternatives.heads, 1):
+    confidence = scores.confidence(parse)
+    for m, head_alternatives in enumerate(confidence.alternatives.heads, 1):
         likely = {h for h in np.flatnonzero(arcs[m] >= 0.01).tolist() if h != parse.heads[m - 1]}
-        assert dict(own) == {h: pytest.approx(float(arcs[m, h])) for h in likely}
-        assert found.entropies[m - 1] == pytest.approx(
+        assert dict(head_alternatives) == {h: pytest.approx(float(arcs[m, h])) for h in likely}
+        assert confidence.entropies[m - 1] == pytest.approx(
             -sum(p * np.log(p) for p in arcs[m].tolist() if p > 0)
         )
-    assert any(found.alternatives.heads) and any(found.alternatives.relations)
-    others = [*found.alternatives.spans.values(), *found.alternatives.labels.values()]
+    assert any(confidence.alternatives.heads) and any(confidence.alternatives.relations)
+    others = [*confidence.alternatives.spans.values(), *confidence.alternatives.labels.values()]
     assert any(others)
-    for place, crossing in found.alternatives.spans.items():
+    for span, crossing in confidence.alternatives.spans.items():
         assert all(spans[i, j] >= p >= 0.01 for i, j, p in crossing)
-        assert sum(p for _, p in found.alternatives.labels[place]) + found.labels[place] <= 1 + 1e-6
+        assert (
+            sum(p for _, p in confidence.alternatives.labels[span]) + confidence.labels[span]
+            <= 1 + 1e-6
+        )
 
 
 def test_a_parser_scores_trees_and_tells_what_else_they_could_be(toy_bundle) -> None:
     parser = arcspan.load(toy_bundle, threads=1)
     words = ["Ada", "sees", "the", "dog", "with", "the", "old", "tree", "."]
     parses = parser.parse(words, k=3)
-    scores = [parser.score_trees(words, one.constituency, one.dependencies) for one in parses]
+    scores = [parser.score_trees(words, parse.constituency, parse.dependencies) for parse in parses]
     for score in scores:
         assert score.constituency is not None and score.dependencies is not None
         assert score <= min(score.constituency, score.dependencies) <= 0
@@ -226,10 +229,12 @@ def test_a_parser_scores_trees_and_tells_what_else_they_could_be(toy_bundle) -> 
     sure = parses[0].confidence
     others, heads = sure.alternatives, parses[0].heads
     assert len(others.heads) == len(others.relations) == len(sure.entropies) == len(words)
-    for m, own in enumerate(others.heads):
-        assert sure.arcs[m] + sum(p for _, p in own) <= 1 + 1e-6
-        assert [p for _, p in own] == sorted((p for _, p in own), reverse=True)
-        assert heads[m] not in {head for head, _ in own}
+    for m, head_alternatives in enumerate(others.heads):
+        assert sure.arcs[m] + sum(p for _, p in head_alternatives) <= 1 + 1e-6
+        assert [p for _, p in head_alternatives] == sorted(
+            (p for _, p in head_alternatives), reverse=True
+        )
+        assert heads[m] not in {head for head, _ in head_alternatives}
         assert (sure.entropies[m] > 0.2) <= (sure.arcs[m] < 0.98)
     assert (
         set(others.spans)

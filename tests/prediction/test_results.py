@@ -49,10 +49,13 @@ def test_a_flat_tree_under_vroot_is_the_same_in_training_and_in_a_parse() -> Non
 @pytest.mark.parametrize("order", [1, -1])
 def test_of_two_models_the_dependency_model_says_the_tags(order: int) -> None:
     """UPOS without tags, too: whatever is said of words comes from one model."""
-    for kept in ({"upos"}, {"tag", "upos"}, {"tag"}):
+    for columns in ({"upos"}, {"tag", "upos"}, {"tag"}):
         parts = [
-            replace(one, words={name: said for name, said in one.words.items() if name in kept})
-            for one in (CONSTITUENTS, DEPENDENCIES)
+            replace(
+                prediction,
+                words={name: texts for name, texts in prediction.words.items() if name in columns},
+            )
+            for prediction in (CONSTITUENTS, DEPENDENCIES)
         ]
         merged = merge(parts[::order])
         _, scored = merged.trees(WORDS)
@@ -60,8 +63,8 @@ def test_of_two_models_the_dependency_model_says_the_tags(order: int) -> None:
         assert scored is not None
         assert scored == shown
         assert (shown.tags, shown.upos) == (scored.tags, scored.upos)
-        assert shown.upos == (("VERB", "VERB") if "upos" in kept else ("", ""))
-        assert shown.tags == (("Y", "Y") if "tag" in kept else ("", ""))
+        assert shown.upos == (("VERB", "VERB") if "upos" in columns else ("", ""))
+        assert shown.tags == (("Y", "Y") if "tag" in columns else ("", ""))
 
 
 def test_what_only_one_of_two_models_says_is_kept() -> None:
@@ -89,6 +92,6 @@ def test_a_word_without_tag_is_a_leaf_for_nltk_either_way() -> None:
     from arcspan.integrations.nltk import to_nltk
 
     parse = Parse(Sentence(WORDS), replace(BOTH, words={}))
-    found = parse.to_nltk()
-    assert found == to_nltk(parse.constituency) == nltk.Tree.fromstring(parse.brackets())
-    assert found.leaves() == list(WORDS)
+    tree = parse.to_nltk()
+    assert tree == to_nltk(parse.constituency) == nltk.Tree.fromstring(parse.brackets())
+    assert tree.leaves() == list(WORDS)

@@ -25,7 +25,7 @@ from arcspan.prediction.results import Prediction
 from arcspan.prediction.runner import Budget, Predictor
 from arcspan.prediction.search import best, best_structures, kbest
 from arcspan.runtime.bundle import MODELS
-from tests.runtime.random_bundles import Made, load, sentences, tagged
+from tests.runtime.random_bundles import RandomBundle, load, sentences, tagged
 
 
 def same(first: Prediction, second: Any) -> bool:
@@ -42,11 +42,11 @@ def same_trees(first: Prediction, second: Any) -> bool:
     )
 
 
-def in_torch(made: Made) -> Predictor:
+def in_torch(bundle: RandomBundle) -> Predictor:
     """The same predictor over the torch models."""
-    inventories = made.models[0].inventories
+    inventories = bundle.models[0].inventories
     guidelines = Guidelines.of(inventories)
-    model = ParserModel(made.models, made.inputs, inventories, guidelines=guidelines)
+    model = ParserModel(bundle.models, bundle.inputs, inventories, guidelines=guidelines)
     return Predictor(model, Budget(threads=1, cells=4000))
 
 
@@ -55,23 +55,27 @@ def words() -> list[list[str]]:
     return sentences(60)
 
 
-def test_trees_and_tags_are_those_of_the_torch_model(made: Made, words: list[list[str]]) -> None:
+def test_trees_and_tags_are_those_of_the_torch_model(
+    bundle: RandomBundle, words: list[list[str]]
+) -> None:
     queries = [Query(tags=tuple(tags)) for tags in tagged(words)]
-    found = load(made.folder, threads=1).predict(words, queries)
-    wanted = in_torch(made).predict(words, queries)
-    for mine, theirs in zip(found, wanted, strict=True):
-        assert same_trees(mine, theirs)
-        assert mine.score == pytest.approx(theirs.score, abs=1e-3)
+    predictions = load(bundle.folder, threads=1).predict(words, queries)
+    torch_predictions = in_torch(bundle).predict(words, queries)
+    for prediction, torch_prediction in zip(predictions, torch_predictions, strict=True):
+        assert same_trees(prediction, torch_prediction)
+        assert prediction.score == pytest.approx(torch_prediction.score, abs=1e-3)
 
 
-def test_neighbours_order_and_threads_change_nothing(made: Made, words: list[list[str]]) -> None:
-    predictor = load(made.folder, threads=1)
+def test_neighbours_order_and_threads_change_nothing(
+    bundle: RandomBundle, words: list[list[str]]
+) -> None:
+    predictor = load(bundle.folder, threads=1)
     together = predictor.predict(words)
-    alone = [predictor.predict([one])[0] for one in words]
+    alone = [predictor.predict([sentence])[0] for sentence in words]
     backwards = predictor.predict(words[::-1])[::-1]
-    threaded = load(made.folder, threads=3).predict(words)
+    threaded = load(bundle.folder, threads=3).predict(words)
     for others in (alone, backwards, threaded):
-        assert all(same(one, other) for one, other in zip(together, others, strict=True))
+        assert all(same(expected, other) for expected, other in zip(together, others, strict=True))
 
 
 LONG_WORDS = [
@@ -110,67 +114,67 @@ def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
     predictor = load(MODELS / "en", threads=1)
     draw = np.random.default_rng(15)
     words = [draw.choice(LONG_WORDS, size=int(n)).tolist() for n in draw.integers(2, 18, 24)]
-    items = predictor.encode([(one, Query()) for one in words], {})
-    batches = [[items[place] for place in places] for places in predictor.make_batches(items)]
+    items = predictor.encode([(sentence, Query()) for sentence in words], {})
+    batches = [[items[index] for index in indices] for indices in predictor.make_batches(items)]
     assert len(batches) < len(items)
     for scorer in predictor.model.scorers:
         for batch in batches:
             together = scorer.score(predictor.model.arrays([request.sentence for request in batch]))
             for b, item in enumerate(batch):
                 alone = scorer.score(predictor.model.arrays([item.sentence]))
-                found, expected = (
+                together_scores, expected = (
                     own_scores(together, b, item.n),
                     own_scores(alone, 0, item.n),
                 )
                 for name, values in expected.items():
                     np.testing.assert_array_equal(
-                        found[name], values, err_msg=f"{name} of {item.sentence.words}"
+                        together_scores[name], values, err_msg=f"{name} of {item.sentence.words}"
                     )
 
 
 def own_scores(scores: Scores, b: int, n: int) -> dict[str, np.ndarray]:
     """All that a batch's scores say of one of its sentences, without the padding."""
     i, j = np.triu_indices(scores.span.shape[1], 1)
-    found = {"span": scores.span[b, i, j][j <= n], "arc": scores.arc[b, 1 : n + 1, : n + 1]}
+    by_name = {"span": scores.span[b, i, j][j <= n], "arc": scores.arc[b, 1 : n + 1, : n + 1]}
     if scores.headed is not None:
-        found["headed"] = scores.headed[b, j <= n, : n + 1]
-    return found | {name: values[b, 1 : n + 1] for name, values in scores.words.items()}
+        by_name["headed"] = scores.headed[b, j <= n, : n + 1]
+    return by_name | {name: values[b, 1 : n + 1] for name, values in scores.words.items()}
 
 
-def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: Made) -> None:
+def test_a_small_memory_limit_makes_small_batches_and_the_same_trees(joint2o: RandomBundle) -> None:
     words = sentences(20, longest=12)
     plenty = load(joint2o.folder, threads=2)
     little = load(joint2o.folder, threads=2, memory_limit=plenty.model.chart_bytes(12))
-    items = little.encode([(one, Query()) for one in words], {})
+    items = little.encode([(sentence, Query()) for sentence in words], {})
     assert len(list(little.make_batches(items))) > len(list(plenty.make_batches(items)))
     pairs = zip(plenty.predict(words), little.predict(words), strict=True)
-    assert all(same(one, other) and not other.approximate for one, other in pairs)
+    assert all(same(expected, other) and not other.approximate for expected, other in pairs)
 
 
 def test_batches_hold_every_sentence_once_and_like_lengths_together(
-    joint2o: Made, words: list[list[str]]
+    joint2o: RandomBundle, words: list[list[str]]
 ) -> None:
     predictor = load(joint2o.folder)
-    items = predictor.encode([(one, Query()) for one in words], {})
+    items = predictor.encode([(sentence, Query()) for sentence in words], {})
     batches = list(predictor.make_batches(items))
-    assert sorted(place for batch in batches for place in batch) == list(range(len(words)))
+    assert sorted(index for batch in batches for index in batch) == list(range(len(words)))
     for batch in batches:
-        widest = max(items[place].sentence.cost for place in batch)
+        widest = max(items[index].sentence.cost for index in batch)
         assert len(batch) == 1 or widest * len(batch) <= predictor.budget.cells
 
 
-def test_a_sentence_longer_than_the_window_is_parsed_exactly(joint2o: Made) -> None:
+def test_a_sentence_longer_than_the_window_is_parsed_exactly(joint2o: RandomBundle) -> None:
     predictor = load(joint2o.folder)
     words = [*sentences(1, seed=4)[0], *["unbelievable"] * 30]
     assert predictor.model.encode(words).cost > 3 * 40
-    (found,) = predictor.predict([words])
-    (wanted,) = in_torch(joint2o).predict([words])
-    assert same_trees(found, wanted)
-    assert not found.approximate
+    (prediction,) = predictor.predict([words])
+    (expected,) = in_torch(joint2o).predict([words])
+    assert same_trees(prediction, expected)
+    assert not prediction.approximate
 
 
-def test_an_empty_sentence_has_an_empty_prediction(made: Made) -> None:
-    predictor = load(made.folder)
+def test_an_empty_sentence_has_an_empty_prediction(bundle: RandomBundle) -> None:
+    predictor = load(bundle.folder)
     empty, other = predictor.predict([[], ["the", "dog"]])
     assert empty.error is None
     assert empty.heads is not None and len(empty.heads) == 0
@@ -178,11 +182,11 @@ def test_an_empty_sentence_has_an_empty_prediction(made: Made) -> None:
 
 
 def test_a_sentence_that_fails_loses_no_neighbour(
-    joint2o: Made, monkeypatch: pytest.MonkeyPatch
+    joint2o: RandomBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [*sentences(30, seed=9), ["dog"] * 7, ["the", "", "dog"]]
     predictor = load(joint2o.folder, threads=2)
-    wanted = predictor.predict(words)
+    expected = predictor.predict(words)
 
     def fails_on_seven_words(scores: Scores, lengths: Any, *, apart: bool) -> decoding.Decoded:
         if 7 in lengths:
@@ -190,24 +194,24 @@ def test_a_sentence_that_fails_loses_no_neighbour(
         return best_structures(scores, lengths)
 
     monkeypatch.setattr("arcspan.prediction.search.best_structures", fails_on_seven_words)
-    found = predictor.predict(words)
-    assert any(len(one) == 7 for one in words)
-    for one, mine, before in zip(words, found, wanted, strict=True):
-        if "" in one:
-            assert mine.error == "word 2 of the sentence is empty"
-        elif len(one) == 7:
-            assert mine.error is not None and "NaN" in mine.error
+    predictions = predictor.predict(words)
+    assert any(len(sentence) == 7 for sentence in words)
+    for sentence, prediction, before in zip(words, predictions, expected, strict=True):
+        if "" in sentence:
+            assert prediction.error == "word 2 of the sentence is empty"
+        elif len(sentence) == 7:
+            assert prediction.error is not None and "NaN" in prediction.error
         else:
-            assert mine.error is None and same(mine, before)
+            assert prediction.error is None and same(prediction, before)
 
 
-def test_threads_may_share_a_predictor(joint2o: Made, words: list[list[str]]) -> None:
+def test_threads_may_share_a_predictor(joint2o: RandomBundle, words: list[list[str]]) -> None:
     predictor = load(joint2o.folder, threads=2)
-    wanted = predictor.predict(words)
-    found: dict[int, list[Prediction]] = {}
+    expected = predictor.predict(words)
+    by_thread: dict[int, list[Prediction]] = {}
     callers = [
         threading.Thread(
-            target=lambda number=number: found.update({number: predictor.predict(words)})
+            target=lambda number=number: by_thread.update({number: predictor.predict(words)})
         )
         for number in range(4)
     ]
@@ -215,42 +219,44 @@ def test_threads_may_share_a_predictor(joint2o: Made, words: list[list[str]]) ->
         caller.start()
     for caller in callers:
         caller.join()
-    assert len(found) == 4
-    for mine in found.values():
-        assert all(same(one, other) for one, other in zip(mine, wanted, strict=True))
+    assert len(by_thread) == 4
+    for predictions in by_thread.values():
+        assert all(
+            same(prediction, other) for prediction, other in zip(predictions, expected, strict=True)
+        )
 
 
 def _scores(predictor: Predictor, words: Sequence[Sequence[str]], answer: Any) -> None:
-    answer.put([one.score for one in predictor.predict(words)])
+    answer.put([prediction.score for prediction in predictor.predict(words)])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_process_goes_on_with_its_parents_predictor(
-    sep: Made, words: list[list[str]]
+    sep: RandomBundle, words: list[list[str]]
 ) -> None:
     predictor = load(sep.folder, threads=2)
-    wanted = [one.score for one in predictor.predict(words)]
+    expected = [prediction.score for prediction in predictor.predict(words)]
     context = multiprocessing.get_context("fork")
     answer = context.Queue()
     child = context.Process(target=_scores, args=(predictor, words, answer))
     child.start()
-    assert answer.get(timeout=300) == wanted
+    assert answer.get(timeout=300) == expected
     child.join()
-    assert [one.score for one in predictor.predict(words)] == wanted
+    assert [prediction.score for prediction in predictor.predict(words)] == expected
 
 
 @pytest.mark.parametrize("output", ["label", "relation", "tag"])
-def test_a_model_that_says_nan_gives_no_tree(joint2o: Made, output: str) -> None:
+def test_a_model_that_says_nan_gives_no_tree(joint2o: RandomBundle, output: str) -> None:
     """Trees were made of NaN, where several were asked for or the sentence was long."""
     predictor = load(joint2o.folder, threads=1)
     small = load(joint2o.folder, threads=1, memory_limit=predictor.model.chart_bytes(4))
     words = sentences(1, seed=4)[0][:3] * 4
-    for one in (predictor, small):
-        (scorer,) = one.model.scorers
+    for either in (predictor, small):
+        (scorer,) = either.model.scorers
         says_nan(scorer, output)
-        (found,) = one.predict([words])
-        assert found.error is not None and f"scores of '{output}' are NaN" in found.error
+        (prediction,) = either.predict([words])
+        assert prediction.error is not None and f"scores of '{output}' are NaN" in prediction.error
     for ask in (best, lambda charts: kbest(charts, 0, 2)):
         with pytest.raises(ScoreError, match=f"scores of '{output}' are NaN"):
             ask(predictor.charts(words))
@@ -260,21 +266,21 @@ def says_nan(scorer: Any, output: str) -> None:
     """Make a scorer say NaN of an output."""
     label, score = scorer.label, scorer.score
 
-    def bad_label(*given: Any) -> list[np.ndarray]:
-        named = zip(("label", "relation"), label(*given), strict=True)
-        return [values * np.nan if name == output else values for name, values in named]
+    def bad_label(*arguments: Any) -> list[np.ndarray]:
+        named_scores = zip(("label", "relation"), label(*arguments), strict=True)
+        return [values * np.nan if name == output else values for name, values in named_scores]
 
-    def bad_score(*given: Any, **options: Any) -> Scores:
-        found = score(*given, **options)
+    def bad_score(*arguments: Any, **options: Any) -> Scores:
+        scores = score(*arguments, **options)
         words = {
-            name: part * np.nan if name == output else part for name, part in found.words.items()
+            name: part * np.nan if name == output else part for name, part in scores.words.items()
         }
-        return found._replace(words=words)
+        return scores._replace(words=words)
 
     scorer.label, scorer.score = bad_label, bad_score
 
 
-def test_a_damaged_bundle_is_named(joint1o: Made, tmp_path: Path) -> None:
+def test_a_damaged_bundle_is_named(joint1o: RandomBundle, tmp_path: Path) -> None:
     def damaged(name: str, change: Any) -> str:
         folder = tmp_path / name.replace(".", "-")
         shutil.copytree(joint1o.folder, folder)
@@ -291,7 +297,9 @@ def test_a_damaged_bundle_is_named(joint1o: Made, tmp_path: Path) -> None:
     assert "missing" in damaged("checksums.json", lambda file: file.unlink())
 
 
-def test_a_bundle_of_a_newer_format_asks_for_a_newer_arcspan(joint1o: Made, tmp_path: Path) -> None:
+def test_a_bundle_of_a_newer_format_asks_for_a_newer_arcspan(
+    joint1o: RandomBundle, tmp_path: Path
+) -> None:
     folder = tmp_path / "newer"
     shutil.copytree(joint1o.folder, folder)
     config = json.loads((folder / "config.json").read_text())
@@ -301,7 +309,7 @@ def test_a_bundle_of_a_newer_format_asks_for_a_newer_arcspan(joint1o: Made, tmp_
 
 
 def test_a_graph_that_is_no_graph_is_named_even_where_nothing_was_verified(
-    joint1o: Made, tmp_path: Path
+    joint1o: RandomBundle, tmp_path: Path
 ) -> None:
     folder = tmp_path / "bundle"
     shutil.copytree(joint1o.folder, folder)

@@ -19,7 +19,7 @@ from arcspan.prediction.results import Prediction
 from arcspan.prediction.runner import Predictor
 from arcspan.prediction.search import best, kbest, search
 from tests.decoding.all_trees import Tree, scores_of
-from tests.runtime.random_bundles import WORDS, Made, load
+from tests.runtime.random_bundles import WORDS, RandomBundle, load
 
 Key = tuple[tuple[int, ...], frozenset[tuple[int, int, int]]]
 
@@ -28,11 +28,11 @@ Key = tuple[tuple[int, ...], frozenset[tuple[int, int, int]]]
 def predictor(request: pytest.FixtureRequest) -> Predictor:
     """A joint model of second, and of first order; and one whose search knows no labels."""
     two_stage = request.param == "two-stage"
-    made: Made = request.getfixturevalue("joint2o" if two_stage else request.param)
-    found = load(made.folder, threads=1, guidelines=False)
+    bundle: RandomBundle = request.getfixturevalue("joint2o" if two_stage else request.param)
+    loaded = load(bundle.folder, threads=1, guidelines=False)
     calibration = Calibration(1.3, 0.9, 1.7)
-    found.model = replace(found.model, two_stage=two_stage, calibration=calibration)
-    return found
+    loaded.model = replace(loaded.model, two_stage=two_stage, calibration=calibration)
+    return loaded
 
 
 def scores_for(predictor: Predictor, words: list[str], **options: Any) -> TreeDistribution:
@@ -53,14 +53,14 @@ class Oracle:
             predictor.model.labelled,
             predictor.model.calibration.structure_temperature,
         )
-        self.known, own = predictor.model.inventories, predictor.model.calibration
+        self.known, calibration = predictor.model.inventories, predictor.model.calibration
         i, j = np.triu_indices(self.n + 1, 1)
         self.labels = np.full((self.n + 1, self.n + 1, len(self.known.labels)), -np.inf)
-        self.labels[i, j] = log_softmax(free.labels(i, j), own.label_temperature)
+        self.labels[i, j] = log_softmax(free.labels(i, j), calibration.label_temperature)
         self.relations = np.full((self.n + 1, self.n + 1, len(self.known.relations)), -np.inf)
         for h in range(self.n + 1):
             self.relations[1:, h] = log_softmax(
-                free.relations(np.full(self.n, h)), own.relation_temperature
+                free.relations(np.full(self.n, h)), calibration.relation_temperature
             )
         (scores,) = free.parts
         assert scores.span is not None and scores.arc is not None
@@ -75,20 +75,25 @@ class Oracle:
     ) -> dict[Key, list[float]]:
         """The scores of all trees that meet the constraints, by what the user sees; empty if there is none."""
         labels, relations = self.labels.copy(), self.relations.copy()
-        demands = [(one, True, 0.0) for one in require] + [(one, False, 0.0) for one in forbid]
-        for one, required, weight in [*demands, *((one, None, weight) for one, weight in prefer)]:
-            if isinstance(one, Arc):
-                if one.relation is None:
+        demands = [(constraint, True, 0.0) for constraint in require] + [
+            (constraint, False, 0.0) for constraint in forbid
+        ]
+        for constraint, required, weight in [
+            *demands,
+            *((constraint, None, weight) for constraint, weight in prefer),
+        ]:
+            if isinstance(constraint, Arc):
+                if constraint.relation is None:
                     continue
                 row, names = (
-                    relations[one.modifier, one.head],
-                    np.asarray(self.known.relations) == one.relation,
+                    relations[constraint.modifier, constraint.head],
+                    np.asarray(self.known.relations) == constraint.relation,
                 )
             else:
-                row = labels[one.i, one.j]
-                label = getattr(one, "label", None)
+                row = labels[constraint.i, constraint.j]
+                label = getattr(constraint, "label", None)
                 names = np.asarray([label in c if label else bool(c) for c in self.known.labels])
-                if isinstance(one, Head) and not required:
+                if isinstance(constraint, Head) and not required:
                     continue
             if required is None:
                 row[names] += weight
@@ -96,13 +101,14 @@ class Oracle:
                 row[names != required] = -np.inf
             if np.isneginf(row).all():
                 return {}
-        chosen = labels.argmax(2)
-        found: dict[Key, list[float]] = {}
+        best_labels = labels.argmax(2)
+        scores_by_pair: dict[Key, list[float]] = {}
         for tree, structure in self.trees:
-            if not all(self.has(tree, one) for one in require) or any(
-                self.has(tree, one) and (isinstance(one, Arc) or chosen[one.i, one.j])
-                for one in forbid
-                if not isinstance(one, Span) and not getattr(one, "relation", None)
+            if not all(self.has(tree, constraint) for constraint in require) or any(
+                self.has(tree, constraint)
+                and (isinstance(constraint, Arc) or best_labels[constraint.i, constraint.j])
+                for constraint in forbid
+                if not isinstance(constraint, Span) and not getattr(constraint, "relation", None)
             ):
                 continue
             score = structure
@@ -111,47 +117,50 @@ class Oracle:
                 score += self.unit * sum(
                     relations[m, h].max() for m, h in enumerate(tree.heads[1:], 1)
                 )
-            for one, weight in prefer:
-                plain = isinstance(one, Arc) and one.relation is None
-                if self.has(tree, one) and (
-                    plain or (isinstance(one, Head) and chosen[one.i, one.j])
+            for constraint, weight in prefer:
+                plain = isinstance(constraint, Arc) and constraint.relation is None
+                if self.has(tree, constraint) and (
+                    plain
+                    or (isinstance(constraint, Head) and best_labels[constraint.i, constraint.j])
                 ):
                     score += self.unit * weight
             if np.isfinite(score):
-                seen = frozenset((i, j, int(chosen[i, j])) for i, j in tree.spans if chosen[i, j])
-                found.setdefault((tree.heads[1:], seen), []).append(score)
-        return found
+                spans = frozenset(
+                    (i, j, int(best_labels[i, j])) for i, j in tree.spans if best_labels[i, j]
+                )
+                scores_by_pair.setdefault((tree.heads[1:], spans), []).append(score)
+        return scores_by_pair
 
     def probability(self, key: Key, nodes: np.ndarray, temperature: float) -> float:
         """The share of a pair's own labelled tree among all, without its relations."""
         heads, spans = key
-        own = set(map(tuple, nodes[:, :2].tolist()))
-        named, chances = {(i, j): label for i, j, label in spans}, np.exp(self.labels)
+        own_spans = set(map(tuple, nodes[:, :2].tolist()))
+        label_of, chances = {(i, j): label for i, j, label in spans}, np.exp(self.labels)
         alike = total = 0.0
         for tree, score in self.trees:
             weight = math.exp(score / temperature)
             total += weight
-            if tree.heads[1:] == heads and set(tree.spans) == own:
+            if tree.heads[1:] == heads and set(tree.spans) == own_spans:
                 alike += weight * math.prod(
-                    chances[i, j, named.get((i, j), 0)] for i, j in tree.spans
+                    chances[i, j, label_of.get((i, j), 0)] for i, j in tree.spans
                 )
         return alike / total
 
     @staticmethod
-    def has(tree: Tree, one: Any) -> bool:
-        if isinstance(one, Arc):
-            return tree.heads[one.modifier] == one.head
+    def has(tree: Tree, constraint: Any) -> bool:
+        if isinstance(constraint, Arc):
+            return tree.heads[constraint.modifier] == constraint.head
         return (
-            (one.i, one.j, one.head) in tree.headed
-            if isinstance(one, Head)
-            else (one.i, one.j) in tree.spans
+            (constraint.i, constraint.j, constraint.head) in tree.headed
+            if isinstance(constraint, Head)
+            else (constraint.i, constraint.j) in tree.spans
         )
 
 
 def key_of(prediction: Prediction) -> Key:
     assert prediction.nodes is not None and prediction.heads is not None
-    seen = frozenset((i, j, label) for i, j, _, label in prediction.nodes.tolist() if label)
-    return tuple(prediction.heads.tolist()), seen
+    spans = frozenset((i, j, label) for i, j, _, label in prediction.nodes.tolist() if label)
+    return tuple(prediction.heads.tolist()), spans
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
@@ -159,13 +168,13 @@ def test_the_k_best_are_all_distinct_pairs_in_the_order_of_their_scores(
     predictor: Predictor, n: int
 ) -> None:
     words = some_words(n, n)
-    wanted = {key: max(scores) for key, scores in Oracle(predictor, words).pairs().items()}
-    found = kbest(scores_for(predictor, words).charts, 0, 10_000)
-    assert len(found) == len(wanted)
-    assert {key_of(one) for one in found} == set(wanted)
-    for one in found:
-        assert one.score == pytest.approx(wanted[key_of(one)], abs=1e-4)
-    scores = [one.score for one in found]
+    expected = {key: max(scores) for key, scores in Oracle(predictor, words).pairs().items()}
+    pairs = kbest(scores_for(predictor, words).charts, 0, 10_000)
+    assert len(pairs) == len(expected)
+    assert {key_of(pair) for pair in pairs} == set(expected)
+    for pair in pairs:
+        assert pair.score == pytest.approx(expected[key_of(pair)], abs=1e-4)
+    scores = [pair.score for pair in pairs]
     assert scores == sorted(scores, reverse=True)
 
 
@@ -188,7 +197,7 @@ def test_the_first_of_the_k_best_is_the_parse_itself(predictor: Predictor) -> No
 def constraint_sets(n: int, count: int) -> Iterator[tuple[list[Any], list[Any]]]:
     draw = np.random.default_rng(n)
 
-    def one() -> Any:
+    def draw_constraint() -> Any:
         i, j = sorted(draw.choice(n + 1, 2, replace=False).tolist())
         h, m = draw.choice(np.arange(1, n + 1), 2, replace=False).tolist()
         label = str(draw.choice(["NP", "VP", "S"]))
@@ -204,8 +213,8 @@ def constraint_sets(n: int, count: int) -> Iterator[tuple[list[Any], list[Any]]]
 
     for _ in range(count):
         yield (
-            [one() for _ in range(draw.integers(0, 4))],
-            [one() for _ in range(draw.integers(0, 4))],
+            [draw_constraint() for _ in range(draw.integers(0, 4))],
+            [draw_constraint() for _ in range(draw.integers(0, 4))],
         )
 
 
@@ -217,16 +226,16 @@ def test_constraints_leave_exactly_the_pairs_that_meet_them(predictor: Predictor
     for require, forbid in constraint_sets(n, 60):
         if Span(0, n) in forbid:  # the whole sentence is a constituent
             continue
-        wanted = {key: max(scores) for key, scores in oracle.pairs(require, forbid).items()}
-        outcomes.add(bool(wanted))
-        if not wanted:
+        expected = {key: max(scores) for key, scores in oracle.pairs(require, forbid).items()}
+        outcomes.add(bool(expected))
+        if not expected:
             with pytest.raises(ArcspanError, match=r"required|forbidden|Span|Arc|Root|Head"):
                 scores_for(predictor, words, require=require, forbid=forbid)
             continue
         evidence = scores_for(predictor, words, require=require, forbid=forbid)
-        found = {key_of(one): one.score for one in kbest(evidence.charts, 0, 10_000)}
-        assert found == pytest.approx(wanted, abs=1e-4)
-        assert key_of(best(evidence.charts)[0]) == max(wanted, key=lambda key: wanted[key])
+        pair_scores = {key_of(pair): pair.score for pair in kbest(evidence.charts, 0, 10_000)}
+        assert pair_scores == pytest.approx(expected, abs=1e-4)
+        assert key_of(best(evidence.charts)[0]) == max(expected, key=lambda key: expected[key])
     assert outcomes == {True, False}
 
 
@@ -240,14 +249,18 @@ def test_preferences_add_their_weights_to_the_pairs_that_meet_them(
     oracle = Oracle(predictor, words)
     best_keys = set()
     for number, (ones, others) in enumerate(constraint_sets(n, 40)):
-        prefer = [(one, 2.0) for one in ones] + [(one, -1.5) for one in others]
-        wanted = {key: max(scores) for key, scores in oracle.pairs(prefer=prefer).items()}
+        prefer = [(constraint, 2.0) for constraint in ones] + [
+            (constraint, -1.5) for constraint in others
+        ]
+        expected = {key: max(scores) for key, scores in oracle.pairs(prefer=prefer).items()}
         evidence = scores_for(predictor, words, prefer=prefer)
         assert {
-            key_of(one): one.score for one in kbest(evidence.charts, 0, 10_000)
-        } == pytest.approx(wanted, abs=1e-4)
+            key_of(pair): pair.score for pair in kbest(evidence.charts, 0, 10_000)
+        } == pytest.approx(expected, abs=1e-4)
         best_keys.add(key_of(best(evidence.charts)[0]))
-        assert key_of(best(evidence.charts)[0]) == max(wanted, key=lambda key: wanted[key]), number
+        assert key_of(best(evidence.charts)[0]) == max(expected, key=lambda key: expected[key]), (
+            number
+        )
     assert len(best_keys) > 2
 
 
@@ -257,14 +270,14 @@ def test_a_preference_multiplies_the_odds(predictor: Predictor) -> None:
     m, h = next(
         (m, h)
         for m, h in enumerate(key_of(pairs[0])[0], 1)
-        if any(key_of(one)[0][m - 1] != h for one in pairs)
+        if any(key_of(pair)[0][m - 1] != h for pair in pairs)
     )
     for preferred in (Arc(h, m), Span(0, 5)):
         free, eager = (scores_for(predictor, words, prefer=p) for p in ([], [(preferred, 1.5)]))
         gains: dict[bool, list[float]] = {True: [], False: []}
-        for one in pairs[::7]:
-            met = isinstance(preferred, Span) or key_of(one)[0][m - 1] == h
-            gains[met].append(eager.log_probability(one) - free.log_probability(one))
+        for pair in pairs[::7]:
+            met = isinstance(preferred, Span) or key_of(pair)[0][m - 1] == h
+            gains[met].append(eager.log_probability(pair) - free.log_probability(pair))
         if isinstance(preferred, Span):  # the whole sentence is always a constituent
             assert gains[True] == pytest.approx([0] * len(gains[True]), abs=1e-3)
         else:
@@ -273,31 +286,31 @@ def test_a_preference_multiplies_the_odds(predictor: Predictor) -> None:
 
 
 def test_tags_are_required_forbidden_and_preferred(predictor: Predictor) -> None:
-    words, known = some_words(6, 5), predictor.model.inventories
+    words, inventories = some_words(6, 5), predictor.model.inventories
     (free,) = predictor.predict([words])
-    for name, names in (("tag", known.tags), ("upos", known.upos)):
+    for name, names in (("tag", inventories.tags), ("upos", inventories.upos)):
         best = names[free.words[name][2]]
-        others = [one for one in names if one != best]
+        others = [tag for tag in names if tag != best]
         for options in ({"require": [Tag(3, others[0])]}, {"prefer": [Tag(3, others[0]), 50.0]}):
-            given = {
+            query_options = {
                 key: [tuple(value)] if key == "prefer" else value for key, value in options.items()
             }
-            (found,) = predictor.predict([words], [Query.of(given)])
-            assert names[found.words[name][2]] == others[0]
-        (found,) = predictor.predict([words], [Query.of({"forbid": [Tag(3, best)]})])
-        assert names[found.words[name][2]] != best
+            (prediction,) = predictor.predict([words], [Query.of(query_options)])
+            assert names[prediction.words[name][2]] == others[0]
+        (prediction,) = predictor.predict([words], [Query.of({"forbid": [Tag(3, best)]})])
+        assert names[prediction.words[name][2]] != best
     for wrong, message in ((Tag(9, "NN"), "the words 1 to 6"), (Tag(1, "FOO"), "no tag 'FOO'")):
-        (found,) = predictor.predict([words], [Query(require=(wrong,))])
-        assert found.error is not None and message in found.error
+        (prediction,) = predictor.predict([words], [Query(require=(wrong,))])
+        assert prediction.error is not None and message in prediction.error
 
 
 def test_searches_are_few_and_neighbours_change_nothing(predictor: Predictor) -> None:
     sentences = [some_words(3 + seed, seed) for seed in range(14)]
     together = predictor.predict(sentences)
-    for words, found in zip(sentences, together, strict=True):
+    for words, prediction in zip(sentences, together, strict=True):
         charts = predictor.charts(words)
         (alone,) = best(charts)
-        assert alone.score == found.score and key_of(alone) == key_of(found)
+        assert alone.score == prediction.score and key_of(alone) == key_of(prediction)
         _, rounds = search(predictor.model, predictor.charts(words).parts[0])
         assert 1 <= rounds[0] <= (12 if predictor.model.labelled else 1)
 
@@ -307,13 +320,15 @@ def test_what_takes_too_many_searches_is_labelled_as_a_whole(
 ) -> None:
     """Of 300 times the same word, 100 searches took half a minute, and the best trees were not among them."""
     sentences = [some_words(3 + seed, seed) for seed in range(9)]
-    wanted = predictor.predict(sentences)
+    expected = predictor.predict(sentences)
     monkeypatch.setattr("arcspan.prediction.search.PATIENCE", 0)
-    for words, found in zip(sentences, wanted, strict=True):
+    for words, prediction in zip(sentences, expected, strict=True):
         _, rounds = search(predictor.model, predictor.charts(words).parts[0])
-        (whole,) = best(predictor.charts(words))
+        (labelled_at_once,) = best(predictor.charts(words))
         assert rounds[0] <= 2
-        assert whole.score == pytest.approx(found.score) and key_of(whole) == key_of(found)
+        assert labelled_at_once.score == pytest.approx(prediction.score) and key_of(
+            labelled_at_once
+        ) == key_of(prediction)
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
@@ -345,20 +360,23 @@ def test_confidence_is_the_share_of_trees_weighed_by_their_scores(
         for m, h in enumerate(parse.heads.tolist(), 1):
             share = sum(weight[id(tree)] for tree, _ in oracle.trees if tree.heads[m] == h) / total
             assert sure.arcs[m - 1] == pytest.approx(share, abs=1e-4)
-        whole = oracle.probability(key_of(parse), parse.nodes, temperature) * math.prod(
+        expected = oracle.probability(key_of(parse), parse.nodes, temperature) * math.prod(
             sure.relations
         )
-        assert sure.sentence == pytest.approx(whole, rel=1e-3)
+        assert sure.sentence == pytest.approx(expected, rel=1e-3)
         assert sure.sentence <= min([*sure.spans.values(), *sure.arcs])
 
 
 def test_the_probabilities_of_the_k_best_sum_to_at_most_one(predictor: Predictor) -> None:
     scores = scores_for(predictor, some_words(4, 3))
     pairs = kbest(scores.charts, 0, 10_000)
-    every = [scores.confidence(one).sentence for one in pairs]
-    summed = [math.exp(scores.log_probability(one)) for one in pairs]
+    every = [scores.confidence(prediction).sentence for prediction in pairs]
+    summed = [math.exp(scores.log_probability(prediction)) for prediction in pairs]
     assert 0 < sum(every) <= sum(summed) * (1 + 1e-4) <= 1 + 1e-3
-    assert all(own <= pair * (1 + 1e-4) for own, pair in zip(every, summed, strict=True))
+    assert all(
+        tree_probability <= pair_probability * (1 + 1e-4)
+        for tree_probability, pair_probability in zip(every, summed, strict=True)
+    )
     assert not predictor.model.labelled or every == sorted(every, reverse=True)
 
 
@@ -373,15 +391,15 @@ def test_under_constraints_probabilities_are_those_given_the_constraints(
     assert 0 < sure.sentence < 1
 
 
-def test_two_models_answer_what_two_models_can(sep: Made) -> None:
+def test_two_models_answer_what_two_models_can(sep: RandomBundle) -> None:
     predictor = load(sep.folder, threads=1)
     words = some_words(6, 2)
     evidence = scores_for(predictor, words, require=[Span(1, 4), Root(2)])
-    found = best(evidence.charts)[0]
-    assert found.nodes is not None and found.heads is not None
-    assert [1, 4] in found.nodes[:, :2].tolist()
-    assert found.heads[1] == 0
-    sure = evidence.confidence(found)
+    prediction = best(evidence.charts)[0]
+    assert prediction.nodes is not None and prediction.heads is not None
+    assert [1, 4] in prediction.nodes[:, :2].tolist()
+    assert prediction.heads[1] == 0
+    sure = evidence.confidence(prediction)
     assert sure.arcs[1] == pytest.approx(1)
     assert len(sure.arcs) == len(sure.relations) == 6
     with pytest.raises(ArcspanError, match="both trees at once"):
@@ -390,7 +408,9 @@ def test_two_models_answer_what_two_models_can(sep: Made) -> None:
         scores_for(predictor, words, forbid=[Head(1, 3, 2)])
 
 
-def test_a_sentence_too_long_for_the_memory_is_refused_with_what_it_needs(joint1o: Made) -> None:
+def test_a_sentence_too_long_for_the_memory_is_refused_with_what_it_needs(
+    joint1o: RandomBundle,
+) -> None:
     predictor = load(joint1o.folder, threads=1, memory_limit=1 << 20)
     with pytest.raises(ArcspanError, match="larger memory_limit"):
         scores_for(predictor, some_words(90, 1))
@@ -404,11 +424,11 @@ def test_the_tree_of_one_layer_is_surer_than_the_pair(predictor: Predictor) -> N
     every = kbest(scores.charts, 0, 10_000)
     sure = scores.confidence(every[0])
     _, spans = key_of(every[0])
-    alike = [one for one in every if key_of(one)[1] == spans]
-    found = sum(
-        scores.confidence(one).sentence / math.prod(scores.confidence(one).relations)
-        for one in alike
+    alike = [pair for pair in every if key_of(pair)[1] == spans]
+    summed = sum(
+        scores.confidence(pair).sentence / math.prod(scores.confidence(pair).relations)
+        for pair in alike
     )
     # Pairs with the same constituents whose arcs are among the k best; others have none of these constituents.
-    assert sure.sentence < found <= sure.constituency * (1 + 1e-3)
+    assert sure.sentence < summed <= sure.constituency * (1 + 1e-3)
     assert sure.sentence <= sure.dependency

@@ -49,19 +49,22 @@ def described(**normalizer: Any) -> dict[str, Any]:
     return data
 
 
-def both(data: dict[str, Any]) -> tuple[WordPieces, LibraryPieces]:
-    own = WordPieces.from_json(data)
-    assert own is not None
-    return own, LibraryPieces(json.dumps(data))
+def pieces_of_both(data: dict[str, Any]) -> tuple[WordPieces, LibraryPieces]:
+    pieces = WordPieces.from_json(data)
+    assert pieces is not None
+    return pieces, LibraryPieces(json.dumps(data))
 
 
 SETTINGS = [(True, None), (False, None), (False, True), (True, False)]
-PAIRS = [both(described(lowercase=lowercase, strip_accents=strip)) for lowercase, strip in SETTINGS]
+PAIRS = [
+    pieces_of_both(described(lowercase=lowercase, strip_accents=strip))
+    for lowercase, strip in SETTINGS
+]
 
 
 def test_every_kind_of_character_is_read_as_the_library_reads_it() -> None:
     """All that are in use, and some of the planes of ideographs, private use and nothing."""
-    own, library = PAIRS[0]
+    pieces, library = PAIRS[0]
     codes = [
         *range(0xD800),
         *range(0xE000, 0x20000),
@@ -70,25 +73,27 @@ def test_every_kind_of_character_is_read_as_the_library_reads_it() -> None:
     ]
     for begin in range(0, len(codes), 500):
         words = [f"a{chr(code)}b" for code in codes[begin : begin + 500]]
-        assert own.cut(words) == library.cut(words)
+        assert pieces.cut(words) == library.cut(words)
 
 
-@pytest.mark.parametrize(("own", "library"), PAIRS)
-def test_odd_words_have_the_pieces_of_the_library(own: WordPieces, library: LibraryPieces) -> None:
-    assert own.cut(ODD) == library.cut(ODD)
+@pytest.mark.parametrize(("pieces", "library"), PAIRS)
+def test_odd_words_have_the_pieces_of_the_library(
+    pieces: WordPieces, library: LibraryPieces
+) -> None:
+    assert pieces.cut(ODD) == library.cut(ODD)
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=50), max_size=5))
 def test_any_words_have_the_pieces_of_the_library(words: list[str]) -> None:
-    for own, library in PAIRS:
-        assert own.cut(words) == library.cut(words)
+    for pieces, library in PAIRS:
+        assert pieces.cut(words) == library.cut(words)
 
 
 @pytest.mark.parametrize("id", [0, 30521, 30522])
 def test_both_know_which_pieces_there_are(id: int) -> None:
-    own, library = PAIRS[0]
-    assert own.has(id) == library.has(id) == (id < 30522)
+    pieces, library = PAIRS[0]
+    assert pieces.has(id) == library.has(id) == (id < 30522)
 
 
 def other_kinds() -> list[dict[str, Any]]:

@@ -1,5 +1,5 @@
 """The bundles with random weights of tests/prediction."""
 
-from tests.prediction.conftest import joint1o, joint2o, made, sep
+from tests.prediction.conftest import bundle, joint1o, joint2o, sep
 
-__all__ = ["joint1o", "joint2o", "made", "sep"]
+__all__ = ["bundle", "joint1o", "joint2o", "sep"]

@@ -40,7 +40,7 @@ INVENTORIES = Inventories(
 
 
 @dataclass(frozen=True)
-class Made:
+class RandomBundle:
     """A bundle's folder, the torch models it was made of, their inputs."""
 
     folder: Path
@@ -52,20 +52,20 @@ BUNDLES = Path(__file__).parent / "bundles"
 SYSTEMS = {"joint2o": {"pieces": True}, "joint1o": {"gold_tags": True}, "sep": {}}
 
 
-def made(system: str) -> Made:
+def random_bundle(system: str) -> RandomBundle:
     """A bundle that is kept, and its torch models."""
     options = SYSTEMS[system]
     inputs = _piece_inputs() if options.get("pieces") else WordInputs.count([WORDS], least=1)
     parts = ("constituency", "dependency") if system == "sep" else ("both",)
     models = [_model(system, part, inputs, options.get("gold_tags", False)) for part in parts]
-    return Made(BUNDLES / system, models, inputs)
+    return RandomBundle(BUNDLES / system, models, inputs)
 
 
 def write(system: str) -> None:
     """Export a bundle."""
     from arcspan.training.export import _export_model
 
-    source = made(system)
+    source = random_bundle(system)
     source.folder.parent.mkdir(exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=source.folder.parent))
     components = [

@@ -17,7 +17,7 @@ from arcspan.runtime import bundle as bundle_module
 from arcspan.runtime import session as session_module
 from arcspan.runtime.bundle import checksum
 from arcspan.runtime.session import providers
-from tests.runtime.random_bundles import Made, load, sentences
+from tests.runtime.random_bundles import RandomBundle, load, sentences
 
 
 def forged(source: Path, folder: Path, name: str, change: Callable[[Any], Any]) -> Path:
@@ -35,8 +35,8 @@ def cut_relations(config: Any) -> Any:
 
 
 def swap_graphs(config: Any) -> Any:
-    for one in config["components"]:
-        one["score"], one["label"] = one["label"], one["score"]
+    for component in config["components"]:
+        component["score"], component["label"] = component["label"], component["score"]
     return config
 
 
@@ -51,7 +51,7 @@ def swap_graphs(config: Any) -> Any:
     ],
 )
 def test_graphs_that_do_not_fit_the_inventories_are_refused_at_load(
-    joint2o: Made, tmp_path: Path, change: Callable[[Any], Any], message: str
+    joint2o: RandomBundle, tmp_path: Path, change: Callable[[Any], Any], message: str
 ) -> None:
     """Relations that were cut ended in an internal error at the first sentence."""
     with pytest.raises(BundleError, match=message):
@@ -60,7 +60,7 @@ def test_graphs_that_do_not_fit_the_inventories_are_refused_at_load(
 
 @pytest.mark.parametrize("content", [{"a": 1}, [], None])
 def test_a_forged_tokenizer_is_refused_by_name(
-    joint2o: Made, tmp_path: Path, content: object
+    joint2o: RandomBundle, tmp_path: Path, content: object
 ) -> None:
     """It ended in an internal error."""
     folder = forged(joint2o.folder, tmp_path / "bundle", "tokenizer.json", lambda _: content)
@@ -69,7 +69,7 @@ def test_a_forged_tokenizer_is_refused_by_name(
 
 
 def test_a_tokenizer_that_lost_pieces_is_an_error_of_the_bundle(
-    joint2o: Made, tmp_path: Path
+    joint2o: RandomBundle, tmp_path: Path
 ) -> None:
     def lose(content: Any) -> Any:
         del content["model"]["vocab"]["[UNK]"]
@@ -94,23 +94,25 @@ def panicking(content: Any) -> Any:
     }
 
 
-def test_a_tokenizer_that_panics_is_an_error_of_the_bundle(joint2o: Made, tmp_path: Path) -> None:
+def test_a_tokenizer_that_panics_is_an_error_of_the_bundle(
+    joint2o: RandomBundle, tmp_path: Path
+) -> None:
     predictor = load(forged(joint2o.folder, tmp_path / "bundle", "tokenizer.json", panicking))
     with pytest.raises(BundleError, match=r"the tokenizer fails: .*retry-limit"):
         predictor.predict([["ab" * 30]])
 
 
 def test_a_device_is_taken_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = ["CoreMLExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
-    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: there)
-    for device, first in (("cuda", there[1]), ("coreml", there[0]), ("auto", there[1])):
+    installed = ["CoreMLExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: installed)
+    for device, first in (("cuda", installed[1]), ("coreml", installed[0]), ("auto", installed[1])):
         assert providers(device) == [first, "CPUExecutionProvider"]
     assert providers("cpu") == ["CPUExecutionProvider"]
     with pytest.warns(UserWarning, match="device='directml': .*using the CPU"):
         assert providers("directml") == ["CPUExecutionProvider"]
 
 
-def test_second_order_scores_do_not_depend_on_the_number_of_runs(joint2o: Made) -> None:
+def test_second_order_scores_do_not_depend_on_the_number_of_runs(joint2o: RandomBundle) -> None:
     predictor = load(joint2o.folder)
     (session,) = predictor.model.scorers
     words = [sentence for sentence in sentences(40) if 10 <= len(sentence) <= 15]
@@ -121,16 +123,16 @@ def test_second_order_scores_do_not_depend_on_the_number_of_runs(joint2o: Made) 
     np.testing.assert_array_equal(once.hidden["hidden"], often.hidden["hidden"])
 
 
-def test_first_order_scores_come_without_second_order_ones(joint2o: Made) -> None:
+def test_first_order_scores_come_without_second_order_ones(joint2o: RandomBundle) -> None:
     predictor = load(joint2o.folder)
     (session,) = predictor.model.scorers
     arrays = predictor.model.inputs.batch(predictor.model.inputs.prepare([["the", "dog"]]))
-    found = session.score(arrays, headed=False)
-    assert found.headed is None
-    np.testing.assert_array_equal(found.span, session.score(arrays).span)
+    first_order = session.score(arrays, headed=False)
+    assert first_order.headed is None
+    np.testing.assert_array_equal(first_order.span, session.score(arrays).span)
 
 
-def test_a_label_alone_is_scored_as_among_others(joint2o: Made) -> None:
+def test_a_label_alone_is_scored_as_among_others(joint2o: RandomBundle) -> None:
     predictor = load(joint2o.folder)
     (session,) = predictor.model.scorers
     scores = session.score(
@@ -139,13 +141,17 @@ def test_a_label_alone_is_scored_as_among_others(joint2o: Made) -> None:
     b, i, j = np.zeros(3, dtype=np.int64), np.array([0, 0, 1]), np.array([1, 2, 3])
     together = session.label(scores.hidden, [b, i, j], [b, j, i])
     for row in range(3):
-        one = slice(row, row + 1)
-        alone = session.label(scores.hidden, [b[one], i[one], j[one]], [b[one], j[one], i[one]])
-        for mine, all_of_them in zip(alone, together, strict=True):
-            np.testing.assert_array_equal(mine, all_of_them[one])
+        row_slice = slice(row, row + 1)
+        alone = session.label(
+            scores.hidden,
+            [b[row_slice], i[row_slice], j[row_slice]],
+            [b[row_slice], j[row_slice], i[row_slice]],
+        )
+        for own_scores, all_of_them in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(own_scores, all_of_them[row_slice])
 
 
-def test_graphs_are_loaded_once(joint1o: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_graphs_are_loaded_once(joint1o: RandomBundle, monkeypatch: pytest.MonkeyPatch) -> None:
     """Making the predictor dropped them, and the first sentence loaded them again."""
     loaded: list[Path] = []
     real = session_module._load
