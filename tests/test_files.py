@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from arcspan.errors import ArcspanError
-from arcspan.files import atomic_write
+from arcspan.files import atomic_write, short_name
 
 
 def test_a_failure_in_the_middle_leaves_the_old_file_and_no_rubbish(tmp_path: Path) -> None:
@@ -109,3 +110,122 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         atomic_write(tmp_path / "none" / "a.txt"),
     ):
         pass
+
+
+KILLED = """
+import os, sys
+from arcspan.files import atomic_write
+with atomic_write(sys.argv[1]) as file:
+    file.write("half")
+    file.flush()
+    os._exit(1)
+"""
+needs_locks = pytest.mark.skipif(sys.platform == "win32", reason="drafts stay on Windows")
+
+
+@needs_locks
+def test_the_next_run_removes_the_draft_of_a_killed_one(tmp_path: Path) -> None:
+    path = tmp_path / "result.txt"
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+        assert [entry.name for entry in tmp_path.iterdir()] == [".result.txt.0.part"]
+    with atomic_write(path) as file:
+        file.write("whole")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@needs_locks
+def test_the_draft_of_a_run_that_still_writes_stays(tmp_path: Path) -> None:
+    path = tmp_path / "result.txt"
+    with atomic_write(path) as slow:
+        slow.write("slow")
+        with atomic_write(path) as fast:
+            fast.write("fast")
+        assert path.read_text() == "fast"
+        assert (tmp_path / ".result.txt.0.part").exists()
+    assert path.read_text() == "slow"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@needs_locks
+def test_two_drafts_that_were_left_at_once_are_removed(tmp_path: Path) -> None:
+    path = tmp_path / "result.txt"
+    for number in (0, 1):
+        (tmp_path / f".result.txt.{number}.part").write_text("half")
+    with atomic_write(path) as file:
+        file.write("whole")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@needs_locks
+def test_a_link_or_pipe_in_the_place_of_a_draft_is_left_alone(tmp_path: Path) -> None:
+    path, other = tmp_path / "result.txt", tmp_path / "other.txt"
+    other.write_text("other")
+    (tmp_path / ".result.txt.0.part").symlink_to(other)
+    os.mkfifo(tmp_path / ".result.txt.1.part")
+    with atomic_write(path) as file:
+        file.write("whole")
+    assert (path.read_text(), other.read_text()) == ("whole", "other")
+    assert (tmp_path / ".result.txt.0.part").is_symlink()
+
+
+@needs_locks
+def test_many_threads_may_write_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "result.txt"
+
+    def write(number: int) -> None:
+        for _ in range(50):
+            with atomic_write(path) as file:
+                file.write(str(number) * 100)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert path.read_text() in {str(number) * 100 for number in range(4)}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("letter", ["a", "é"])
+def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path, letter: str) -> None:
+    """Its draft had a name that was longer than the file system allows."""
+    path = tmp_path / (letter * (251 // len(letter.encode())) + ".txt")
+    with atomic_write(path) as file:
+        file.write("text")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_short_names_of_different_files_differ() -> None:
+    names = {short_name("a" * length, ".part") for length in range(240, 300)}
+    assert len(names) == 60
+    assert max(map(len, names)) == 255
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+def test_a_full_disk_is_named_with_the_file(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OSError, match="No space left on device: '/dev/full'"),
+        atomic_write("/dev/full") as file,
+    ):
+        file.write("text")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit of the size of files")
+def test_a_file_that_grows_too_large_is_named_and_leaves_nothing(tmp_path: Path) -> None:
+    code = """
+import resource, sys
+from arcspan.files import atomic_write
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+try:
+    with atomic_write(sys.argv[1]) as file:
+        file.write("x" * 1000)
+except OSError as error:
+    print(error.filename)
+"""
+    path = tmp_path / "result.txt"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{path}\n"
+    assert list(tmp_path.iterdir()) == []

@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from arcspan.cli.reading import Item
 from arcspan.errors import ArcspanError
-from arcspan.files import atomic_write, lock
+from arcspan.files import atomic_write, lock, naming, short_name
 from arcspan.parser import Parser
 
 FOLDER = ".arcspan"
@@ -82,7 +82,7 @@ class ResumableOutput:
         self.part = _part_path(self.path)
         self._note_path = _note_path(self.path)
         # A note while it is written, under the lock of the output.
-        self._draft = self._note_path.with_suffix(".draft")
+        self._draft = self._note_path.with_name(short_name(self.path.name, ".draft"))
         self._output_hash = hashlib.sha256()
         # Checksums of the input up to each item that is being parsed.
         self._input_hashes: deque[str] = deque()
@@ -189,7 +189,8 @@ class ResumableOutput:
     def write(self, text: str) -> None:
         """Add the text that was made of the next item."""
         data = text.encode("utf-8", "replace")
-        self.open().write(data)
+        with naming(self.path):
+            self.open().write(data)
         self._output_hash.update(data)
         self._note = self._note._replace(
             items=self.items + 1,
@@ -203,8 +204,9 @@ class ResumableOutput:
     def _save(self, **changes: Any) -> None:
         """Write the note, after the output has reached the disk."""
         file = self.open()
-        file.flush()
-        os.fsync(file.fileno())
+        with naming(self.path):
+            file.flush()
+            os.fsync(file.fileno())
         self._note = self._note._replace(output=self._output_hash.hexdigest(), **changes)
         with atomic_write(self._note_path, draft=self._draft.name) as notes:
             json.dump(self._note._asdict(), cast(IO[str], notes))
@@ -287,11 +289,11 @@ def read_note(path: Path) -> Note | None:
 
 
 def _part_path(path: Path) -> Path:
-    return path.parent / FOLDER / f"{path.name}.part"
+    return path.parent / FOLDER / short_name(path.name, ".part")
 
 
 def _note_path(path: Path) -> Path:
-    return path.parent / FOLDER / f"{path.name}.json"
+    return path.parent / FOLDER / short_name(path.name, ".json")
 
 
 def _open_part(path: Path) -> IO[bytes]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from arcspan.errors import FileError
-from arcspan.files import atomic_write, printable_name
+from arcspan.files import atomic_write, naming, printable_name
 
 PathLike = str | os.PathLike[str]
 """A file's name; "-" is standard input or standard output."""
@@ -215,8 +215,9 @@ def open_output(path: PathLike) -> Iterator[IO[str]]:
     The file is written whole or not at all.
     """
     if os.fspath(path) == "-":
-        yield sys.stdout
-        sys.stdout.flush()
+        with naming("standard output"):
+            yield sys.stdout
+            sys.stdout.flush()
         return
     suffix = Path(path).suffix
     with contextlib.ExitStack() as stack:
