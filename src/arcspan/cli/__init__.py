@@ -10,12 +10,9 @@ import contextlib
 import errno
 import importlib
 import os
-import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +20,7 @@ import click
 
 from arcspan._version import __version__
 from arcspan.cli.progress import note
+from arcspan.cli.terminal import complain_error, protect_terminals
 from arcspan.errors import ArcspanError
 
 # The line of `arcspan --help` for each command; the module of the same name holds `command`.
@@ -124,8 +122,6 @@ def run(args: list[str] | None = None) -> int:
 
 
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
-# Control characters, except those that end lines, and colours.
-_CONTROLS = re.compile(r"(?!\x1b\[[\d;]*m)[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def _repair_standard_streams() -> None:
@@ -147,13 +143,7 @@ def _repair_standard_streams() -> None:
         with contextlib.suppress(AttributeError, OSError, ValueError):
             sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     # Words and names of files may hold what a terminal would obey.
-    for stream in (sys.stdout, sys.stderr):
-        if stream.isatty():
-            stream.write = partial(_write_visible, stream.write)  # type: ignore[method-assign]
-
-
-def _write_visible(write: Callable[[str], int], text: str) -> int:
-    return write(_CONTROLS.sub("\ufffd", text))
+    protect_terminals()
 
 
 def _show_warning(
@@ -170,5 +160,5 @@ _python_shows_warning = warnings.showwarning
 
 
 def _complain(message: str, code: int) -> int:
-    click.echo(click.style("error: ", fg="red") + message, err=True)
+    complain_error(message)
     return code

@@ -24,9 +24,10 @@ from arcspan.cli.hints import Hints
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import Item, Reader
 from arcspan.cli.resuming import ResumableOutput, identity, is_done, read_note, target
+from arcspan.cli.terminal import complain_error
 from arcspan.cli.writing import Run, Writer
 from arcspan.errors import ArcspanError
-from arcspan.files import printable_name, refuse_to_overwrite
+from arcspan.files import printable_name, refuse_to_overwrite, short_name
 from arcspan.formats import (
     FORMATS,
     Format,
@@ -237,7 +238,8 @@ class ParseCommand:
         option = format.unused_option(self.options)
         if option is not None:
             # The only options that are on by default are switched off by --no-NAME.
-            switch = f"--no-{option}" if getattr(self.options, option) is False else f"--{option}"
+            prefix = "--no-" if getattr(self.options, option) is False else "--"
+            switch = prefix + option.replace("_", "-")
             names = " or ".join(other.name for other in formats_with(option))
             raise click.UsageError(f"{switch} needs --format {names}, not {format.name}")
 
@@ -344,7 +346,8 @@ class ParseCommand:
 
     def output_path(self, document: Document) -> str:
         """Return the name of the file that is written for a document."""
-        return os.path.join(self.output, document.name + self._folder_format.suffixes[0])
+        folder, name = os.path.split(document.name)
+        return os.path.join(self.output, folder, short_name(name, self._folder_format.suffixes[0]))
 
     def parse(self, parser: Parser, documents: Iterable[Document]) -> Iterator[Run]:
         """Parse documents into the folder; yield each at its end, with the error if it failed."""
@@ -419,7 +422,7 @@ def _report(outcomes: Iterable[dict[str, Any]], count: int) -> int:
             failures += outcome["failures"]
             if outcome["error"]:
                 errors += 1
-                complain(click.style("error: ", fg="red") + outcome["error"])
+                complain_error(outcome["error"])
     note(f"files: {count - errors} parsed" + (f", {errors} not" if errors else ""))
     if failures:
         note(f"sentences that could not be parsed: {failures}")
@@ -445,7 +448,7 @@ def _joined(
             yield from reader.read(parser, document.source, document=document.name)[1]
         except (ArcspanError, OSError) as error:
             errors.append(Run(iter(()), None, document.source, error).outcome()["error"])
-            complain(click.style("error: ", fg="red") + errors[-1])
+            complain_error(errors[-1])
 
 
 def _write_resumable(writer: Writer, items: Iterator[Item], output: ResumableOutput) -> None:

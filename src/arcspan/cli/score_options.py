@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arcspan.errors import ArcspanError
+from arcspan.files import printable_name
 
 if TYPE_CHECKING:
     from arcspan.evaluation.sentence_scoring import Scoring
@@ -93,8 +94,8 @@ def system_names(names: Sequence[str], systems: Sequence[TreeFiles]) -> list[str
         return list(names)
     paths = [Path(files.brackets or files.conll or "") for files in systems]
     for candidates in (
-        [path.name.split(".")[0] for path in paths],
-        [path.resolve().parent.name for path in paths],
+        [printable_name(path.name.split(".")[0]) for path in paths],
+        [printable_name(path.resolve().parent.name) for path in paths],
     ):
         if len(set(candidates)) == len(candidates) and all(candidates):
             return candidates

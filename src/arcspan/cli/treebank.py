@@ -13,8 +13,9 @@ import click
 
 from arcspan.cli.options import MODEL, STYLE, THREADS
 from arcspan.cli.progress import note, progress
+from arcspan.cli.terminal import own_colours
 from arcspan.errors import FileError, TreeError
-from arcspan.files import refuse_to_overwrite
+from arcspan.files import printable_name, refuse_to_overwrite
 from arcspan.treebanks import (
     ReadingReport,
     importers,
@@ -429,15 +430,23 @@ def _print_table(rows: list[tuple[str, Statistics]]) -> None:
         compatible = f"{s.compatible_percent:.1f}" if s.relations and s.labels else "-"
         sizes = [f"{s.sentences:,}", f"{s.words:,}", f"{s.mean_length:.1f}", str(s.longest)]
         inventories = [str(len(inventory)) for inventory in (s.labels, s.relations, s.tags)]
-        table.append([name, *sizes, projective, compatible, *inventories])
+        table.append([printable_name(name), *sizes, projective, compatible, *inventories])
     # Only the line of titles is bold.
     header, lines = columns(table).split("\n", 1)
-    click.echo(click.style(header, bold=True) + "\n" + lines)
+    _print_heading(header)
+    click.echo(lines)
+
+
+def _print_heading(text: str) -> None:
+    """Print a line that stands out on a terminal; it has nothing of a file that is not escaped."""
+    with own_colours():
+        click.secho(text, bold=True)
 
 
 def _print_details(name: str, statistics: Statistics, top: int = 5) -> None:
     """Print inventories, and the most frequent causes and labels of incompatibility."""
-    click.echo("\n" + click.style(name, bold=True))
+    click.echo()
+    _print_heading(printable_name(name))
     if statistics.labels and statistics.relations:
         incompatible = statistics.sentences - statistics.compatible
         click.echo(f"  incompatible: {incompatible:,} of {statistics.sentences:,} sentences")

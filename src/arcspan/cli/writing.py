@@ -18,6 +18,7 @@ from typing import Any, cast
 from arcspan.cli.progress import complain, note, progress
 from arcspan.cli.reading import Item, as_they_come
 from arcspan.cli.resuming import ResumableOutput
+from arcspan.cli.terminal import own_colours
 from arcspan.errors import ArcspanError
 from arcspan.files import printable_name, refuse_to_overwrite
 from arcspan.formats import Entry, Format, OutputOptions
@@ -100,7 +101,9 @@ class Writer:
             with open_output(output) as text:
                 text.write(self._header())
                 for item, parses in self._parse(items, bar=not to_stdout):
-                    text.write(self._text(item, parses))
+                    # Words in drawings are escaped already.
+                    with own_colours(self.options.ansi):
+                        text.write(self._text(item, parses))
                     # A reader at the other end of a pipe sees each sentence at once.
                     if to_stdout:
                         text.flush()
