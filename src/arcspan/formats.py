@@ -39,6 +39,7 @@ class OutputOptions:
     """The options of output; each format takes some of them (`Format.options`).
 
     table         rows of csv and tsv
+    safe_cells    keep spreadsheets from taking words for formulas (`safe_cell`)
     syntax        add clauses, coordinations and phrases
     constituency  add the constituency tree to CoNLL-U, as a comment
     offsets       add the position of each token in the text to CoNLL-U
@@ -48,6 +49,7 @@ class OutputOptions:
     """
 
     table: Table = "words"
+    safe_cells: bool = False
     syntax: bool = False
     constituency: bool = False
     offsets: bool = False
@@ -238,6 +240,20 @@ def _write_json(entry: Entry, options: OutputOptions) -> str:
 # ---- tables
 
 
+# A spreadsheet takes a cell that begins with one of these for a formula, which may run programs.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def safe_cell(cell: object) -> object:
+    """Return a cell of a table with an apostrophe before text that a spreadsheet would compute.
+
+    >>> safe_cell("=1+1"), safe_cell("word"), safe_cell(-1)
+    ("'=1+1", 'word', -1)
+    """
+    is_formula = isinstance(cell, str) and cell.startswith(_FORMULA_STARTS)
+    return f"'{cell}" if is_formula else cell
+
+
 def _csv_line(cells: Iterable[object], delimiter: str) -> str:
     line = io.StringIO()
     csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(cells)
@@ -252,7 +268,13 @@ def _write_rows(entry: Entry, options: OutputOptions, delimiter: str) -> str:
     position = [entry.document or "", entry.number]
     if parse.rank is not None:
         position.append(parse.rank)
-    return "".join(_csv_line([*position, *row], delimiter) for row in make_rows(parse))
+    lines = []
+    for row in make_rows(parse):
+        cells = [*position, *row]
+        if options.safe_cells:
+            cells = [safe_cell(cell) for cell in cells]
+        lines.append(_csv_line(cells, delimiter))
+    return "".join(lines)
 
 
 def _write_column_names(options: OutputOptions, has_ranks: bool, delimiter: str) -> str:
@@ -269,7 +291,7 @@ def _table_format(name: str, delimiter: str) -> Format:
         name,
         (f".{name}",),
         partial(_write_rows, delimiter=delimiter),
-        options=("table",),
+        options=("table", "safe_cells"),
         header=partial(_write_column_names, delimiter=delimiter),
     )
 

@@ -10,10 +10,11 @@ from typing import IO, NamedTuple
 import click
 
 from arcspan.cli.corpora import Alternative, corpora, parsed
-from arcspan.cli.options import MODEL, OUTPUT
+from arcspan.cli.options import MODEL, OUTPUT, safe_cells_option
 from arcspan.cli.progress import note, progress
 from arcspan.errors import ArcspanError
-from arcspan.files import refuse_to_overwrite
+from arcspan.files import printable_name, refuse_to_overwrite
+from arcspan.formats import safe_cell
 from arcspan.syntax.measures import MEASURES, Sums, measures, standard_errors, sums, total
 from arcspan.treebanks.streams import open_output
 
@@ -56,6 +57,7 @@ class Row(NamedTuple):
     is_flag=True,
     help="Count every part of a compound with hyphens for Lu's W and its ratios, not one word.",
 )
+@safe_cells_option("csv")
 @OUTPUT
 def command(
     files: tuple[str, ...],
@@ -65,6 +67,7 @@ def command(
     model: str | None,
     k: int,
     split_compounds: bool,
+    safe_cells: bool,
     output: str,
 ) -> None:
     """Measure the syntax of FILES: texts (.txt), which are parsed, or trees (brackets or CoNLL-U).
@@ -86,7 +89,7 @@ def command(
     rows = list(_rows(_texts(files, model, k), per, names, split_compounds))
     with open_output(output) as out:
         if layout == "csv" or (layout is None and output.endswith(".csv")):
-            _write_csv(out, rows)
+            _write_csv(out, rows, safe_cells)
         elif layout == "json" or (layout is None and output.endswith(".json")):
             _write_json(out, rows)
         else:
@@ -112,15 +115,16 @@ def _rows(
     with progress(unit="sentence") as bar:
         for file, sentences in files:
             text_sums: list[SentenceSums] = []
+            name = printable_name(file)
             for number, parses in enumerate(sentences, 1):
                 text_sums.append(
                     [(w, sums(*pair, split_compounds=split_compounds)) for w, pair in parses]
                 )
                 bar.update()
                 if per == "sentence":
-                    yield _row(file, number, text_sums[-1:], names)
+                    yield _row(name, number, text_sums[-1:], names)
             if per == "text":
-                yield _row(file, 0, text_sums, names)
+                yield _row(name, 0, text_sums, names)
             corpus_sums += text_sums
             texts += 1
     # One text needs no total.
@@ -182,7 +186,7 @@ def _write_table(out: IO[str], rows: list[Row]) -> None:
     out.write(columns(lines) + "\n")
 
 
-def _write_csv(out: IO[str], rows: list[Row]) -> None:
+def _write_csv(out: IO[str], rows: list[Row], safe_cells: bool) -> None:
     names = _names(rows)
     has_errors = any(row.errors for row in rows)
     table = csv.writer(out, lineterminator="\n")
@@ -191,7 +195,8 @@ def _write_csv(out: IO[str], rows: list[Row]) -> None:
         header += [f"{name}_error" for name in names]
     table.writerow(header)
     for row in rows:
-        cells = [row.file, row.sentence or "", *(_cell(row.measures.get(name)) for name in names)]
+        file = safe_cell(row.file) if safe_cells else row.file
+        cells = [file, row.sentence or "", *(_cell(row.measures.get(name)) for name in names)]
         if has_errors:
             cells += [_cell(row.errors.get(name, 0.0)) for name in names]
         table.writerow(cells)

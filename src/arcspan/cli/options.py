@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 MODEL = click.option(
@@ -22,3 +25,13 @@ STYLE = click.option(
 OUTPUT = click.option(
     "-o", "--output", default="-", help="Write to this file instead of standard output."
 )
+
+
+def safe_cells_option(tables: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that keeps spreadsheets from computing cells; `tables` are its formats."""
+    return click.option(
+        "--safe-cells",
+        is_flag=True,
+        help="Write an apostrophe before cells that begin with = + - or @, which spreadsheets "
+        f"would take for formulas ({tables}).",
+    )

@@ -8,7 +8,7 @@ from typing import get_args
 import click
 
 from arcspan.cli.documents import ParseCommand
-from arcspan.cli.options import MODEL, STYLE, THREADS
+from arcspan.cli.options import MODEL, STYLE, THREADS, safe_cells_option
 from arcspan.cli.reading import Reader
 from arcspan.errors import ArcspanError
 from arcspan.formats import FORMATS, OutputOptions, Table, formats_with
@@ -117,6 +117,7 @@ def _takers(option: str) -> str:
     default="words",
     help=f"Rows ({_takers('table')}).",
 )
+@safe_cells_option(_takers("safe_cells"))
 @click.option(
     "--syntax",
     is_flag=True,
@@ -240,6 +241,7 @@ def command(
     is_text: bool,
     format: str | None,
     table: Table,
+    safe_cells: bool,
     syntax: bool,
     constituency: bool,
     offsets: bool,
@@ -293,6 +295,7 @@ def command(
         query=Query.of(query),
         options=OutputOptions(
             table=table,
+            safe_cells=safe_cells,
             syntax=syntax,
             constituency=constituency,
             offsets=offsets,

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import click
 
 from arcspan.cli.corpora import Corpus, corpora
-from arcspan.cli.options import OUTPUT
+from arcspan.cli.options import OUTPUT, safe_cells_option
 from arcspan.cli.progress import note
 from arcspan.errors import ArcspanError
-from arcspan.files import refuse_to_overwrite
+from arcspan.files import printable_name, refuse_to_overwrite
+from arcspan.formats import safe_cell
 from arcspan.syntax import Match, TreeQuery
 from arcspan.syntax.pattern import ATTRIBUTES
 from arcspan.treebanks.streams import open_output
@@ -75,9 +76,15 @@ class MatchCounts:
 @click.option("--tsv", "layout", flag_value="tsv", help="A concordance as a table with tabs.")
 @click.option("--csv", "layout", flag_value="csv", help="A concordance as a table with commas.")
 @click.option("--context", type=click.IntRange(0), default=8, help="Words on each side of a match.")
+@safe_cells_option("with --csv or --tsv")
 @OUTPUT
 def command(
-    query: str, files: tuple[str, ...], layout: str | None, context: int, output: str
+    query: str,
+    files: tuple[str, ...],
+    layout: str | None,
+    context: int,
+    safe_cells: bool,
+    output: str,
 ) -> None:
     """Find constituents or words in FILES of trees (brackets or CoNLL-U; - is standard input).
 
@@ -111,13 +118,16 @@ def command(
                 if layout == "count":
                     continue
                 for match, share in sentence.matches:
-                    row = _row(corpus.name, sentence, match, share, context)
+                    row = _row(printable_name(corpus.name), sentence, match, share, context)
                     if layout is None:
                         out.write(_line(row, match))
                     else:
-                        table.writerow([*row, *_named_texts(match, tree_query)])
+                        cells = [*row, *_named_texts(match, tree_query)]
+                        if safe_cells:
+                            cells = [safe_cell(cell) for cell in cells]
+                        table.writerow(cells)
             if layout == "count":
-                table.writerow(counts.row(corpus.name))
+                table.writerow(counts.row(printable_name(corpus.name)))
         if layout == "count" and len(inputs) > 1:
             table.writerow(total.row("total"))
     matches, sentences, words, rate, _ = total.row("")
