@@ -38,7 +38,7 @@ def outcomes(
     style: str | None,
 ) -> list[Outcomes]:
     """For each calibration and kind of part: probability, and whether it came true."""
-    by_calibration: list[Outcomes] = [{kind: [] for kind in KINDS} for _ in calibrations]
+    by_calibration: list[Outcomes] = [{part: [] for part in KINDS} for _ in calibrations]
     inventories = predictor.model.inventories
     for pair in pairs:
         gold = pair.constituency.without_wrapper().chains()

@@ -31,11 +31,11 @@ def converted(trees: Sequence[ConstituencyTree], converter: str) -> list[Depende
         command = [part.format(brackets=brackets, conll=conll) for part in shlex.split(converter)]
         done = subprocess.run(command, capture_output=True, check=False)
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()[-500:]
+            errors = done.stderr.decode(errors="replace").strip()[-500:]
             raise ArcspanError(
-                f"the converter ended with {done.returncode}: {shlex.join(command)}: {said}"
+                f"the converter ended with {done.returncode}: {shlex.join(command)}: {errors}"
             )
         if "{conll}" not in converter:
             conll.write_bytes(done.stdout)
-        places = ((f"tree {number}", tree) for number, tree in enumerate(trees, 1))
-        return [pair.dependencies for pair in joined(places, conll)]
+        located = ((f"tree {number}", tree) for number, tree in enumerate(trees, 1))
+        return [pair.dependencies for pair in joined(located, conll)]

@@ -104,12 +104,12 @@ class Row:
 
     def overrides(self) -> list[str]:
         """What is set on top of the recipe, as `arcspan train --set` takes it."""
-        own = self.trained
+        trained = self.trained
         return [
-            *own.treebank.settings,
-            *own.settings,
-            f"model.system={own.system}",
-            f"seed={own.seed}",
+            *trained.treebank.settings,
+            *trained.settings,
+            f"model.system={trained.system}",
+            f"seed={trained.seed}",
         ]
 
 
@@ -143,15 +143,15 @@ class Plan:
         treebanks = {
             name: Treebank(
                 name,
-                one["title"],
-                one["recipe"],
-                tuple(one.get("settings", ())),
-                one.get("paper", ""),
-                one["minutes"],
-                one.get("resource", ""),
-                os.environ.get(f"ARCSPAN_CONVERTER_{name.upper()}", one.get("converter", "")),
+                fields["title"],
+                fields["recipe"],
+                tuple(fields.get("settings", ())),
+                fields.get("paper", ""),
+                fields["minutes"],
+                fields.get("resource", ""),
+                os.environ.get(f"ARCSPAN_CONVERTER_{name.upper()}", fields.get("converter", "")),
             )
-            for name, one in data["treebanks"].items()
+            for name, fields in data["treebanks"].items()
         }
         rows = list(_rows(data, treebanks))
         rows += [row for entry in data.get("derived", ()) for row in _derived(entry, rows)]
@@ -178,8 +178,8 @@ class Plan:
 
     def recipe(self, row: Row) -> str:
         """The name of an included recipe, or the path of a file beside the plan."""
-        own = self.path.parent / row.treebank.recipe
-        return str(own) if own.is_file() else row.treebank.recipe
+        recipe_file = self.path.parent / row.treebank.recipe
+        return str(recipe_file) if recipe_file.is_file() else row.treebank.recipe
 
     def config(self, row: Row, output: Path) -> Config:
         """The configuration of a row's model; the treebank's files must be there."""
@@ -188,28 +188,30 @@ class Plan:
 
     def settings(self, row: Row) -> dict[str, Any]:
         """What a row means: its kind, and every setting of its model, as resolved from recipe, plan and defaults."""
-        found = resolved(self.recipe(row), (*AS_IN_PAPER, *row.overrides()))
-        found = {name: value for name, value in found.items() if name not in APART}
+        settings = resolved(self.recipe(row), (*AS_IN_PAPER, *row.overrides()))
+        settings = {name: value for name, value in settings.items() if name not in APART}
         return {
             "kind": row.kind,
-            **found,
+            **settings,
             **({"converter": row.treebank.converter} if row.kind == "converter" else {}),
         }
 
     def command(self, row: Row) -> str:
         """The command that trains the row's model by itself, with every setting that decides the method."""
-        given = dict(one.split("=", 1) for one in (*AS_IN_PAPER, *row.overrides()))
+        set_texts = dict(
+            assignment.split("=", 1) for assignment in (*AS_IN_PAPER, *row.overrides())
+        )
         settings = self.settings(row)
-        given |= {
+        set_texts |= {
             name: _shown(settings[name])
             for name in METHOD
-            if name in settings and name not in given
+            if name in settings and name not in set_texts
         }
         return " ".join(
             [
                 "arcspan train",
                 row.treebank.recipe,
-                *(f"--set {name}={text}" for name, text in given.items()),
+                *(f"--set {name}={text}" for name, text in set_texts.items()),
             ]
         )
 
@@ -233,8 +235,8 @@ def is_same(stored: Any, now: Any) -> bool:
 def resolved(recipe: str, overrides: tuple[str, ...]) -> dict[str, Any]:
     """Every setting of a recipe with overrides, by its name; the files that it names need not be there."""
     data = copy.deepcopy(_recipe(recipe))
-    for one in ["output=unused", *overrides]:
-        name, _, text = one.partition("=")
+    for assignment in ["output=unused", *overrides]:
+        name, _, text = assignment.partition("=")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except ValueError:
@@ -247,10 +249,10 @@ def resolved(recipe: str, overrides: tuple[str, ...]) -> dict[str, Any]:
     config = json.loads(json.dumps(config_from_dict(data, recipe).to_json()))
     config.pop("segmenter")
     return {
-        name if not isinstance(own, dict) or name == "styles" else f"{name}.{key}": value
-        for name, own in config.items()
+        name if not isinstance(content, dict) or name == "styles" else f"{name}.{key}": value
+        for name, content in config.items()
         for key, value in (
-            own.items() if isinstance(own, dict) and name != "styles" else [("", own)]
+            content.items() if isinstance(content, dict) and name != "styles" else [("", content)]
         )
     }
 

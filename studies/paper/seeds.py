@@ -60,9 +60,9 @@ def compare_seeds(
             + np.arange(size, dtype=np.int32)[:, None] * n
         )
         times = np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-        found = figures(times.astype(np.float64) @ table)
+        drawn_figures = figures(times.astype(np.float64) @ table)
         weights = [_weights(rng, size, int(of_seeds.sum())) for of_seeds in (first, ~first)]
-        for metric, values in found.items():
+        for metric, values in drawn_figures.items():
             first_mean, second_mean = (
                 (values[:, of_seeds] * w).sum(1)
                 for of_seeds, w in zip((first, ~first), weights, strict=True)

@@ -49,10 +49,10 @@ def _both(contestants: list[Contestant], prefix: str = "") -> list[Contestant]:
     """CKY and Eisner as one contestant, one after the other."""
     by_name = {contestant.name: contestant for contestant in contestants}
     cky, eisner = by_name.pop(f"{prefix}cky"), by_name.pop(f"{prefix}eisner")
-    both = Contestant(
+    one_after_the_other = Contestant(
         f"{prefix}cky + eisner", lambda b: (cky.search(b), eisner.search(b)), 3, cky.tensors
     )
-    return [both, *by_name.values()]
+    return [one_after_the_other, *by_name.values()]
 
 
 def device_name() -> str:
