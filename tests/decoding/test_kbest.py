@@ -81,20 +81,31 @@ def test_the_k_best_are_the_first_k_of_all_trees(seed, n, second, ties, masked) 
 def test_trees_that_differ_only_in_unseen_spans_count_once(seed, n, second, ties, share) -> None:
     span, arc, headed, random = random_scores(seed, n, second, ties)
     visible = random.random((n + 1, n + 1)) < share
-    best: dict[object, float] = {}
-    for tree, score in sorted(scores_of(n, span, arc, headed), key=lambda pair: -pair[1]):
-        best.setdefault(
-            (tree.heads, frozenset(part for part in tree.spans if visible[part])), score
+    # Marks for spans with any head, and for each head.
+    for marks in (visible, random.random((n + 1, n + 1, n + 1)) < share):
+        cube = np.broadcast_to(marks.T, (n + 1,) * 3).T if marks.ndim == 2 else marks
+        best: dict[object, float] = {}
+        for tree, score in sorted(scores_of(n, span, arc, headed), key=lambda pair: -pair[1]):
+            spans_seen = frozenset((i, j) for i, j, h in tree.headed if cube[i, j, h])
+            best.setdefault((tree.heads, spans_seen), score)
+        trees_found = list(decoding.kbest_iter(span, arc, headed, visible=marks))
+        np.testing.assert_allclose(
+            [tree.score for tree in trees_found], sorted(best.values(), reverse=True), atol=1e-9
         )
-    trees_found = list(decoding.kbest_iter(span, arc, headed, visible=visible))
-    np.testing.assert_allclose(
-        [tree.score for tree in trees_found], sorted(best.values(), reverse=True), atol=1e-9
-    )
-    shown = {
-        (tuple(t.heads), frozenset((i, j) for i, j, _ in t.spans.tolist() if visible[i, j]))
-        for t in trees_found
-    }
-    assert shown == set(best)
+        shown = set()
+        for found in trees_found:
+            spans_seen = frozenset((i, j) for i, j, h in found.spans.tolist() if cube[i, j, h])
+            shown.add((tuple(found.heads), spans_seen))
+        assert shown == set(best)
+        in_batch = decoding.kbest(
+            span[None],
+            arc[None],
+            [n],
+            3,
+            None if headed is None else headed[None],
+            visible=marks[None],
+        )
+        assert in_batch[0].scores.tolist() == [tree.score for tree in trees_found[:3]]
 
 
 def test_the_first_is_the_best_tree_of_the_search_and_scores_never_rise() -> None:

@@ -236,14 +236,24 @@ def test_contradictions_of_structure_are_named(
     require: list[Any], forbid: list[Any], message: str
 ) -> None:
     with pytest.raises(ArcspanError, match=message):
-        structure_masks(4, Query(None, tuple(require), tuple(forbid)).demands, None)
+        structure_masks(4, Query(None, tuple(require), tuple(forbid)).demands)
 
 
-def test_a_head_is_forbidden_only_where_the_span_would_be_seen() -> None:
-    visible = np.zeros((4, 4), np.bool_)
-    query = Query(forbid=(Head(0, 2, 1),))
-    assert structure_masks(3, query.demands, visible).headed is None
-    visible[0, 2] = True
-    headed = structure_masks(3, query.demands, visible).headed
-    assert headed is not None
-    assert np.isneginf(headed).sum() == 1
+@pytest.mark.parametrize(
+    ("n", "require", "forbidden", "is_masked"),
+    [
+        (3, (), Head(0, 2, 1), False),
+        (3, (Span(0, 2),), Head(0, 2, 1), True),
+        (3, (Head(0, 2, 2),), Head(0, 2, 1), True),
+        (3, (Span(1, 3),), Head(0, 2, 1), False),
+        (2, (), Head(0, 2, 1), True),
+        (1, (), Head(0, 1, 1), False),
+    ],
+)
+def test_a_forbidden_head_rules_structures_out_where_its_span_has_to_be_a_constituent(
+    n: int, require: tuple[Any, ...], forbidden: Head, is_masked: bool
+) -> None:
+    masks = structure_masks(n, Query(require=require, forbid=(forbidden,)).demands)
+    assert (masks.headed is not None) == is_masked
+    if masks.headed is not None:
+        assert np.argwhere(np.isneginf(masks.headed)).tolist() == [[0, 2, 1]]

@@ -188,7 +188,7 @@ def test_alternatives_are_all_likely_parts_that_the_parse_does_not_have(
     words = ["the", "dog", "sees", "a", "tree", "in", "Logic", "."]
     scores = predictor.distribution(words)
     (parse,) = best(scores.charts)
-    spans, arcs = scores.marginals(predictor.model.calibration.structure_temperature)
+    spans, arcs, _ = scores.marginals(predictor.model.calibration.structure_temperature)
     confidence = scores.confidence(parse)
     for m, head_alternatives in enumerate(confidence.alternatives.heads, 1):
         likely = {h for h in np.flatnonzero(arcs[m] >= 0.01).tolist() if h != parse.heads[m - 1]}

@@ -75,6 +75,7 @@ class Oracle:
     ) -> dict[Key, list[float]]:
         """The scores of all trees that meet the constraints, by what the user sees; empty if there is none."""
         labels, relations = self.labels.copy(), self.relations.copy()
+        by_head = np.zeros((self.n + 1,) * 3)  # what labels gain if (i, j) has the head h
         demands = [(constraint, True, 0.0) for constraint in require] + [
             (constraint, False, 0.0) for constraint in forbid
         ]
@@ -94,6 +95,8 @@ class Oracle:
                 label = getattr(constraint, "label", None)
                 names = np.asarray([label in c if label else bool(c) for c in self.known.labels])
                 if isinstance(constraint, Head) and not required:
+                    bonus = -math.inf if required is False else weight
+                    by_head[constraint.i, constraint.j, constraint.head] += bonus
                     continue
             if required is None:
                 row[names] += weight
@@ -101,33 +104,35 @@ class Oracle:
                 row[names != required] = -np.inf
             if np.isneginf(row).all():
                 return {}
-        best_labels = labels.argmax(2)
         scores_by_pair: dict[Key, list[float]] = {}
         for tree, structure in self.trees:
             if not all(self.has(tree, constraint) for constraint in require) or any(
                 self.has(tree, constraint)
-                and (isinstance(constraint, Arc) or best_labels[constraint.i, constraint.j])
                 for constraint in forbid
-                if not isinstance(constraint, Span) and not getattr(constraint, "relation", None)
+                if isinstance(constraint, Arc) and constraint.relation is None
             ):
                 continue
+            rows = {(i, j): labels[i, j].copy() for i, j in tree.spans}
             score = structure
+            for i, j, h in tree.headed:
+                rows[i, j][1:] += by_head[i, j, h]
+                if np.isneginf(rows[i, j]).all():
+                    score = -math.inf
+                elif not self.labelled and np.isfinite(by_head[i, j, h]):
+                    # Preferences count whatever the label, as those of spans do.
+                    score += self.unit * by_head[i, j, h]
+            best_labels = {span: int(row.argmax()) for span, row in rows.items()}
             if self.labelled:
-                score += self.unit * sum(labels[i, j].max() for i, j in tree.spans)
+                score += self.unit * sum(row.max() for row in rows.values())
                 score += self.unit * sum(
                     relations[m, h].max() for m, h in enumerate(tree.heads[1:], 1)
                 )
             for constraint, weight in prefer:
-                plain = isinstance(constraint, Arc) and constraint.relation is None
-                if self.has(tree, constraint) and (
-                    plain
-                    or (isinstance(constraint, Head) and best_labels[constraint.i, constraint.j])
-                ):
+                is_arc = isinstance(constraint, Arc) and constraint.relation is None
+                if is_arc and self.has(tree, constraint):
                     score += self.unit * weight
             if np.isfinite(score):
-                spans = frozenset(
-                    (i, j, int(best_labels[i, j])) for i, j in tree.spans if best_labels[i, j]
-                )
+                spans = frozenset((i, j, label) for (i, j), label in best_labels.items() if label)
                 scores_by_pair.setdefault((tree.heads[1:], spans), []).append(score)
         return scores_by_pair
 

@@ -56,8 +56,8 @@ def kbest(
     """Return the k best trees of every sentence: for each a `Decoded` with a row per tree, best first.
 
     Arrays are those of `eisner_satta`. visible, bool [B, n+1, n+1], marks the spans (i, j) that the user
-    sees; trees with the same heads and the same visible spans count once. A sentence with fewer than k
-    trees gets as many as it has.
+    sees, or [B, n+1, n+1, n+1] those that the user sees if their head is h. Trees with the same heads
+    and the same visible spans count once. A sentence with fewer than k trees gets as many as it has.
 
     >>> import numpy as np
     >>> scores = np.zeros((1, 4, 4))
@@ -72,11 +72,14 @@ def kbest(
 
     def search(b: int) -> Decoded:
         m = int(sizes[b]) + 1
+        marks = None if shown is None else shown[b, :m, :m]
+        if marks is not None and marks.ndim == 3:
+            marks = marks[:, :, :m]
         trees = kbest_iter(
             spans[b, :m, :m],
             arcs[b, :m, :m],
             None if parts is None else pack_headed(parts[b], m - 1, np.float64),
-            visible=None if shown is None else shown[b, :m, :m],
+            visible=marks,
             name=f"sentence {b} of the batch",
         )
         # islice refuses larger numbers.
@@ -102,7 +105,8 @@ def kbest_iter(
 
     span     [n+1, n+1] as span[i, j];  arc  [n+1, n+1] as arc[modifier, head].
     headed   [n+1, n+1, n+1], or packed [pairs, n+1] as in `eisner_satta`; None for first order.
-    visible  bool [n+1, n+1]: which spans the user sees. Without it all trees are distinct.
+    visible  bool [n+1, n+1]: which spans the user sees; or [n+1, n+1, n+1], which of them with which
+             head. Without it all trees are distinct.
     name     the sentence's name in errors.
 
     Equal scores come in the same order every time. Scores are checked, and the chart is filled, at the call.
@@ -117,9 +121,14 @@ def kbest_iter(
     arcs = np.array(as_scores(arc, "arc"), np.float64, order="C")
     shown = None if visible is None else np.array(visible, np.bool_, order="C")
     size = len(np.atleast_1d(spans))
-    for label, array in (("span", spans), ("arc", arcs), ("visible", shown)):
-        if array is not None and (array.shape != (size, size) or size == 0):
-            raise ScoreError(f"{label} must have the shape {[size, size]}, not {list(array.shape)}")
+    cube = (size, size, size)
+    if shown is not None and shown.shape == (size, size):
+        # The kernel reads a mark for each head.
+        shown = np.array(np.broadcast_to(shown[:, :, None], cube))
+    shapes = (("span", spans, cube[1:]), ("arc", arcs, cube[1:]), ("visible", shown, cube))
+    for label, array, shape in shapes:
+        if array is not None and (array.shape != shape or size == 0):
+            raise ScoreError(f"{label} must have the shape {list(shape)}, not {list(array.shape)}")
     parts = None
     if headed is not None:
         second_order = as_scores(headed, "headed")

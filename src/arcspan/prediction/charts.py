@@ -11,18 +11,19 @@ use, names and structures that its constraints rule out, and "no constituent" ov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from arcspan.decoding.batch import pair_number
 from arcspan.decoding.constraints import Masks
 from arcspan.errors import ArcspanError
 from arcspan.prediction.confidence import log_softmax
 from arcspan.prediction.constraints import (
     Bonuses,
     Demand,
-    changes_heads,
     check_outputs,
+    head_bonuses,
     name_bonuses,
     structure_masks,
 )
@@ -32,6 +33,9 @@ from arcspan.prediction.query import Query
 
 # Rows that are labelled in one run: a biaffine labeller takes memory for each.
 _ROWS = 1024
+HeadSlot = tuple[int, int, int, int]
+"""A sentence b of a batch, and a span (i, j) of it with the head h."""
+
 NOWHERE: Indices = (np.zeros(0, dtype=np.int64),) * 3
 _LAYER_OF = {
     output.name: LAYERS.index(output.layer) for output in OUTPUTS if output.layer in LAYERS
@@ -61,6 +65,8 @@ class Charts:
         self.errors: dict[int, ArcspanError] = {}
         self.demands = {b: query.demands for b, query in enumerate(queries) if query.constrained}
         """By sentence: its constraints, if there are any."""
+        self.head_bonuses: dict[HeadSlot, float] = {}
+        """What labels gain by the head of their span (`constraints.head_bonuses`)."""
         bonuses = self._name_bonuses() if self.demands else {}
         if scores is None:
             scores = model.score(sentences, headed=headed)
@@ -77,12 +83,6 @@ class Charts:
             if output in part.scorer.outputs:
                 return part
         raise ArcspanError(f"this model does not predict {output}s")
-
-    def visible(self, b: int) -> np.ndarray:
-        """Return which spans of a sentence are constituents if they are in the tree: bool [n+1,
-        n+1].
-        """
-        return np.logical_or.reduce([part.visible(b) for part in self.parts])
 
     def _name_bonuses(self) -> Bonuses:
         """Return the bonuses of all sentences; their indices begin with the sentence's number."""
@@ -110,14 +110,15 @@ class Charts:
             if b in self.errors:
                 continue
             n = int(self.lengths[b])
-            visible = self.visible(b) if any(map(changes_heads, demands)) else None
             try:
-                masks = structure_masks(n, demands, visible)
+                masks = structure_masks(n, demands)
             except ArcspanError as error:
                 self.errors[b] = error
                 continue
             for part in self.parts:
                 part.add_masks(b, n, masks, unit)
+            for (i, j, h), bonus in head_bonuses(demands).items():
+                self.head_bonuses[b, i, j, h] = bonus
 
 
 class Chart:
@@ -138,6 +139,7 @@ class Chart:
         self._demands = charts.demands
         self._calibration = charts.model.calibration
         self.bonuses = bonuses
+        self.head_bonuses = charts.head_bonuses
         self._sums: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
         longest = int(self.lengths.max())
         shape = (len(self.lengths), longest + 1, longest + 1)
@@ -163,7 +165,10 @@ class Chart:
         self.scores = self.scores._replace(span=span, arc=arc)
 
     def add_masks(self, b: int, n: int, masks: Masks, unit: np.float32) -> None:
-        """Add masks, in units of scores, to a sentence of n words."""
+        """Add masks, in units of scores, to a sentence of n words.
+
+        Those of headed spans are left out: `head_gains` rules out the same and more.
+        """
         span, arc = self.scores.span, self.scores.arc
         window = (b, slice(n + 1), slice(n + 1))
         # Cells that belong to no tree may hold anything.
@@ -172,35 +177,33 @@ class Chart:
                 span[window] += masks.span * unit
             if arc is not None:
                 arc[window] += masks.arc * unit
-            if masks.headed is not None and span is not None:
-                size = span.shape[1]
-                i, j = np.triu_indices(size, 1)
-                if self.scores.headed is None:
-                    headed = np.zeros((len(span), len(i), size), np.float32)
-                else:
-                    headed = np.array(on_host(self.scores.headed))
-                rows = np.flatnonzero(j <= n)
-                headed[b, rows[:, None], np.arange(n + 1)] += unit * masks.headed[i[rows], j[rows]]
-                self.scores = self.scores._replace(headed=headed)
 
     def with_values(self) -> Scores:
-        """Return copies of the scores of spans and arcs with the values of the names known so
-        far.
+        """Return copies of the scores of spans and arcs with the values of the names known so far,
+        and scores of headed spans with the gains of heads.
         """
         span, arc = self.scores.span, self.scores.arc
-        return self.scores._replace(
+        scores = self.scores._replace(
             span=None if span is None else on_host(span) + self.values["label"],
             arc=None if arc is None else on_host(arc) + self.values["relation"],
         )
+        return add_head_gains(scores, self.head_gains(), self._calibration.structure_temperature)
 
     def with_preferences(self) -> Scores:
         """Return scores for a search without labels: preferred names count, whichever is chosen."""
+        unit = self._calibration.structure_temperature
+        gains: dict[HeadSlot, float] = {}
+        for slot, gain in self.head_gains().items():
+            bonus = self.head_bonuses[slot]
+            # A forbidden head matters where the span has to be a constituent. Elsewhere it is none.
+            if np.isfinite(bonus) or np.isneginf(gain):
+                gains[slot] = bonus
+        scores = add_head_gains(self.scores, gains, unit)
         preferred = []
         for b, demands in self._demands.items():
             preferred += [(b, demand) for demand in demands if self._weighs_names(demand)]
         if not preferred:
-            return self.scores
-        unit = self._calibration.structure_temperature
+            return scores
         span, arc = (
             None if scores is None else np.array(on_host(scores))
             for scores in (self.scores.span, self.scores.arc)
@@ -208,11 +211,11 @@ class Chart:
         by_output = {"label": span, "relation": arc}
         for b, demand in preferred:
             for output, indices in demand.constraint.slots(self.inventories):
-                scores = by_output.get(output)
-                if scores is not None:
-                    slot = (b, *indices)
-                    scores[slot] += unit * demand.weight
-        return self.scores._replace(span=span, arc=arc)
+                array = by_output.get(output)
+                if array is not None:
+                    cell = (b, *indices)
+                    array[cell] += unit * demand.weight
+        return scores._replace(span=span, arc=arc)
 
     @staticmethod
     def _weighs_names(demand: Demand) -> bool:
@@ -305,15 +308,57 @@ class Chart:
         sums = self._sums[output]
         return {(x, y): value for (sentence, x, y), value in sums.items() if sentence == b}
 
+    def head_gains(self, *, sums: bool = False) -> dict[HeadSlot, float]:
+        """Return what the bonus of each head adds to the value of its span's best label, or to that
+        of all labels together for `sums`.
+        """
+        if not self.head_bonuses:
+            return {}
+        # Spans with bonuses of heads are among those whose names constraints are about.
+        self.look_up_constrained()
+        b, i, j, _ = np.asarray(list(self.head_bonuses), np.int64).T
+        bonuses = np.asarray(list(self.head_bonuses.values()))
+        # In float64: bonuses may be a billion, beside which labels would all be equal.
+        rows = self.cached_scores("label", (b, i, j)).astype(np.float64)
+        rows /= self._calibration.label_temperature
+        add = np.logaddexp if sums else np.maximum
+        constituent = add.reduce(rows[:, 1:], axis=1)
+        gains = add(rows[:, 0], constituent + bonuses) - add(rows[:, 0], constituent)
+        return dict(zip(self.head_bonuses, gains.tolist(), strict=True))
+
+    def best_labels(self, nodes: Indices, heads: np.ndarray) -> np.ndarray:
+        """Return the best label, as its number, of spans (b, i, j) that were looked up, by their
+        heads (0 where there are none).
+        """
+        rows = self.cached_scores("label", nodes)
+        labels = rows.argmax(1)
+        if not self.head_bonuses:
+            return labels
+        temperature = self._calibration.label_temperature
+        slots = np.stack([*nodes, heads], axis=1).tolist()
+        for number, slot in enumerate(slots):
+            bonus = self.head_bonuses.get(tuple(slot))
+            if bonus is not None:
+                row = rows[number].astype(np.float64) / temperature
+                row[1:] += bonus
+                labels[number] = row.argmax()
+        return labels
+
     def visible(self, b: int) -> np.ndarray:
-        """Return which spans of a sentence are constituents if they are in the tree: bool [n+1,
-        n+1].
+        """Return which spans of a sentence are constituents if they are in the tree with a head:
+        bool [i, j, h], [n+1, n+1, n+1].
         """
         size = int(self.lengths[b]) + 1
-        is_visible = np.zeros((size, size), np.bool_)
-        if "label" in self._rows:
-            i, j = np.triu_indices(size, 1)
-            is_visible[i, j] = self.label_scores("label", np.full_like(i, b), i, j).argmax(1) != 0
+        is_visible = np.zeros((size, size, size), np.bool_)
+        i, j = np.triu_indices(size, 1)
+        sentence = np.full_like(i, b)
+        self.look_up(nodes=(sentence, i, j))
+        no_head = np.zeros_like(i)
+        is_visible[i, j] = self.best_labels((sentence, i, j), no_head)[:, None] != 0
+        slots = [slot for slot in self.head_bonuses if slot[0] == b]
+        if slots:
+            sentence, i, j, h = np.asarray(slots, np.int64).T
+            is_visible[i, j, h] = self.best_labels((sentence, i, j), h) != 0
         return is_visible
 
     def best_of_words(self, output: str, b: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -325,3 +370,20 @@ class Chart:
         for (sentence, word), bonus in self.bonuses.get(output, {}).items():
             scores[(b == sentence) & (m == word)] += bonus
         return scores.argmax(1)
+
+
+def add_head_gains(scores: Scores, gains: Mapping[HeadSlot, float], unit: float) -> Scores:
+    """Return scores with gains, in units of scores, added to headed spans (b, i, j, h).
+
+    A model of first order gets scores of headed spans, which are 0 otherwise.
+    """
+    if not gains:
+        return scores
+    count, size, _ = scores.span.shape
+    if scores.headed is None:
+        headed = np.zeros((count, size * (size - 1) // 2, size), np.float32)
+    else:
+        headed = np.array(on_host(scores.headed))
+    for (b, i, j, h), gain in gains.items():
+        headed[b, pair_number(size, i, j), h] += unit * gain
+    return scores._replace(headed=headed)

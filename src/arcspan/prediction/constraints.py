@@ -161,7 +161,11 @@ class Arc(binary.ArcConstraint, Constraint):
 
 @dataclass(frozen=True)
 class Head(binary.HeadConstraint, Constraint):
-    """The words i+1..j are a constituent whose head is the word `head`."""
+    """The words i+1..j are a constituent whose head is the word `head`.
+
+    Forbidden, it allows the constituent another head, and these words with this head where they are
+    no constituent; so it acts on labels for a head (`head_bonuses`).
+    """
 
     needs: ClassVar[tuple[str, ...]] = ("arc", "span")
 
@@ -177,6 +181,10 @@ class Head(binary.HeadConstraint, Constraint):
     def accepts(self, name: Any) -> bool:
         """Return whether a chain makes the span a constituent."""
         return bool(name != ())
+
+    def preferred_parts(self, n: int) -> Sequence[Part]:
+        """Return nothing: the weight counts for constituents, not for any span with this head."""
+        return []
 
 
 @dataclass(frozen=True)
@@ -500,39 +508,48 @@ def _explain_conflict(demands: list[Demand], is_whole: bool, is_allowed: np.ndar
     )
 
 
-def structure_masks(n: int, demands: Sequence[Demand], visible: np.ndarray | None) -> Masks:
+def head_bonuses(demands: Sequence[Demand]) -> dict[tuple[int, int, int], float]:
+    """Return what each label but "no constituent" gains at a span (i, j) if its head is h: by (i,
+    j, h), a log-weight, -inf where the head is forbidden.
+
+    >>> head_bonuses([Demand(Head(0, 2, 1), False), Demand(Head(0, 2, 2), None, 1.5)])
+    {(0, 2, 1): -inf, (0, 2, 2): 1.5}
+    """
+    bonuses: dict[tuple[int, int, int], float] = {}
+    for demand in demands:
+        constraint = demand.constraint
+        if isinstance(constraint, Head) and not demand.required:
+            slot = (constraint.i, constraint.j, constraint.head)
+            weight = float("-inf") if demand.required is False else demand.weight
+            bonuses[slot] = bonuses.get(slot, 0.0) + weight
+    return bonuses
+
+
+def structure_masks(n: int, demands: Sequence[Demand]) -> Masks:
     """Return what demands add to scores of structure, -inf or a weight; contradictions are errors.
 
-    visible  bool [n+1, n+1]: the spans that are constituents if they are in the tree; a span that
-             is none has no head to forbid. None where no demand is about heads
+    A forbidden head is among the masks where its span has to be a constituent, and only there.
     """
-
-    def is_visible(part: Part) -> bool:
-        return not isinstance(part, Head) or visible is None or bool(visible[part.i, part.j])
-
+    # The whole sentence is always a constituent, unless it is one word.
+    constituents = {(0, n)} if n > 1 else set()
+    for demand in demands:
+        if demand.required and isinstance(demand.constraint, (Span, Head)):
+            constituents.add((demand.constraint.i, demand.constraint.j))
     require: list[Any] = []
     forbid: list[Any] = []
     for demand in demands:
         if demand.required is not None:
             present, absent = demand.constraint.structure(n, demand.required)
             require += present
-            forbid += filter(is_visible, absent)
+            for part in absent:
+                if not isinstance(part, Head) or (part.i, part.j) in constituents:
+                    forbid.append(part)
     masks = constrain(n, require, forbid)
     for demand in demands:
         if demand.required is None:
-            for part in filter(is_visible, demand.constraint.preferred_parts(n)):
-                masks = _add_weight(masks, part, demand.weight)
-    return masks
-
-
-def _add_weight(masks: Masks, part: Part, weight: float) -> Masks:
-    if isinstance(part, binary.ArcConstraint):
-        masks.arc[part.modifier, part.head] += weight
-    elif isinstance(part, binary.SpanConstraint):
-        masks.span[part.i, part.j] += weight
-    else:
-        size = len(masks.span)
-        headed = np.zeros((size,) * 3, np.float32) if masks.headed is None else masks.headed
-        headed[part.i, part.j, part.head] += weight
-        return masks._replace(headed=headed)
+            for part in demand.constraint.preferred_parts(n):
+                if isinstance(part, binary.ArcConstraint):
+                    masks.arc[part.modifier, part.head] += demand.weight
+                else:
+                    masks.span[part.i, part.j] += demand.weight
     return masks

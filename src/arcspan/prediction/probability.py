@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from arcspan import decoding
+from arcspan.decoding.batch import pair_number
 from arcspan.errors import ArcspanError, ScoreError
-from arcspan.prediction.charts import Charts
+from arcspan.prediction.charts import Charts, HeadSlot, add_head_gains
 from arcspan.prediction.confidence import Alternatives, Calibration, Confidence, log_softmax
 from arcspan.prediction.outputs import Scores
 from arcspan.prediction.results import Prediction
@@ -30,10 +31,14 @@ Crossing = dict[tuple[int, int], tuple[tuple[int, int, float], ...]]
 
 
 class PartMarginals(NamedTuple):
-    """Marginal probabilities of spans (i, j) and arcs (m, h): [n+1, n+1]."""
+    """Marginal probabilities of spans (i, j) and arcs (m, h): [n+1, n+1].
+
+    headed  of spans with their heads, packed [pairs, n+1]; None unless constraints need them
+    """
 
     spans: np.ndarray | None
     arcs: np.ndarray | None
+    headed: np.ndarray | None = None
 
 
 class LogProbability(float):
@@ -87,8 +92,15 @@ class TreeDistribution:
         self.b = b
         self.n = int(charts.lengths[b])
         self.parts = [scores_of_sentence(part.scores, b, self.n) for part in charts.parts]
+        self.head_bonuses: dict[HeadSlot, float] = {}
+        """Bonuses of heads in this sentence, which is number 0 here."""
+        self._head_gains: dict[HeadSlot, float] = {}
         if b in charts.demands:
             self._add_bonuses()
+        self._parts_before_gains = self.parts
+        """The same scores without the gains of heads: where labels are fixed, they differ."""
+        if self.head_bonuses:
+            self._add_head_gains()
         # Several parses of a sentence share these sums, by temperature.
         self._partitions: dict[float, float] = {}
         self._marginals: dict[float, PartMarginals] = {}
@@ -106,6 +118,21 @@ class TreeDistribution:
                         changed[0, x, y] += unit * value
                     self.parts[number] = self.parts[number]._replace(**{field: changed})
 
+        for (sentence, i, j, h), bonus in self.charts.head_bonuses.items():
+            if sentence == self.b:
+                self.head_bonuses[0, i, j, h] = bonus
+
+    def _add_head_gains(self) -> None:
+        """Give headed spans what the bonuses of their heads add to the sum over all labels."""
+        # Only a model that finds both trees at once, with one scorer, has bonuses of heads.
+        (part,) = self.charts.parts
+        (scores,) = self.parts
+        for (sentence, i, j, h), gain in part.head_gains(sums=True).items():
+            if sentence == self.b:
+                self._head_gains[0, i, j, h] = gain
+        unit = self.model.calibration.structure_temperature
+        self.parts = [add_head_gains(scores, self._head_gains, unit)]
+
     def labels(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Return scores of labels [K, labels] at spans (i, j)."""
         part = self.charts.part_with("label")
@@ -122,16 +149,19 @@ class TreeDistribution:
     def marginals(self, temperature: float) -> PartMarginals:
         """Return the probabilities of all spans and arcs at a temperature."""
         if temperature not in self._marginals:
-            spans = arcs = None
+            spans = arcs = headed = None
+            needs_heads = bool(self.head_bonuses)
             for scores in self.parts:
                 marginals = decoding.marginals(
-                    *self._divided(scores, temperature), with_headed=False, threads=1
+                    *self._divided(scores, temperature), with_headed=needs_heads, threads=1
                 )
+                if marginals.headed is not None:
+                    headed = marginals.headed[0]
                 if spans is None and marginals.spans is not None:
                     spans = marginals.spans[0]
                 if arcs is None and marginals.arcs is not None:
                     arcs = marginals.arcs[0]
-            self._marginals[temperature] = PartMarginals(spans, arcs)
+            self._marginals[temperature] = PartMarginals(spans, arcs, headed)
         return self._marginals[temperature]
 
     def entropy(self, temperature: float) -> float:
@@ -179,7 +209,10 @@ class TreeDistribution:
         """
         calibration = calibration or self.model.calibration
         temperature = calibration.structure_temperature
-        alike = [self._only(prediction, scores, calibration, binary) for scores in self.parts]
+        alike = [
+            self._only(prediction, scores, calibration, binary)
+            for scores in self._parts_before_gains
+        ]
         return min(0.0, self._log_sum(alike, temperature) - self.partition(temperature))
 
     def _only(
@@ -191,9 +224,15 @@ class TreeDistribution:
         span, arc = scores.span, scores.arc
         if arc is not None and prediction.heads is not None:
             arc = self._only_arcs(prediction, arc, calibration)
+        gains = self._head_gains
         if span is not None and prediction.nodes is not None:
             span = self._only_spans(prediction, span, calibration, binary)
-        return scores._replace(span=span, arc=arc)
+            # Labels are fixed: bonuses of heads count where there is a constituent.
+            nodes = prediction.nodes.tolist()
+            constituents = {(i, j) for i, j, _, label in nodes if label}
+            gains = {slot: b for slot, b in self.head_bonuses.items() if slot[1:3] in constituents}
+        only = scores._replace(span=span, arc=arc)
+        return add_head_gains(only, gains, calibration.structure_temperature)
 
     def _only_arcs(
         self, prediction: Prediction, scores: np.ndarray, calibration: Calibration
@@ -245,7 +284,7 @@ class TreeDistribution:
         """
         calibration = calibration or self.model.calibration
         temperature = calibration.structure_temperature
-        spans, arcs = self.marginals(temperature)
+        spans, arcs, _ = self.marginals(temperature)
         probabilities: dict[str, Any] = {"spans": {}, "labels": {}, "arcs": (), "relations": ()}
         alternatives: dict[str, Any] = {}
         if prediction.nodes is not None and spans is not None:
@@ -294,19 +333,38 @@ class TreeDistribution:
         i, j, _, label = prediction.nodes[prediction.nodes[:, 3] > 0].T
         constituents = list(zip(i.tolist(), j.tolist(), strict=True))
         scores = self.labels(i, j)
-        is_constituent = -np.expm1(log_softmax(scores, calibration.label_temperature)[:, 0])
         # Labels of constituents: without 0, no constituent.
         names = np.exp(log_softmax(scores[:, 1:], calibration.label_temperature))
         of_label = names[np.arange(len(label)), label - 1]
-        of_span = _clipped(spans[i, j] * is_constituent)
+        of_span = _clipped(self._constituent_probabilities(i, j, calibration))
         others = _others(names, label - 1, self.model.inventories.labels[1:])
         probabilities["spans"] = dict(zip(constituents, of_span, strict=True))
         probabilities["labels"] = dict(zip(constituents, _clipped(of_label), strict=True))
         alternatives["labels"] = dict(zip(constituents, others, strict=True))
         i, j = np.nonzero(np.triu(spans, 1) >= LEAST)
-        invisible = np.exp(log_softmax(self.labels(i, j), calibration.label_temperature))[:, 0]
-        likely = spans[i, j] * (1 - invisible)
+        likely = self._constituent_probabilities(i, j, calibration)
         alternatives["spans"] = _crossing(constituents, i, j, likely)
+
+    def _constituent_probabilities(
+        self, i: np.ndarray, j: np.ndarray, calibration: Calibration
+    ) -> np.ndarray:
+        """Return the probabilities that spans (i, j) are in the tree and have a label [K]."""
+        spans, _, headed = self.marginals(calibration.structure_temperature)
+        assert spans is not None
+        labels = log_softmax(self.labels(i, j), calibration.label_temperature)
+        is_constituent = -np.expm1(labels[:, 0])
+        probabilities = spans[i, j] * is_constituent
+        for (_, x, y, h), bonus in self.head_bonuses.items():
+            assert headed is not None
+            with_head = headed[pair_number(self.n + 1, x, y), h]
+            if with_head == 0:
+                # Then no label may be possible with this head.
+                continue
+            for row in np.flatnonzero((i == x) & (j == y)):
+                weight = np.logaddexp.reduce(labels[row, 1:]) + bonus
+                likely = np.exp(weight - np.logaddexp(labels[row, 0], weight))
+                probabilities[row] += with_head * (likely - is_constituent[row])
+        return probabilities
 
 
 def score_trees(

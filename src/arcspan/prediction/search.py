@@ -5,7 +5,8 @@ so that scores without labels are upper bounds: what a search chose is labelled 
 lowered, until a search chooses a structure all of which is labelled.
 
 A pair of trees as users see it is a set of arcs and a set of constituents. A span is a constituent
-if its best label is one, whatever tree it is in, and an arc's relation depends on the arc alone; so
+if its best label is one; the label depends on the span, and where a head is forbidden or preferred
+on the span's head, which the arcs tell. An arc's relation depends on the arc alone. So
 the k best pairs are the k best lexicalized trees, those that differ only in spans without a label
 counted once.
 """
@@ -66,7 +67,7 @@ def kbest(charts: Charts, b: int, k: int) -> list[Prediction]:
         scores = part.with_preferences()
     n = int(charts.lengths[b])
     _, span, arc, headed, _ = scores_of_sentence(scores, b, n)
-    visible = charts.visible(b)[None]
+    visible = part.visible(b)[None]
     (decoded,) = decoding.kbest(span, arc, [n], k, headed, visible=visible, threads=1)
     return _label(charts.model, part, decoded, np.full(len(decoded.scores), b))
 
@@ -201,7 +202,7 @@ def _label(
         trees = np.zeros((len(spans), 4), np.int64)
         # CKY knows no heads: its spans have two columns.
         trees[:, : spans.shape[1]] = spans
-        trees[:, 3] = part.cached_scores("label", nodes).argmax(1)
+        trees[:, 3] = part.best_labels(nodes, trees[:, 2])
     if decoded.heads is not None:
         scores = part.cached_scores("relation", arcs)
         if model.guidelines is not None:

@@ -13,7 +13,7 @@ wins, so that untouched items cost nothing. After a derivation is added to the l
 become candidates: the next right part; and, while the right part is the first one, the next left
 part. So each combination is reached once.
 
-With `visible`, which marks the spans that the caller sees, two derivations of an item that show
+With `visible`, which marks the spans (i, j) of head h that the caller sees, two derivations of an item that show
 the same spans and arcs are the same: only the better one is kept, at every item, so that the
 number of unseen variants never multiplies up. What a derivation shows is identified by a sum of
 64-bit hashes: two are equal by chance once in 10^19. */
@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     chart c;
     int size;
-    const unsigned char *visible; /* [i * size + j], or NULL */
+    const unsigned char *visible; /* [item], for headed items, or NULL */
     derivation *pool;
     item *items;
     int32_t *touched;             /* [item]: its index in items, or NONE */
@@ -224,7 +224,7 @@ static bool is_new(const kbest *k, const item *entry, derivation *next, int i, i
     next->shown = 0;
     if (h <= i || h > j)
         next->shown = hash(square + (uint64_t)next->choice * size + (uint64_t)h);
-    else if (k->visible[i * k->size + j])
+    else if (k->visible[item_number(k, i, j, h)])
         next->shown = hash((uint64_t)i * size + (uint64_t)j);
     for (int side = LEFT; side <= RIGHT; side++)
         if (next->part[side] != NONE) next->shown += k->pool[next->part[side]].shown;
@@ -274,8 +274,8 @@ EXPORTED void KERNEL(kbest_close)(kbest *k) {
     free(k);
 }
 
-/* Begin a search of n > 0 words: span, arc [n + 1, n + 1], headed packed or NULL, visible [n +
-   1, n + 1] or NULL; all must live as long as the search. Fill the chart; return NULL, with the
+/* Begin a search of n > 0 words: span, arc [n + 1, n + 1], headed packed or NULL, visible
+   [n + 1, n + 1, n + 1] or NULL; all must live as long as the search. Fill the chart; return NULL, with the
    reason in *status, if that is impossible. */
 EXPORTED kbest *KERNEL(kbest_open)(const double *span, const double *arc, const double *headed,
                                    const unsigned char *visible,
