@@ -99,7 +99,7 @@ def test_a_figure_that_differs_is_mended_and_a_sentence_that_is_gone_is_named(
     wrong = re.sub(rf"({begin})\d+\.\d+", r"\g<1>12.34", right)
     assert wrong != right and figures.quoted(wrong, quotation) == right
     with pytest.raises(ValueError, match=r"docs/parse.md: no such sentence"):
-        figures.quoted(right.replace("LAS goes", "LAS went"), quotation)
+        figures.quoted(right.replace("LAS changes", "LAS went"), quotation)
 
 
 def test_results_become_tables(figures: ModuleType, tmp_path: Path) -> None:
