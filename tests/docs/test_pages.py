@@ -10,8 +10,39 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.blocks import blocks
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MODEL = DOCS.parent / "src" / "arcspan" / "models" / "en" / "config.json"
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+# Scripts write their blocks: usages of commands, and tables of measured results.
+GENERATED = ("command-line.md", "study.md")
+# The site shows lines of this width without scrolling sideways.
+BLOCK_WIDTH = 88
+
+
+def wide_lines(page: Path) -> list[str]:
+    """Return the lines of a page's blocks that are too wide, each as `PAGE:LINE`."""
+    wide = []
+    for block in blocks(page):
+        for number, line in enumerate(block.code.splitlines(), block.line):
+            if len(line) > BLOCK_WIDTH:
+                wide.append(f"{page.name}:{number}")
+    return wide
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name not in GENERATED], ids=lambda page: page.name
+)
+def test_blocks_are_shown_without_scrolling(page: Path) -> None:
+    assert wide_lines(page) == []
+
+
+def test_a_line_that_is_too_wide_is_reported(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    wide = "#" * (BLOCK_WIDTH + 1)
+    page.write_text(f"{wide}\n\n```python\n{wide[1:]}\n{wide}\n```\n", encoding="utf-8")
+    assert wide_lines(page) == ["page.md:5"]
 
 
 def test_the_command_line_page_is_what_the_commands_say() -> None:
