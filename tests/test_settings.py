@@ -14,7 +14,7 @@ from arcspan.settings import check, described, read
 
 @dataclass(frozen=True)
 class Part:
-    name: str = described(matches=r"\w+", wanted="a name")
+    name: str = described(matches=r"\w+", expected="a name")
     sizes: list[int] = described([], least=1, most=9)
 
 
@@ -44,7 +44,7 @@ def test_tables_become_what_the_types_say() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([], "the whole should be a table, not []"),
+        ([], "the configuration should be a table, not []"),
         ({"parts": [{}]}, "parts[0].name is missing"),
         ({"parts": [{"name": "a b"}]}, 'parts[0].name should be a name, not "a b"'),
         (

@@ -1,8 +1,9 @@
-"""Settings that people write, checked in one place: training configurations, bundles, rule files, servers.
+"""Settings that people write, checked in one place: training, bundles, rule files, servers.
 
-Settings are frozen data classes. A field's type and its description (`described`) say what it may be; `read` makes
-an instance from the plain tables of TOML or JSON, `check` examines one that a program made. The first value that
-does not fit raises ConfigError with its place: `data.train[1].every should be a whole number, at least 1, not 0`.
+Settings are frozen data classes. A field's type and its rules (`described`) decide which values it
+may have; `read` makes an instance from the plain tables of TOML or JSON, `check` examines one that
+a program made. The first value that does not fit raises ConfigError with its path:
+`data.train[1].every should be a whole number, at least 1, not 0`.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ _NAMES = {int: "a whole number", float: "a number", str: "a string", bool: "true
 
 
 class FieldRules(TypedDict, total=False):
-    """What a field may be.
+    """The values that a field may have.
 
     choices, least, most, above   of a value, and of each item of a list
-    matches, wanted               a regular expression for a string, and what that is in words
+    matches, expected             a regular expression for a string, and its meaning in words
     shortest                      least length of a list
-    others                        whether a table may have fields that the data class does not know
-    part                          the kind of parts of other packages (`arcspan.parts`) that may be named, too
+    others                        whether a table may have fields that the data class does not have
+    part                          the group of parts of other packages (`arcspan.parts`) that may be
+                                  named, too
     """
 
     choices: tuple[str, ...]
@@ -42,7 +44,7 @@ class FieldRules(TypedDict, total=False):
     most: float
     above: float
     matches: str
-    wanted: str
+    expected: str
     shortest: int
     others: bool
     part: str
@@ -51,15 +53,16 @@ class FieldRules(TypedDict, total=False):
 def described(
     default: Any = dataclasses.MISSING, text: str = "", **rules: Unpack[FieldRules]
 ) -> Any:
-    """A field with one line of documentation and what it may be; without a default it must be given."""
+    """Return a field with a line of documentation and its rules; without a default it is required.
+    """
     metadata = {"doc": text, **rules}
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
 
 
-def read(kind: type[T], data: Any, place: str = "", *, others: bool = False) -> T:
-    """An instance of a data class from a table; ConfigError for the first thing that does not fit.
+def read(settings_type: type[T], data: Any, path: str = "", *, others: bool = False) -> T:
+    """Make an instance of a data class from a table; raise ConfigError for the first wrong value.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Speed:
@@ -71,115 +74,144 @@ def read(kind: type[T], data: Any, place: str = "", *, others: bool = False) -> 
     arcspan.errors.ConfigError: training.rate should be a number, above 0, not 0
     """
     if not isinstance(data, dict):
-        _refuse(place or "the whole", data, "a table")
-    known = {one.name: one for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    hints, prefix = typing.get_type_hints(kind), f"{place}." if place else ""
+        _refuse(path or "the configuration", data, "a table")
+    described_fields = dataclasses.fields(settings_type)  # type: ignore[arg-type]
+    fields = {field.name: field for field in described_fields}
+    types_of_fields = typing.get_type_hints(settings_type)
+    prefix = f"{path}." if path else ""
     for name in data:
-        if name not in known and not others:
+        if name not in fields and not others:
             import difflib
 
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
+            similar = difflib.get_close_matches(name, fields, 1)
+            hint = (
+                f"did you mean {prefix}{similar[0]}?" if similar else f"known: {', '.join(fields)}"
+            )
             raise ConfigError(f"unknown field {prefix}{name}; {hint}")
     values = {
-        name: _value(hints[name], value, prefix + name, known[name].metadata)
+        name: _read_value(types_of_fields[name], value, prefix + name, fields[name].metadata)
         for name, value in data.items()
-        if name in known
+        if name in fields
     }
-    for name, one in known.items():
-        if name not in data and one.default is one.default_factory is dataclasses.MISSING:
+    for name, field in fields.items():
+        is_required = field.default is field.default_factory is dataclasses.MISSING
+        if is_required and name not in data:
             raise ConfigError(f"{prefix}{name} is missing")
-    return kind(**values)
+    return settings_type(**values)
 
 
 def check(settings: Any) -> None:
-    """Raise ConfigError for the first described field of an instance that does not fit."""
-    hints = typing.get_type_hints(type(settings))
-    for one in dataclasses.fields(settings):
-        if "doc" in one.metadata:
-            _value(hints[one.name], getattr(settings, one.name), one.name, one.metadata)
+    """Raise ConfigError for the first described field of an instance that has a wrong value."""
+    types_of_fields = typing.get_type_hints(type(settings))
+    for field in dataclasses.fields(settings):
+        if "doc" in field.metadata:
+            value = getattr(settings, field.name)
+            _read_value(types_of_fields[field.name], value, field.name, field.metadata)
 
 
 def as_toml(value: Any) -> str:
-    """A value as TOML writes it, for messages."""
+    """Return a value as TOML writes it, for messages."""
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _refuse(place: str, value: Any, wanted: str) -> NoReturn:
-    shown = as_toml(value)
-    raise ConfigError(
-        f"{place} should be {wanted}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
-    )
+def _refuse(path: str, value: Any, expected: str) -> NoReturn:
+    text = as_toml(value)
+    # A message is one line that can be read.
+    if len(text) > 60:
+        text = text[:57] + "..."
+    raise ConfigError(f"{path} should be {expected}, not {text}")
 
 
-def _value(kind: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
-    origin, inside = typing.get_origin(kind), typing.get_args(kind)
-    if kind is Any:
+def _read_value(value_type: Any, value: Any, path: str, rules: Mapping[str, Any]) -> Any:
+    """Return a value as its field's type has it; raise ConfigError if it does not fit."""
+    origin = typing.get_origin(value_type)
+    arguments = typing.get_args(value_type)
+    if value_type is Any:
         return value
-    if origin in (typing.Union, types.UnionType):  # X | None
-        return None if value is None else _value(inside[0], value, place, rules)
-    if dataclasses.is_dataclass(kind):
-        return read(kind, value, place, others=bool(rules.get("others")))  # type: ignore[arg-type]
+    # X | None
+    if origin in (typing.Union, types.UnionType):
+        return None if value is None else _read_value(arguments[0], value, path, rules)
+    if dataclasses.is_dataclass(value_type):
+        others = bool(rules.get("others"))
+        return read(value_type, value, path, others=others)  # type: ignore[arg-type]
     if origin in (list, tuple, frozenset):
-        return _items(origin, inside, value, place, rules)
+        return _read_items(origin, arguments, value, path, rules)
     if origin is dict:
         if not isinstance(value, dict):
-            _refuse(place, value, "a table")
+            _refuse(path, value, "a table")
         return {
-            name: _value(inside[1], one, f"{place}.{name}", rules) for name, one in value.items()
+            name: _read_value(arguments[1], entry, f"{path}.{name}", rules)
+            for name, entry in value.items()
         }
     if origin is re.Pattern:
         try:
             return re.compile(value)
         except (re.error, TypeError, RecursionError, OverflowError) as error:
-            raise ConfigError(f"{place} is not a regular expression: {error}") from None
-    if not _fits(kind, value, rules):
-        wanted = _NAMES[kind]
-        if "choices" in rules:
-            wanted = f"one of {', '.join(rules['choices'])}" + (
-                ", or a part" if "part" in rules else ""
-            )
-        for name in [one for one in _LIMITS if one in rules and kind in (int, float)]:
-            wanted += f", {name if name == 'above' else 'at ' + name} {rules[name]:g}"
-        _refuse(place, value, rules.get("wanted", wanted))
-    return kind(value)
+            raise ConfigError(f"{path} is not a regular expression: {error}") from None
+    if not _fits(value_type, value, rules):
+        _refuse(path, value, rules.get("expected", _expected_value(value_type, rules)))
+    return value_type(value)
 
 
-def _items(origin: Any, inside: Any, value: Any, place: str, rules: Mapping[str, Any]) -> Any:
-    """A list, or a tuple of a certain length, or a set of names, of which one may be given without a list."""
+def _expected_value(value_type: Any, rules: Mapping[str, Any]) -> str:
+    """Return the values that fit in words, for messages."""
+    expected = _NAMES[value_type]
+    if "choices" in rules:
+        expected = f"one of {', '.join(rules['choices'])}"
+        if "part" in rules:
+            expected += ", or a part"
+    if value_type in (int, float):
+        for limit in _LIMITS:
+            if limit in rules:
+                preposition = "" if limit == "above" else "at "
+                expected += f", {preposition}{limit} {rules[limit]:g}"
+    return expected
+
+
+def _read_items(
+    origin: Any, arguments: Any, value: Any, path: str, rules: Mapping[str, Any]
+) -> Any:
+    """Return a list, a tuple of a certain length, or a set of names.
+
+    A set of one name may be written as that name without a list.
+    """
     items = [value] if origin is frozenset and isinstance(value, str) else value
-    length = len(inside) if origin is tuple and inside[-1] is not Ellipsis else None
+    length = len(arguments) if origin is tuple and arguments[-1] is not Ellipsis else None
     shortest = 1 if origin is frozenset else rules.get("shortest", 0)
-    if (
-        not isinstance(items, (list, tuple))
-        or len(items) < shortest
-        or length not in (None, len(items))
-    ):
-        what = "a name or a list of names" if origin is frozenset else "a list"
-        what += f" of {length}" if length else f" of at least {shortest}" if shortest > 1 else ""
-        _refuse(place, value, what)
-    if _all_fit(inside[0], items, rules):
+    is_list = isinstance(items, (list, tuple))
+    if not is_list or len(items) < shortest or length not in (None, len(items)):
+        expected = "a name or a list of names" if origin is frozenset else "a list"
+        if length:
+            expected += f" of {length}"
+        elif shortest > 1:
+            expected += f" of at least {shortest}"
+        _refuse(path, value, expected)
+    if _all_fit(arguments[0], items, rules):
         return origin(items)
-    return origin(_value(inside[0], one, f"{place}[{k}]", rules) for k, one in enumerate(items))
+    return origin(
+        _read_value(arguments[0], entry, f"{path}[{index}]", rules)
+        for index, entry in enumerate(items)
+    )
 
 
-def _all_fit(kind: Any, items: Any, rules: Mapping[str, Any]) -> bool:
-    """Whether the items are strings or whole numbers that need no closer look: vocabularies are long."""
-    if (
-        set(map(type, items)) != {kind}
-        or kind not in (int, str)
-        or rules.keys() & {"choices", "matches"}
-    ):
+def _all_fit(item_type: Any, items: Any, rules: Mapping[str, Any]) -> bool:
+    """Return whether all items are plain strings or numbers that fit.
+
+    Vocabularies have many thousands of items: these are not examined one by one.
+    """
+    is_uniform = set(map(type, items)) == {item_type}
+    if not is_uniform or item_type not in (int, str) or rules.keys() & {"choices", "matches"}:
         return False
-    return kind is str or all(_is_in_range(one, rules) for one in (min(items), max(items)))
+    return item_type is str or all(_is_in_range(end, rules) for end in (min(items), max(items)))
 
 
-def _fits(kind: Any, value: Any, rules: Mapping[str, Any]) -> bool:
-    if kind in (int, float):
-        return type(value) in (int, kind) and _is_in_range(value, rules)
-    if type(value) is not kind:
+def _fits(value_type: Any, value: Any, rules: Mapping[str, Any]) -> bool:
+    """Return whether a plain value has its type and obeys the rules."""
+    if value_type in (int, float):
+        return type(value) in (int, value_type) and _is_in_range(value, rules)
+    if type(value) is not value_type:
         return False
     if value not in rules.get("choices", (value,)):
         return "part" in rules and (":" in value or value in names(rules["part"]))
@@ -187,7 +219,11 @@ def _fits(kind: Any, value: Any, rules: Mapping[str, Any]) -> bool:
 
 
 def _is_in_range(value: float, rules: Mapping[str, Any]) -> bool:
-    finite = value in range(-(1 << 63), 1 << 63) if isinstance(value, int) else math.isfinite(value)
-    return finite and all(
-        within(value, rules[name]) for name, within in _LIMITS.items() if name in rules
+    """Return whether a number is finite, fits into 64 bits, and is within its limits."""
+    if isinstance(value, int):
+        is_finite = value in range(-(1 << 63), 1 << 63)
+    else:
+        is_finite = math.isfinite(value)
+    return is_finite and all(
+        is_within(value, rules[limit]) for limit, is_within in _LIMITS.items() if limit in rules
     )

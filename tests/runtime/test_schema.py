@@ -78,7 +78,7 @@ def test_checksums_must_cover_every_file_and_stay_in_the_folder(
     for file in toy_bundle.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "checksums.json").write_text("{}")
-    with pytest.raises(BundleError, match="does not have config"):
+    with pytest.raises(BundleError, match="checksums.json does not list it"):
         read_bundle(folder)
     (folder / "checksums.json").write_text(json.dumps({"../toy/config.json": "0"}))
     with pytest.raises(BundleError, match="not a file of the bundle"):

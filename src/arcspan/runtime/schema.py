@@ -25,7 +25,7 @@ def _count(default: Any = MISSING, least: int = 0) -> Any:
 
 def _file(default: Any = MISSING) -> Any:
     return described(
-        default, matches=r"(?!\.\.?$)[^/\\:\0]+", wanted="the name of a file in the bundle"
+        default, matches=r"(?!\.\.?$)[^/\\:\0]+", expected="the name of a file in the bundle"
     )
 
 
