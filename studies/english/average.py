@@ -24,23 +24,24 @@ def main(output: Path, runs: tuple[Path, ...]) -> None:
 
     from arcspan.training.checkpoint import Checkpoint
 
-    found = [Checkpoint(run).open("best") for run in runs]
+    checkpoints = [Checkpoint(run).open("best") for run in runs]
     texts = {
-        file.name: file.read_text(encoding="utf-8") for file in sorted(found[0][0].glob("*.json"))
+        file.name: file.read_text(encoding="utf-8")
+        for file in sorted(checkpoints[0][0].glob("*.json"))
     }
     described = [
-        json.loads((folder / "model.json").read_text(encoding="utf-8")) for folder, _ in found
+        json.loads((folder / "model.json").read_text(encoding="utf-8")) for folder, _ in checkpoints
     ]
-    if any(one[part] != described[0][part] for one in described for part in PARTS):
+    if any(description[part] != described[0][part] for description in described for part in PARTS):
         raise click.ClickException("these are not runs of the same model")
-    weights = [load_file(folder / "model.safetensors") for folder, _ in found]
+    weights = [load_file(folder / "model.safetensors") for folder, _ in checkpoints]
     mean = {
-        name: torch.stack([one[name].double() for one in weights]).mean(0).to(given.dtype)
-        for name, given in weights[0].items()
+        name: torch.stack([state[name].double() for state in weights]).mean(0).to(weight.dtype)
+        for name, weight in weights[0].items()
     }
     output.mkdir(parents=True, exist_ok=True)
     shutil.copy(runs[0] / "config.json", output)
-    Checkpoint(output).write("best", "models/average", {"model": mean}, texts, found[0][1])
+    Checkpoint(output).write("best", "models/average", {"model": mean}, texts, checkpoints[0][1])
 
 
 if __name__ == "__main__":

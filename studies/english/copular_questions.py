@@ -36,7 +36,7 @@ def kinds(pair: Pair) -> set[str]:
     """
     tree, arcs = pair.constituency, pair.dependencies
     nodes, parents, children = units(tree)
-    found = {"SBARQ" for node in nodes if "SBARQ" in node[2]}
+    labels = {"SBARQ" for node in nodes if "SBARQ" in node[2]}
     for (i, j, chain), parent, below in zip(nodes, parents, children, strict=True):
         if chain != ("SQ",) or parent < 0 or nodes[parent][2][-1:] != ("SBARQ",):
             continue
@@ -48,19 +48,24 @@ def kinds(pair: Pair) -> set[str]:
             or not BE.intersection(loose)
         ):
             continue
-        found.add("copular")
+        labels.add("copular")
         if arcs is not None:
-            named = zip(arcs.heads[i:j], arcs.relations[i:j], strict=True)
-            if sum(not i < head <= j and relation != "punct" for head, relation in named) > 1:
-                found.add("excluded")
-    return found
+            arcs_of_question = zip(arcs.heads[i:j], arcs.relations[i:j], strict=True)
+            if (
+                sum(
+                    not i < head <= j and relation != "punct" for head, relation in arcs_of_question
+                )
+                > 1
+            ):
+                labels.add("excluded")
+    return labels
 
 
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for name in ("masc", "gum"):
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         trees = 0
         for split in ("train", "dev"):
             words = Path(sys.argv[1]) / name / f"{split}.conllu.xz"
@@ -68,9 +73,10 @@ def main() -> None:
                 words.with_name(f"{split}.ptb.xz"), words if words.exists() else None
             ):
                 trees += 1
-                found.update(kinds(pair))
+                counts.update(kinds(pair))
         shares = ", ".join(
-            f"{kind} {count} ({count / trees:.2%})" for kind, count in sorted(found.items())
+            f"{question} {count} ({count / trees:.2%})"
+            for question, count in sorted(counts.items())
         )
         print(f"{name}: {trees} trees, {shares}")
 

@@ -22,12 +22,12 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "sentences.json"
 
 
-def wanted() -> list[dict[str, Any]]:
+def required_sentences() -> list[dict[str, Any]]:
     """The sentences with their facts."""
-    found: list[dict[str, Any]] = tomllib.loads((HERE / "sentences.toml").read_text("utf-8"))[
+    sentences: list[dict[str, Any]] = tomllib.loads((HERE / "sentences.toml").read_text("utf-8"))[
         "sentences"
     ]
-    return found
+    return sentences
 
 
 def facts(parse: Any) -> Iterator[str]:
@@ -46,8 +46,10 @@ def facts(parse: Any) -> Iterator[str]:
 def missed(parser: arcspan.Parser, sentence: dict[str, Any]) -> list[str]:
     """The wanted facts that do not hold."""
     (parse,) = parser(sentence["text"])
-    said = set(facts(parse))
-    return [fact for fact in [*sentence["arcs"], *sentence["constituents"]] if fact not in said]
+    parse_facts = set(facts(parse))
+    return [
+        fact for fact in [*sentence["arcs"], *sentence["constituents"]] if fact not in parse_facts
+    ]
 
 
 def main() -> None:
@@ -56,22 +58,24 @@ def main() -> None:
     )
     options.add_argument("bundles", nargs="+", metavar="[NAME=]BUNDLE")
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    for given in options.parse_args().bundles:
-        name, _, path = given.rpartition("=")
+    for bundle in options.parse_args().bundles:
+        name, _, path = bundle.rpartition("=")
         parser = arcspan.load(path, threads=1)
-        own = {sentence["text"]: missed(parser, sentence) for sentence in wanted()}
+        missed_facts = {
+            sentence["text"]: missed(parser, sentence) for sentence in required_sentences()
+        }
         counts = {}
         for group in (1, 2):
-            sentences = [one for one in wanted() if one.get("group", 1) == group]
-            total = sum(len(one["arcs"]) + len(one["constituents"]) for one in sentences)
-            right = total - sum(len(own[one["text"]]) for one in sentences)
+            sentences = [entry for entry in required_sentences() if entry.get("group", 1) == group]
+            total = sum(len(entry["arcs"]) + len(entry["constituents"]) for entry in sentences)
+            right = total - sum(len(missed_facts[entry["text"]]) for entry in sentences)
             counts[f"group {group}"] = {"facts": total, "right": right}
-            whole = sum(not own[one["text"]] for one in sentences)
+            without_miss = sum(not missed_facts[entry["text"]] for entry in sentences)
             print(
-                f"{name or path}, group {group}: {right} of {total} facts, {whole} of {len(sentences)} sentences"
+                f"{name or path}, group {group}: {right} of {total} facts, {without_miss} of {len(sentences)} sentences"
             )
-        results[name or parser.config["name"]] = {**counts, "missed": own}
-        for text, facts_missed in own.items():
+        results[name or parser.config["name"]] = {**counts, "missed": missed_facts}
+        for text, facts_missed in missed_facts.items():
             print(f"  {text}  {'; '.join(facts_missed) or 'as wanted'}")
     RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -34,7 +34,7 @@ def count(folder: Path, rules: Path) -> tuple[Statistics, Statistics]:
 
 def noun_phrases(folder: Path) -> Counter[str]:
     """Noun phrases of three nouns or more, of words and NML alone: with NML, and flat."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for split in ("train", "dev"):
         for pair in read_pairs(folder / f"{split}.ptb.xz", None):
             nodes, _, children = units(pair.constituency)
@@ -42,24 +42,34 @@ def noun_phrases(folder: Path) -> Counter[str]:
                 inside = {nodes[child][2][:1] for child in below}
                 nouns = sum(tag.startswith("NN") for tag in pair.constituency.tags[i:j])
                 if chain[-1:] == ("NP",) and nouns > 2 and inside and inside <= {(), ("NML",)}:
-                    found["with NML" if ("NML",) in inside else "flat"] += 1
-    return found
+                    counts["with NML" if ("NML",) in inside else "flat"] += 1
+    return counts
 
 
-def rates(found: Statistics, inventory: Counter[str], name: str) -> float:
-    return 1000 * inventory[name] / found.words
+def rates(statistics: Statistics, inventory: Counter[str], name: str) -> float:
+    return 1000 * inventory[name] / statistics.words
 
 
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    found = [
+    treebanks = [
         count(Path(sys.argv[1]) / name, HERE / f"{name.removesuffix('-ud')}.toml") for name in NAMES
     ]
     print("| | " + " | ".join(NAMES) + " |\n|---|" + "---|" * len(NAMES))
-    for kind in ("labels", "tags"):
-        for name in sorted({name for both in found for one in both for name in getattr(one, kind)}):
-            rows = [[rates(one, getattr(one, kind), name) for one in both] for both in found]
+    for inventory in ("labels", "tags"):
+        for name in sorted(
+            {
+                name
+                for versions in treebanks
+                for version in versions
+                for name in getattr(version, inventory)
+            }
+        ):
+            rows = [
+                [rates(version, getattr(version, inventory), name) for version in versions]
+                for versions in treebanks
+            ]
             values = [value for row in rows for value in row]
             if max(values) >= 1 and max(values) > 2 * min(values):
                 cells = [
