@@ -53,8 +53,7 @@ class FieldRules(TypedDict, total=False):
 def described(
     default: Any = dataclasses.MISSING, text: str = "", **rules: Unpack[FieldRules]
 ) -> Any:
-    """Return a field with a line of documentation and its rules; without a default it is required.
-    """
+    """Return a field with its documentation and rules; without a default it is required."""
     metadata = {"doc": text, **rules}
     if isinstance(default, (list, dict)):
         return dataclasses.field(default_factory=lambda: type(default)(default), metadata=metadata)
