@@ -15,8 +15,8 @@ from tests.docs.blocks import blocks
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 MODEL = DOCS.parent / "src" / "arcspan" / "models" / "en" / "config.json"
 PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
-# Scripts write their blocks: usages of commands, and tables of measured results.
-GENERATED = ("command-line.md", "study.md")
+# Its blocks are usages of commands, written by a script.
+GENERATED = ("command-line.md",)
 # The site shows lines of this width without scrolling sideways.
 BLOCK_WIDTH = 88
 
