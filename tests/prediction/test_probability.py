@@ -245,3 +245,9 @@ def test_a_parser_scores_trees_and_tells_what_else_they_could_be(toy_bundle) -> 
         for a, b, p in crossing:
             assert (a < i < b < j or i < a < j < b) and sure.spans[i, j] + p <= 1 + 1e-6
     assert pickle.loads(pickle.dumps(sure)) == sure
+
+
+def test_a_word_without_a_constituent_has_a_confidence() -> None:
+    (parse,) = arcspan.load()("😀")
+    assert parse.confidence.spans == {}
+    assert parse.confidence.arcs == (1.0,)

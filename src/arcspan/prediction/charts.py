@@ -236,6 +236,9 @@ class Chart:
 
     def cached_scores(self, output: str, indices: Indices) -> np.ndarray:
         """Return scores [K, names] of spans or arcs that were looked up."""
+        if not self._rows[output]:
+            # A sentence of one word may have no constituent that was ever labelled.
+            return np.zeros((0, len(self.inventories.names(output))), np.float32)
         if len(self._rows[output]) > 1:
             self._rows[output] = [np.concatenate(self._rows[output])]
         return self._rows[output][0][self._row_numbers[output][tuple(indices)] - 1]
