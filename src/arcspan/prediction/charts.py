@@ -29,6 +29,7 @@ from arcspan.prediction.constraints import (
 )
 from arcspan.prediction.model import EncodedSentence, ParserModel
 from arcspan.prediction.outputs import LAYERS, OUTPUTS, Indices, Scorer, Scores, Style, on_host
+from arcspan.prediction.pictograms import PENALTY, find_pictograms
 from arcspan.prediction.query import Query
 
 # Rows that are labelled in one run: a biaffine labeller takes memory for each.
@@ -74,6 +75,8 @@ class Charts:
             Chart(self, scorer, scorer_scores, bonuses)
             for scorer, scorer_scores in zip(model.scorers, scores, strict=True)
         ]
+        if model.guidelines is not None:
+            self._mask_pictograms()
         if self.demands:
             self._mask_structures()
 
@@ -100,6 +103,32 @@ class Charts:
                     slot = (b, *indices)
                     bonuses.setdefault(output, {})[slot] = bonus
         return bonuses
+
+    def _mask_pictograms(self) -> None:
+        """Lower the scores of arcs from emoji and emoticons to their dependents, and to the root."""
+        by_sentence = {}
+        for b, sentence in enumerate(self.sentences):
+            positions = find_pictograms(sentence.words)
+            if positions:
+                by_sentence[b] = positions
+        if not by_sentence:
+            return
+        unit = np.float32(self.model.calibration.structure_temperature)
+        is_pictogram = np.zeros((len(self.lengths), int(self.lengths.max()) + 1), np.bool_)
+        for b, positions in by_sentence.items():
+            is_pictogram[b, positions] = True
+        for part in self.parts:
+            part.is_pictogram = is_pictogram
+            if part.scores.arc is None:
+                continue
+            part.copy_scores()
+            for b in by_sentence:
+                n = int(self.lengths[b])
+                span, arc = np.zeros((2, n + 1, n + 1), np.float32)
+                # Not -inf: a constraint may still require such an arc.
+                arc[:, is_pictogram[b, : n + 1]] = -PENALTY
+                arc[is_pictogram[b, : n + 1], 0] = -PENALTY
+                part.add_masks(b, n, Masks(span, arc, None), unit)
 
     def _mask_structures(self) -> None:
         """Add to the scores what constraints forbid and prefer of structure."""
@@ -140,6 +169,8 @@ class Chart:
         self._calibration = charts.model.calibration
         self.bonuses = bonuses
         self.head_bonuses = charts.head_bonuses
+        self.is_pictogram: np.ndarray | None = None
+        """Words that are emoji or emoticons [B, n+1]; None where there are none."""
         self._sums: dict[str, dict[tuple[int, ...], float]] = {"label": {}, "relation": {}}
         longest = int(self.lengths.max())
         shape = (len(self.lengths), longest + 1, longest + 1)
@@ -364,15 +395,13 @@ class Chart:
             is_visible[i, j, h] = self.best_labels((sentence, i, j), h) != 0
         return is_visible
 
-    def best_of_words(self, output: str, b: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the best name of an output of words, as its number, for each word m of sentence
-        b.
-        """
+    def word_scores(self, output: str, b: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return scores [K, names] of an output of words, for each word m of sentence b."""
         scores = self.scores.words[output][b, m]
         scores = self.inventories.forbid_unused(output, scores, self._styles[b, _LAYER_OF[output]])
         for (sentence, word), bonus in self.bonuses.get(output, {}).items():
             scores[(b == sentence) & (m == word)] += bonus
-        return scores.argmax(1)
+        return scores
 
 
 def add_head_gains(scores: Scores, gains: Mapping[HeadSlot, float], unit: float) -> Scores:

@@ -273,7 +273,9 @@ def _label(
             is_fixed = np.arange(relation.shape[1]) == pieces.relations[:, None]
             values = np.where(is_fixed, 0.0, -np.inf)
             values[roots - 1] = relation
-            pieces.relations = guidelines.choose(values, pieces.heads, charts.lengths, pieces.words)
+            pieces.relations, pieces.words = guidelines.choose(
+                values, pieces.heads, charts.lengths, pieces.words
+            )
     return labels
 
 

@@ -88,7 +88,7 @@ class Prediction:
         if self.inventories is None:
             return names
         if output == "lemma":
-            return self._apply_edits(names, words, self.inventories)
+            return self._join_parts(self._apply_edits(names, words, self.inventories), words)
         if output == "feature":
             return tuple(["" if bundle == "_" else bundle for bundle in names])
         return names
@@ -132,6 +132,23 @@ class Prediction:
             return nodes
         labels = self.inventories.labels
         return [(i, j, h, labels[label]) for i, j, h, label in self.nodes.tolist()]
+
+    def _join_parts(self, lemmas: tuple[str, ...], words: Sequence[str]) -> tuple[str, ...]:
+        """Return lemmas in which the first part of a broken word has that of the whole word.
+
+        By the guidelines of Universal Dependencies the other parts (`goeswith`) have none.
+        """
+        relations = self._names("relation")
+        if self.heads is None or relations is None or "goeswith" not in relations:
+            return lemmas
+        joined = list(lemmas)
+        for m, (h, relation) in enumerate(zip(self.heads.tolist(), relations, strict=True)):
+            if relation == "goeswith":
+                # The case of the first part's lemma tells whether it is a name.
+                is_name = lemmas[h - 1] == words[h - 1]
+                joined[h - 1] += words[m] if is_name else words[m].lower()
+                joined[m] = ""
+        return tuple(joined)
 
     def _apply_edits(
         self, edits: tuple[str, ...], words: Sequence[str], inventories: Inventories

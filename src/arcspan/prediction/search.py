@@ -195,7 +195,8 @@ def _label(
     nodes, arcs = _chosen_parts(decoded, sentences, part.lengths)
     part.look_up(nodes, arcs if decoded.heads is not None else NOWHERE)
     b, m, h = arcs
-    words = {output: part.best_of_words(output, b, m) for output in part.scores.words}
+    word_scores = {output: part.word_scores(output, b, m) for output in part.scores.words}
+    words = {output: scores.argmax(1) for output, scores in word_scores.items()}
     trees = relations = None
     if decoded.spans is not None:
         spans = np.concatenate(decoded.spans)
@@ -206,7 +207,13 @@ def _label(
     if decoded.heads is not None:
         scores = part.cached_scores("relation", arcs)
         if model.guidelines is not None:
-            relations = model.guidelines.choose(scores, h, lengths, words)
+            if part.is_pictogram is not None:
+                scores[part.is_pictogram[b, m]] += model.guidelines.pictogram_mask
+            # In the unit of the relations' scores.
+            tag_scores = word_scores.get("upos")
+            if tag_scores is not None:
+                tag_scores = tag_scores * model.calibration.relation_temperature
+            relations, words = model.guidelines.choose(scores, h, lengths, words, tag_scores)
         else:
             relations = scores.argmax(1)
     predictions = []
