@@ -40,6 +40,20 @@ def test_a_workflow_runs_scripts_that_exist_under_every_supported_python(path: P
         assert scripts or path.name == "wheels.yml"
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_pinned_by_commit_and_leave_no_credentials(path: Path) -> None:
+    """A tag can be moved to other code; a token on the disk can be read by every later step."""
+    steps = [step for job in read(path)["jobs"].values() for step in job["steps"]]
+    actions = [step["uses"] for step in steps if "uses" in step]
+    assert [action for action in actions if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)] == []
+    for step in steps:
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+    # For people: the version that the commit was released as.
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if "uses: " in line]
+    assert all(re.search(r"  # v\d+\.\d+\.\d+$", line) for line in lines)
+
+
 def test_every_week_the_newest_versions_are_tried() -> None:
     """With those of constraints.txt, as before, nothing that a new one breaks could be seen."""
     workflow = read(ROOT / ".github" / "workflows" / "test.yml")
