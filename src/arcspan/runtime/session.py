@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import ArcspanError, BundleError
-from arcspan.onnx import import_onnxruntime, refuse_external_weights
+from arcspan.onnx import import_onnxruntime, refuse_unsafe_graph
 from arcspan.prediction.inputs import Arrays
 from arcspan.prediction.outputs import (
     NAMED_OUTPUTS,
@@ -149,7 +149,7 @@ class Session:
             options = import_onnxruntime().RunOptions()
             options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         scores: Arrays = {}
-        rows = []
+        headed_scores: np.ndarray | None = None
         for start, stop in pairwise(np.linspace(0, len(i), runs + 1).astype(int).tolist()):
             # Later runs compute second-order scores only.
             names = [name for name in _ONCE if name in self.outputs and start == 0]
@@ -160,14 +160,20 @@ class Session:
                 inputs["pair_j"] = _at_least_two(j[start:stop])
             results = dict(zip(names, graph.run(names, inputs, options), strict=True))
             if has_headed:
-                rows.append(results.pop("headed")[:, : stop - start])
+                of_run = results.pop("headed")[:, : stop - start]
+                if runs > 1:
+                    # Each run goes to its rows at once: joining them in the end would hold all
+                    # scores twice.
+                    if headed_scores is None:
+                        shape = (sentences, len(i), of_run.shape[2])
+                        headed_scores = np.empty(shape, of_run.dtype)
+                    headed_scores[:, start:stop] = of_run
+                elif headed:
+                    headed_scores = of_run
             scores = scores or results
         hidden = {"hidden": scores.pop("hidden")}
         if "styles" in arrays:
             hidden["styles"] = arrays["styles"]
-        headed_scores = None
-        if has_headed and headed:
-            headed_scores = rows[0] if len(rows) == 1 else np.concatenate(rows, 1)
         span = scores.pop("span", None)
         arc = scores.pop("arc", None)
         return Scores(hidden, span, arc, headed_scores, scores)
@@ -217,7 +223,7 @@ def _load(file: Path, providers: list[str], verify: bool) -> Any:
     # Every batch has its own shape: plans for shapes seen before would only pile up.
     options.enable_mem_pattern = False
     if verify:
-        refuse_external_weights(file.read_bytes(), file)
+        refuse_unsafe_graph(file.read_bytes(), file)
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=providers)
     except Exception as error:
