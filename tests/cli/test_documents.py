@@ -369,3 +369,44 @@ def test_an_output_folder_inside_the_input_is_not_read(parse: Parse, corpus: Pat
 def test_files_that_differ_in_their_suffix_get_distinct_names(tmp_path: Path) -> None:
     touch(tmp_path, "data.json", "data.jsonl", "data.jsonl.gz")
     assert names(tmp_path) == ["data", "data.jsonl", "data.jsonl.gz"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_links_out_of_a_folder_are_not_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder from somebody else had its reader's own files parsed into the output."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "key.txt").write_text("secret")
+    folder = tmp_path / "others"
+    folder.mkdir()
+    (folder / "a.txt").write_text("text")
+    (folder / "b.txt").symlink_to("../secret/key.txt")
+    (folder / "c.txt").symlink_to("a.txt")
+    (folder / "d").symlink_to("../secret")
+    for pattern in (str(folder), str(folder / "**" / "*.txt")):
+        names = [document.name for document in find_documents([pattern])]
+        assert names == ["a", "c"]
+        assert "links that lead out of the folder are not followed: " in capsys.readouterr().err
+    # What is named itself is read, and a folder may be named by a link.
+    (tmp_path / "link").symlink_to(folder)
+    monkeypatch.chdir(tmp_path)
+    assert [document.name for document in find_documents(["link"])] == ["a", "c"]
+    assert [document.name for document in find_documents([str(folder / "b.txt")])] == ["b"]
+
+
+def test_documents_with_very_long_names_are_written_and_done(
+    parse: Parse, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The names of the output, its draft and its note were longer than a name can be."""
+    corpus, out = tmp_path / "corpus", tmp_path / "out"
+    corpus.mkdir()
+    for letter in "ab":
+        (corpus / ("x" * 250 + letter + ".txt")).write_text("Ada plays .\n")
+    code, _, error = parse(corpus, "-o", out)
+    assert code == 0, error
+    written = {path: path.read_bytes() for path in out.glob("*.conllu")}
+    assert len(written) == 2
+    code, _, error = parse(corpus, "-o", out)
+    assert code == 0 and "2 of 2 files are done already" in error
+    assert {path: path.read_bytes() for path in out.glob("*.conllu")} == written

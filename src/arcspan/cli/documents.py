@@ -56,8 +56,9 @@ def find_documents(sources: Iterable[str], output: str | None = None) -> list[Do
 
     Names are relative to the folder, or to where the pattern begins, without suffixes and blanks;
     of files that differ in their suffix alone, the later ones keep it. Files in folders whose names
-    begin with a dot or an underscore are left out, and so is the folder `output`, which may be
-    inside one that is read: the next call would parse its own results.
+    begin with a dot or an underscore are left out, and so are links that lead out of the folder,
+    and the folder `output`, which may be inside one that is read: the next call would parse its own
+    results.
     """
     documents: dict[str, Document] = {}
     for source in sources:
@@ -106,7 +107,21 @@ def _files(source: str) -> tuple[Path, list[Path]]:
             fixed_parts.pop()
         root = Path(*fixed_parts)
         paths = [Path(name) for name in glob.glob(source, recursive=True)]
-    return root, [path for path in paths if path.is_file() and not _is_hidden(path, root)]
+    files = [path for path in paths if path.is_file() and not _is_hidden(path, root)]
+    inside = [path for path in files if not _leads_out(path, root)]
+    if len(inside) < len(files):
+        note(
+            f"{printable_name(source)}: links that lead out of the folder are not followed: "
+            f"{len(files) - len(inside)}"
+        )
+    return root, inside
+
+
+def _leads_out(path: Path, root: Path) -> bool:
+    """Return whether links lead from a folder to a file elsewhere: a folder from others could make
+    a copy of any file that its reader may read.
+    """
+    return not path.resolve().is_relative_to(root.resolve())
 
 
 def _is_hidden(path: Path, root: Path) -> bool:
