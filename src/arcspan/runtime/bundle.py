@@ -34,7 +34,7 @@ MODELS = Path(__file__).parents[1] / "models"
 SEGMENTER = ("segmenter.json", "segmenter.onnx")
 # Entry points of packages that bring a model: `de = "my_package.de"` has a bundle's files.
 ENTRY_POINTS = "arcspan.models"
-_HUB = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+)@(?P<revision>[\w.-]+)")
+_HUB = re.compile(r"(?P<repository>\w[\w.-]*/\w[\w.-]*)@(?P<revision>\w[\w.-]*)", re.ASCII)
 # The files that a bundle may have beside those that checksums.json lists: those of the hub and of
 # people, and the files that make the folder of an installed model a Python package.
 _UNLISTED = re.compile(r"checksums\.json$|\.|(README|LICENSE)[\w.-]*$|__init__\.py$|__pycache__$")
@@ -48,8 +48,9 @@ def find_bundle(name: str | os.PathLike[str]) -> Path:
     uses the network.
     """
     path = Path(name)
+    # "./a@b" and "../a@b" are paths, whether they exist or not.
     hub_name = _HUB.fullmatch(name) if isinstance(name, str) else None
-    if hub_name is not None and not path.exists():
+    if hub_name is not None and not os.path.lexists(path):
         return _fetch(hub_name["repository"], hub_name["revision"])
     if path.is_dir() or not isinstance(name, str) or path.name != name:
         return path

@@ -147,7 +147,11 @@ class Lemmas:
 def check(config: Mapping[str, Any]) -> None:
     """Raise ConfigError for the first thing that does not fit."""
     bundle = read(Bundle, config, others=True)
-    read(Words if bundle.inputs.get("kind") == "words" else Pieces, bundle.inputs, "inputs")
+    inputs = read(
+        Words if bundle.inputs.get("kind") == "words" else Pieces, bundle.inputs, "inputs"
+    )
+    if isinstance(inputs, Pieces):
+        _check_windows(inputs)
     names = bundle.inventories
     for output in NAMED_OUTPUTS:
         entries = getattr(names, output.names)
@@ -178,6 +182,17 @@ def check(config: Mapping[str, Any]) -> None:
             raise ConfigError(
                 f"styles.{name} should be two numbers of inventories.styles, not {style}"
             )
+
+
+def _check_windows(inputs: Pieces) -> None:
+    # Two positions of a window are those of special pieces; windows that share more than half of
+    # the others would hardly move on.
+    most = (inputs.window - 2) // 2
+    if inputs.overlap > most:
+        raise ConfigError(
+            f"inputs.overlap should be at most {most} for a window of {inputs.window}, "
+            f"not {inputs.overlap}"
+        )
 
 
 def _check_outputs(component: Component, names: Names, field: str) -> None:

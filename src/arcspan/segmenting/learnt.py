@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from arcspan.errors import BundleError, ConfigError
-from arcspan.onnx import import_onnxruntime, native, refuse_external_weights
+from arcspan.onnx import import_onnxruntime, native, refuse_unsafe_graph
 from arcspan.segmenting.alphabet import BLANK, Alphabet
 from arcspan.segmenting.base import INSIDE, SENTENCE, TOKEN, BaseSegmenter, read_marks
 from arcspan.segmenting.characters import SHADOW
@@ -91,7 +91,7 @@ class Segmenter(BaseSegmenter):
             graph = (folder / GRAPH).read_bytes()
         except (OSError, ValueError, RecursionError) as error:
             raise BundleError(f"{folder}: the segmenter cannot be read: {error}") from None
-        refuse_external_weights(graph, folder / GRAPH)
+        refuse_unsafe_graph(graph, folder / GRAPH)
         try:
             return cls(graph, settings)
         except ConfigError as error:
