@@ -31,8 +31,9 @@ from arcspan.prediction.outputs import (
 _ONCE = ["hidden", "span", "arc"] + [output.name for output in WORD_OUTPUTS]
 # Runs that need more bytes than this give their memory back to the system afterwards.
 _LARGE = 64 << 20
-# Second-order scores of more bytes are computed in several runs.
-_LARGEST_RUN = 1 << 30
+# Second-order scores of more bytes are computed in several runs: of long sentences, the network
+# would need as much memory as the chart.
+_LARGEST_RUN = 1 << 28
 
 # Devices by name, and what onnxruntime calls them; `auto` is the first that is installed.
 DEVICES = {
