@@ -13,10 +13,10 @@ wins, so that untouched items cost nothing. After a derivation is added to the l
 become candidates: the next right part; and, while the right part is the first one, the next left
 part. So each combination is reached once.
 
-With `visible`, which marks the spans (i, j) of head h that the caller sees, two derivations of an item that show
-the same spans and arcs are the same: only the better one is kept, at every item, so that the
-number of unseen variants never multiplies up. What a derivation shows is identified by a sum of
-64-bit hashes: two are equal by chance once in 10^19. */
+With `visible`, which marks the spans (i, j) of head h that the caller sees, two derivations of an
+item that show the same spans and arcs are the same: only the better one is kept, at every item, so
+that the number of unseen variants never multiplies up. What a derivation shows is identified by a
+sum of 64-bit hashes: two are equal by chance once in 10^19. */
 
 enum { GOAL = 0, LEFT = 0, RIGHT = 1 };
 /* Special values of indices into the pool. */
@@ -275,8 +275,8 @@ EXPORTED void KERNEL(kbest_close)(kbest *k) {
 }
 
 /* Begin a search of n > 0 words: span, arc [n + 1, n + 1], headed packed or NULL, visible
-   [n + 1, n + 1, n + 1] or NULL; all must live as long as the search. Fill the chart; return NULL, with the
-   reason in *status, if that is impossible. */
+   [n + 1, n + 1, n + 1] or NULL; all must live as long as the search. Fill the chart; return NULL,
+   with the reason in *status, if that is impossible. */
 EXPORTED kbest *KERNEL(kbest_open)(const double *span, const double *arc, const double *headed,
                                    const unsigned char *visible,
                           int n, int64_t *status) {
