@@ -40,7 +40,11 @@ class Hints:
         if len(self._words) < MIN_WORDS or not seen_lemmas:
             return
         vocabulary = {word.lower() for words in seen_lemmas.values() for word in words}
-        share = sum(word in vocabulary for word in self._words) / len(self._words)
+        lexicon = self.parser.inventories.lexicon
+        known = 0
+        for word in self._words:
+            known += word in vocabulary or (lexicon is not None and lexicon.has_lemma(word))
+        share = known / len(self._words)
         if share < KNOWN_SHARE:
             language = self.parser.language or "its language"
             yield (

@@ -21,6 +21,7 @@ import numpy as np
 from arcspan.errors import ScoreError
 from arcspan.lazy import lazy
 from arcspan.prediction.inputs import Arrays
+from arcspan.prediction.lexicon import Lexicon, lexicon_from_json, lexicon_to_json
 from arcspan.trees import DependencyTree
 
 
@@ -156,6 +157,7 @@ class Inventories:
     unused    by output: for each style, the numbers of the names that it does not use
     seen_lemmas  by tag: words that training saw with it and with one lemma, and the edits that make
                  it
+    lexicon   the lemmas of the language, where the model has them (`prediction.lexicon`)
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -167,6 +169,7 @@ class Inventories:
     styles: tuple[str, ...] = ()
     unused: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     seen_lemmas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    lexicon: Lexicon | None = None
 
     def __repr__(self) -> str:
         """Return the number of entries of each field: all of them would be a megabyte.
@@ -176,7 +179,8 @@ class Inventories:
         """
         counts = []
         for attribute in fields(self):
-            if count := len(getattr(self, attribute.name)):
+            entries = getattr(self, attribute.name)
+            if attribute.name != "lexicon" and (count := len(entries)):
                 counts.append(f"{count} {attribute.name}")
         return f"Inventories({', '.join(counts)})"
 
@@ -188,7 +192,9 @@ class Inventories:
     def to_json(self) -> dict[str, Any]:
         """Return lists and tables only, as JSON has them."""
         data: dict[str, Any] = {
-            field.name: list(getattr(self, field.name)) for field in fields(self)
+            field.name: list(getattr(self, field.name))
+            for field in fields(self)
+            if field.name != "lexicon"
         }
         data["labels"] = [list(chain) for chain in self.labels]
         data["unused"] = {name: list(map(list, styles)) for name, styles in self.unused.items()}
@@ -199,6 +205,8 @@ class Inventories:
             for word, edit in sorted(words.items()):
                 edits.setdefault(edit, []).append(word)
         data["seen_lemmas"] = seen
+        if self.lexicon is not None:
+            data["lexicon"] = lexicon_to_json(self.lexicon)
         return data
 
     @classmethod
@@ -211,6 +219,8 @@ class Inventories:
         unused = data.get("unused", {})
         values["unused"] = {name: tuple(map(tuple, styles)) for name, styles in unused.items()}
         values["seen_lemmas"] = words_to_edits(data.get("seen_lemmas", {}))
+        if "lexicon" in data:
+            values["lexicon"] = Lexicon(lexicon_from_json(**data["lexicon"]))
         return cls(**values)
 
     def forbid_unused(self, output: str, scores: np.ndarray, styles: np.ndarray) -> np.ndarray:

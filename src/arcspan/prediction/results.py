@@ -26,7 +26,8 @@ class Prediction:
 
     nodes      int64 (2n-1, 4): i, j, head word (0 where the model has none), label; pre-order
     heads      int64 (n,), and relations likewise
-    words      the outputs of words, by name: int64 (n,)
+    words      the outputs of words, by name: int64 (n,); lemmas may have the k likeliest edits of
+               each word, the best one first: int64 (n, k)
     score      of the best structure
     temperature  that the score is divided by before it is a log-probability, up to a constant of the sentence
     approximate  whether the search was not exact (`prediction.long_sentences`), or was cut short
@@ -82,13 +83,13 @@ class Prediction:
 
     def column(self, output: str, words: Sequence[str]) -> tuple[str, ...]:
         """Return an output of words, such as "tag", for each of `words`; "" where there is none."""
+        if output == "lemma" and self.inventories is not None:
+            return self._join_parts(self._lemmas(words, self.inventories), words)
         names = self._names(output)
         if not names:
             return ("",) * len(words)
         if self.inventories is None:
             return names
-        if output == "lemma":
-            return self._join_parts(self._apply_edits(names, words, self.inventories), words)
         if output == "feature":
             return tuple(["" if bundle == "_" else bundle for bundle in names])
         return names
@@ -150,18 +151,30 @@ class Prediction:
                 joined[m] = ""
         return tuple(joined)
 
-    def _apply_edits(
-        self, edits: tuple[str, ...], words: Sequence[str], inventories: Inventories
-    ) -> tuple[str, ...]:
-        """Return lemmas: by the edit that training saw with the word and its tag, else by
-        `edits`.
+    def _lemmas(self, words: Sequence[str], inventories: Inventories) -> tuple[str, ...]:
+        """Return lemmas: as training saw the word with its tag, else by the lexicon and the edits.
+
+        A model without a lexicon has its best edit for every word that training did not see.
         """
-        tags = self._names("tag") or self._names("upos") or ("",) * len(words)
+        numbers = self.words.get("lemma")
+        if numbers is None:
+            return ("",) * len(words)
+        upos = self._names("upos") or ("",) * len(words)
+        tags = self._names("tag") or upos
+        names = inventories.lemmas
+        lexicon = inventories.lexicon
         seen = inventories.seen_lemmas
+        edits_of_words = numbers.reshape(len(words), -1).tolist()
         lemmas = []
-        for word, tag, predicted_edit in zip(words, tags, edits, strict=True):
-            edit = seen.get(tag, {}).get(word, predicted_edit)
-            lemmas.append(lemma_of(edit, word))
+        for word, tag, universal, edits in zip(words, tags, upos, edits_of_words, strict=True):
+            seen_edit = seen.get(tag, {}).get(word)
+            if seen_edit is not None:
+                lemma = lemma_of(seen_edit, word)
+            elif lexicon is not None:
+                lemma = lexicon.lemma(word, tag, universal, [names[edit] for edit in edits])
+            else:
+                lemma = lemma_of(names[edits[0]], word)
+            lemmas.append(lemma)
         return tuple(lemmas)
 
 

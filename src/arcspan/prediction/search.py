@@ -34,6 +34,8 @@ ROUNDS = 30
 PATIENCE = 12
 # Words that such a sentence may have: its labels take a few kilobytes for each pair of words.
 LABELLED = 400
+# Edits of a lemma that a lexicon chooses from.
+_EDITS = 4
 
 
 def best(charts: Charts) -> list[Prediction]:
@@ -187,6 +189,19 @@ def _chosen_parts(
     return (np.repeat(sentences, 2 * n - 1), spans[:, 0], spans[:, 1]), arcs
 
 
+def _best_columns(scores: np.ndarray, k: int) -> np.ndarray:
+    """Return the k best columns of each row [K, names], best first: int64 [K, k]; changes scores."""
+    k = min(k, scores.shape[1])
+    rows = np.arange(len(scores))
+    columns = np.empty((len(scores), k), np.int64)
+    # Taking the best k times is faster than sorting while k is small.
+    for rank in range(k):
+        best = scores.argmax(1)
+        columns[:, rank] = best
+        scores[rows, best] = -np.inf
+    return columns
+
+
 def _label(
     model: ParserModel, part: Chart, decoded: Decoded, sentences: np.ndarray
 ) -> list[Prediction]:
@@ -197,6 +212,8 @@ def _label(
     b, m, h = arcs
     word_scores = {output: part.word_scores(output, b, m) for output in part.scores.words}
     words = {output: scores.argmax(1) for output, scores in word_scores.items()}
+    if "lemma" in words and model.inventories.lexicon is not None:
+        words["lemma"] = _best_columns(word_scores["lemma"], _EDITS)
     trees = relations = None
     if decoded.spans is not None:
         spans = np.concatenate(decoded.spans)

@@ -4,6 +4,7 @@ config.json      format version, system, inventories, inputs, training data, lic
 tokenizer.json   the tokenizer of a pretrained encoder
 lemmas.json      words that training saw with one lemma, by tag and edit; read when lemmas are first
                  asked for
+lexicon.json.xz  the lexicon of a model that has one, and those words, in place of lemmas.json
 *.onnx           the graphs, two for each model (a SEP parser has two models)
 checksums.json   the SHA-256 of every other file
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import re
 import shutil
@@ -22,10 +24,13 @@ from typing import Any
 from arcspan._version import __version__
 from arcspan.errors import BundleError, ConfigError
 from arcspan.files import dump
-from arcspan.runtime.schema import LEMMAS, check
+from arcspan.runtime.schema import LEMMAS, LEXICON, LexiconContent, check
+from arcspan.settings import read
 
 # The largest configuration that is read, in bytes.
 MOST_JSON = 1 << 28
+# The largest lexicon, in bytes before it was compressed.
+MOST_LEXICON = 1 << 26
 # Format 1 had the lemmas of lemmas.json in config.json; both are read.
 FORMAT = 2
 # Models inside the package.
@@ -101,7 +106,14 @@ def write_bundle(work: Path, target: Path, config: dict[str, Any], texts: dict[s
     config = {**config, "format": FORMAT, "inventories": inventories}
     files = dict(texts)
     # A file of its own, which is read when lemmas are: it takes longer than the rest.
-    if lemmas := inventories.pop("seen_lemmas", None):
+    lemmas = inventories.pop("seen_lemmas", None)
+    if lexicon := inventories.pop("lexicon", None):
+        (work / LEXICON).write_bytes(pack_lexicon({**lexicon, "seen_lemmas": lemmas or {}}))
+        config["lexicon"] = LEXICON
+        # Of the bundle that is updated, if it had no lexicon.
+        config.pop("seen_lemmas", None)
+        (work / LEMMAS).unlink(missing_ok=True)
+    elif lemmas:
         files[LEMMAS] = json.dumps(lemmas, ensure_ascii=False, separators=(",", ":")) + "\n"
         config["seen_lemmas"] = LEMMAS
     files["config.json"] = dump(config)
@@ -191,13 +203,34 @@ def read_bundle(folder: str | os.PathLike[str], *, verify: bool = True) -> dict[
         needed += [component["score"], component["label"]]
     if config["inputs"]["kind"] == "pieces":
         needed.append("tokenizer.json")
-    if "seen_lemmas" in config:
-        needed.append(config["seen_lemmas"])
+    needed += [config[field] for field in ("seen_lemmas", "lexicon") if field in config]
     needed += [name for name in SEGMENTER if (folder / name).exists()]
     for name in needed:
         if name not in sums:
             raise BundleError(f"{folder / 'checksums.json'}: damaged: it does not have {name}")
     return config
+
+
+def pack_lexicon(content: dict[str, Any]) -> bytes:
+    """Return the file of a lexicon: the fields of `LexiconContent` as JSON, compressed."""
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return lzma.compress(text.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME)
+
+
+def read_lexicon(path: Path) -> LexiconContent:
+    """Return the content of a lexicon's file."""
+    decompressor = lzma.LZMADecompressor()
+    try:
+        # A few bytes can stand for any number of them.
+        data = decompressor.decompress(path.read_bytes(), MOST_LEXICON)
+        if not decompressor.eof:
+            raise BundleError(f"{path}: damaged: cut off, or over {MOST_LEXICON:,} bytes")
+        return read(LexiconContent, json.loads(data))
+    except ConfigError as error:
+        raise BundleError(f"{path}: damaged: {error}") from None
+    except (OSError, RecursionError, ValueError, lzma.LZMAError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise BundleError(f"{path}: damaged: {reason}") from None
 
 
 def checksum(path: Path) -> str:

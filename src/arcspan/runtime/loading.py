@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from arcspan.errors import BundleError, ConfigError
+from arcspan.lazy import lazy
 from arcspan.parts import find_part
 from arcspan.prediction.confidence import Calibration
 from arcspan.prediction.ensemble import combine
 from arcspan.prediction.guidelines import Guidelines
 from arcspan.prediction.inputs import PieceInputs, WordInputs, inputs_from_json
+from arcspan.prediction.lexicon import Lexicon, lexicon_from_json
 from arcspan.prediction.model import ParserModel
 from arcspan.prediction.outputs import Inventories, Style, words_to_edits
 from arcspan.prediction.runner import Budget, Predictor
-from arcspan.runtime.bundle import MODELS, read_bundle
+from arcspan.runtime.bundle import MODELS, read_bundle, read_lexicon
 from arcspan.runtime.schema import Lemmas
 from arcspan.runtime.session import Session, providers
 from arcspan.settings import read
@@ -70,9 +73,7 @@ def _load_model(
     config = read_bundle(folder, verify=verify)
     try:
         inventories = Inventories.from_json(config["inventories"])
-        if "seen_lemmas" in config:
-            lemmas = LemmaFile(folder / config["seen_lemmas"])
-            inventories = replace(inventories, seen_lemmas=lemmas)
+        inventories = _with_lemmas(inventories, folder, config)
         inputs = _read_inputs(folder, config["inputs"])
         sessions = [
             Session(folder, component, inventories, device_providers, verify=verify)
@@ -92,31 +93,49 @@ def _load_model(
 class LemmaFile(Mapping[str, Mapping[str, str]]):
     """`Inventories.seen_lemmas` of a bundle, read from its file when it is first used."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._table: dict[str, dict[str, str]] | None = None
+    def __init__(self, read_seen: Callable[[], Mapping[str, Mapping[str, list[str]]]]) -> None:
+        self._read_seen = read_seen
 
-    def _load(self) -> dict[str, dict[str, str]]:
-        # Without a lock: two threads that both read the file read the same.
-        if self._table is None:
-            try:
-                data = {"seen_lemmas": json.loads(self.path.read_text(encoding="utf-8"))}
-                self._table = words_to_edits(read(Lemmas, data).seen_lemmas)
-            except ConfigError as error:
-                raise BundleError(f"{self.path}: damaged: {error}") from None
-            except (OSError, RecursionError, ValueError) as error:
-                reason = f"{type(error).__name__}: {error}"
-                raise BundleError(f"{self.path}: damaged: {reason}") from None
-        return self._table
+    # Without a lock: two threads that both read the file read the same.
+    @lazy
+    def _table(self) -> dict[str, dict[str, str]]:
+        return words_to_edits(self._read_seen())
 
     def __getitem__(self, tag: str) -> Mapping[str, str]:
-        return self._load()[tag]
+        return self._table[tag]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._load())
+        return iter(self._table)
 
     def __len__(self) -> int:
-        return len(self._load())
+        return len(self._table)
+
+
+def _with_lemmas(inventories: Inventories, folder: Path, config: Mapping[str, Any]) -> Inventories:
+    """Return inventories with the seen lemmas and the lexicon of a bundle, if it has them."""
+    if "lexicon" in config:
+        # One file has both: it is read once, by whichever is used first.
+        content = cache(lambda: read_lexicon(folder / config["lexicon"]))
+        return replace(
+            inventories,
+            seen_lemmas=LemmaFile(lambda: content().seen_lemmas),
+            lexicon=Lexicon(lambda: lexicon_from_json(content().lemmas, content().endings)),
+        )
+    if "seen_lemmas" in config:
+        path = folder / config["seen_lemmas"]
+        return replace(inventories, seen_lemmas=LemmaFile(lambda: _read_seen_lemmas(path)))
+    return inventories
+
+
+def _read_seen_lemmas(path: Path) -> dict[str, dict[str, list[str]]]:
+    try:
+        data = {"seen_lemmas": json.loads(path.read_text(encoding="utf-8"))}
+        return read(Lemmas, data).seen_lemmas
+    except ConfigError as error:
+        raise BundleError(f"{path}: damaged: {error}") from None
+    except (OSError, RecursionError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise BundleError(f"{path}: damaged: {reason}") from None
 
 
 def _read_inputs(folder: Path, settings: dict[str, Any]) -> PieceInputs | WordInputs:

@@ -15,6 +15,7 @@ from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, OUTPUTS
 from arcspan.settings import described, read
 
 LEMMAS = "lemmas.json"
+LEXICON = "lexicon.json.xz"
 # No number of a configuration is larger.
 MOST = 1 << 31
 
@@ -132,6 +133,7 @@ class Bundle:
     styles: dict[str, tuple[int, int]] = _count({})
     calibration: Temperatures = described(None, others=True)
     seen_lemmas: str = _file(LEMMAS)
+    lexicon: str = _file(LEXICON)
     decoder: str = ""
     guidelines: bool = True
     search: str = described("labelled", choices=("labelled", "two-stage"))
@@ -141,6 +143,15 @@ class Bundle:
 class Lemmas:
     """The file of seen lemmas."""
 
+    seen_lemmas: dict[str, dict[str, list[str]]]
+
+
+@dataclass(frozen=True)
+class LexiconContent:
+    """The file of a lexicon (`prediction.lexicon`), which has the seen lemmas, too."""
+
+    lemmas: dict[str, list[str]]
+    endings: dict[str, dict[str, list[str]]]
     seen_lemmas: dict[str, dict[str, list[str]]]
 
 

@@ -109,6 +109,11 @@ class DataSettings:
     train: list[Source] = described([], "treebanks to train on")
     dev: list[Source] = described([], "treebanks that choose the model")
     test: list[Source] = described([], "treebanks scored once, at the end")
+    lexicon: str = described(
+        "",
+        "train: word list that the lexicon of lemmas gets beside the treebanks' own: lemma, "
+        "universal tag, form and, optionally, tag, with tabs between them (.tsv, .gz, .xz)",
+    )
     max_words: int = described(0, "train: leave longer sentences out; 0: none", least=0)
     every: int = described(1, "train: take every k-th sentence", least=1)
     limit: int = described(0, "train: take at most this many sentences; 0: all", least=0)
@@ -404,6 +409,11 @@ def _resolve(config: Config, folder: Path, segmenter_only: bool) -> Config:
     if segmenter_only:
         return config
     data = replace(with_sources(config.data, "data", SPLITS), root=str(root))
+    if data.lexicon:
+        word_list = _path(data.lexicon, folder)
+        if not word_list.is_file():
+            raise ConfigError(f"data.lexicon: {word_list}: no such file")
+        data = replace(data, lexicon=str(word_list))
     encoder = config.encoder
     if encoder.kind != "lstm" and encoder.path:
         encoder = replace(encoder, path=_encoder_path(encoder.path, folder))

@@ -30,6 +30,7 @@ from arcspan.training.instances import (
     take_inventories,
     unseen,
 )
+from arcspan.training.lexicons import read_word_list, with_lexicon
 from arcspan.training.starting import BASE_FILE, extended, load_start
 from arcspan.training.trainer import Trainer, TrainingData
 from arcspan.treebanks import Pair
@@ -141,6 +142,8 @@ def read_data(config: Config, say: Say) -> TrainingData:
     # Test sentences are scored at the end; a damaged file is reported now.
     test = read_gold(config.data.test, config.data.mismatch, intake)
     inventories = take_inventories(sentences, free=start is None, least=config.data.least)
+    word_list = list(read_word_list(config.data.lexicon)) if config.data.lexicon else []
+    inventories = with_lexicon(inventories, sentences, word_list)
     if start:
         only_new = config.data.least > 1
         inventories = extended(

@@ -22,13 +22,14 @@ from arcspan.neural.model import Model
 from arcspan.neural.model_settings import EncoderSettings, ModelSettings
 from arcspan.prediction.inputs import Inputs, PieceInputs, WordInputs, inputs_from_json
 from arcspan.prediction.outputs import LAYERS, NAMED_OUTPUTS, Inventories, Output
-from arcspan.runtime.bundle import find_bundle, read_bundle
+from arcspan.runtime.bundle import find_bundle, read_bundle, read_lexicon
 from arcspan.segmenting.learnt import SETTINGS
 from arcspan.settings import read
 from arcspan.training.checkpoint import build, load_parts
 from arcspan.training.config import SEGMENTER, SPLITS, Config
 from arcspan.training.dev_scores import Say
 from arcspan.training.instances import TrainingSentence, style_names, unused_names, without_rare
+from arcspan.training.lexicons import merge_lexicons
 from arcspan.training.quantize import constants_of
 
 BASE_FILE = "base.json"  # in a run's folder: `Start.inherited`
@@ -217,7 +218,12 @@ def _from_bundle(folder: Path, trusted_parts: Container[str]) -> Start:
             "or name the folder of its training run (the only way where the encoder was trained "
             "from scratch)"
         )
-    if "seen_lemmas" in config:
+    if "lexicon" in config:
+        lexicon = read_lexicon(folder / config["lexicon"])
+        config["inventories"]["seen_lemmas"] = lexicon.seen_lemmas
+        tables = {"lemmas": lexicon.lemmas, "endings": lexicon.endings}
+        config["inventories"]["lexicon"] = tables
+    elif "seen_lemmas" in config:
         text = (folder / config["seen_lemmas"]).read_text(encoding="utf-8")
         config["inventories"]["seen_lemmas"] = json.loads(text)
     # Another version of arcspan may have written fields that this one does not know.
@@ -294,6 +300,7 @@ def extended(
     for tag in {*old.seen_lemmas, *new.seen_lemmas}:
         lemmas[tag] = {**old.seen_lemmas.get(tag, {}), **new.seen_lemmas.get(tag, {})}
     names["seen_lemmas"] = without_rare(lemmas, names["lemmas"]) if only_new else lemmas
+    names["lexicon"] = merge_lexicons(old.lexicon, new.lexicon)
     if not old.styles and not new.styles:
         return Inventories(**names)
     old_styles = old.styles or (BASE,)
