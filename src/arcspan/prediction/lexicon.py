@@ -52,7 +52,9 @@ class Lexicon:
 
     def __init__(self, tables: LexiconTables | Callable[[], LexiconTables]) -> None:
         self._source = tables
-        self._cache: dict[tuple[Any, ...], str] = {}
+        self.certain: dict[tuple[str, str, str], str] = {}
+        """Lemmas by word, tag and universal tag that were looked up and need no model's edits."""
+        self._chosen: dict[tuple[Any, ...], str] = {}
 
     @lazy
     def tables(self) -> LexiconTables:
@@ -66,12 +68,19 @@ class Lexicon:
         edits  those that the model finds likeliest, the best one first
         """
         key = (word, tag, upos, *edits)
-        lemma = self._cache.get(key)
-        if lemma is None:
-            if len(self._cache) >= _CACHE_SIZE:
-                self._cache.clear()
-            lemma = lemma_of(self._choose(word, tag, upos, edits), word)
-            self._cache[key] = lemma
+        lemma = self._chosen.get(key)
+        if lemma is not None:
+            return lemma
+        if len(self._chosen) + len(self.certain) >= _CACHE_SIZE:
+            self._chosen.clear()
+            self.certain.clear()
+        # The model decides about capitals.
+        lemma = self.certain_lemma(word, tag, upos) if word.islower() else None
+        if lemma is not None:
+            self.certain[word, tag, upos] = lemma
+            return lemma
+        lemma = lemma_of(self._choose(word, tag, upos, edits), word)
+        self._chosen[key] = lemma
         return lemma
 
     def has_lemma(self, lemma: str) -> bool:
@@ -80,10 +89,10 @@ class Lexicon:
 
     def certain_lemma(self, word: str, tag: str, upos: str) -> str | None:
         """Return the lemma of a word whatever a model predicts, None where that depends on it."""
-        form = word.lower()
         endings = self._endings(tag, upos)
         if endings is None or not _is_plain(word):
             return None
+        form = word.lower()
         whole = endings.get(WHOLE + form)
         if whole is not None:
             return lemma_of(whole[0], word) if len(whole) == 1 else None
@@ -116,7 +125,8 @@ class Lexicon:
         usual = [edit for edit in listed if edit != OPEN]
         is_open = OPEN in listed
         lemmas = self.tables.lemmas[upos]
-        if form not in lemmas:
+        told = lemma_of(usual[0] if usual else best, form).lower()
+        if form not in lemmas and told not in lemmas:
             irregular = self._irregular(form, lemmas)
             if irregular is not None:
                 return _with_casing(irregular, best)

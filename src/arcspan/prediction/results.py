@@ -171,7 +171,11 @@ class Prediction:
             if seen_edit is not None:
                 lemma = lemma_of(seen_edit, word)
             elif lexicon is not None:
-                lemma = lexicon.lemma(word, tag, universal, [names[edit] for edit in edits])
+                # Most words of a text were looked up before, and depend on no edit.
+                certain = lexicon.certain.get((word, tag, universal))
+                lemma = certain or lexicon.lemma(
+                    word, tag, universal, [names[edit] for edit in edits]
+                )
             else:
                 lemma = lemma_of(names[edits[0]], word)
             lemmas.append(lemma)
