@@ -101,3 +101,23 @@ def test_nothing_else_in_the_package_imports_onnxruntime() -> None:
         )
     }
     assert importers == {"onnx.py"}
+
+
+def test_a_sub_interpreter_is_refused() -> None:
+    """Loading a model there waited for ever."""
+    inner = (
+        "from arcspan.errors import ArcspanError\n"
+        "from arcspan.onnx import import_onnxruntime\n"
+        "try:\n"
+        "    import_onnxruntime()\n"
+        "except ArcspanError as error:\n"
+        "    print(error, flush=True)\n"
+    )
+    code = (
+        "import sys\n"
+        "new = sys.version_info >= (3, 13)\n"
+        "interpreters = __import__('_interpreters' if new else '_xxsubinterpreters')\n"
+        f"interpreters.run_string(interpreters.create(), {inner!r})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("arcspan cannot run in a sub-interpreter")

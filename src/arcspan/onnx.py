@@ -11,15 +11,17 @@ for such calls.
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import re
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ContextDecorator
 from types import ModuleType
 
-from arcspan.errors import BundleError
+from arcspan.errors import ArcspanError, BundleError
 from arcspan.files import printable_name
 
 # "location", the key that names weights in another file, after its length. A protobuf length of 8
@@ -28,11 +30,29 @@ _EXTERNAL = re.compile(rb"(?:\x08|\x88\x80*\x00)location")
 
 
 def import_onnxruntime() -> ModuleType:
-    """Import onnxruntime with telemetry off, unless the user has set ORT_DISABLE_TELEMETRY."""
+    """Import onnxruntime with telemetry off, unless the user has set ORT_DISABLE_TELEMETRY.
+
+    Raises ArcspanError in a sub-interpreter, where loading a model would wait for ever.
+    """
+    if _is_subinterpreter():
+        raise ArcspanError(
+            "arcspan cannot run in a sub-interpreter, since onnxruntime cannot: "
+            "use threads or processes"
+        )
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
     return onnxruntime  # type: ignore[no-any-return]
+
+
+def _is_subinterpreter() -> bool:
+    # The module has another name since Python 3.13, and other implementations have neither.
+    name = "_interpreters" if sys.version_info >= (3, 13) else "_xxsubinterpreters"
+    try:
+        interpreters = importlib.import_module(name)
+    except ImportError:
+        return False
+    return bool(interpreters.get_current() != interpreters.get_main())
 
 
 class NativeCalls(ContextDecorator):
