@@ -75,8 +75,9 @@ class Parser:
                   between them, for an ensemble; None for the English one inside the package, "en"
     threads       how many batches are parsed at once; None for one per processor. Results do not
                   depend on it
-    memory_limit  bytes that charts and their scores may take, all threads together; a sentence that
-                  needs more is parsed in pieces, and its `Parse` is marked `approximate`
+    memory_limit  bytes that charts and their scores may take, all threads together; the process
+                  takes about 300 MB more (Python, the model, the network). A sentence that needs
+                  more is parsed in pieces, and its `Parse` is marked `approximate`
     verify        compare the bundle's files with their checksums; None: unless it is inside the
                   package, where the installer has checked them
     guidelines    whether relations of Universal Dependencies obey its guidelines (one subject per

@@ -14,6 +14,8 @@ from onnx import TensorProto, helper
 
 from arcspan.errors import BundleError, ConfigError
 from arcspan.onnx import refuse_subgraphs
+from arcspan.prediction.inputs import Arrays
+from arcspan.prediction.outputs import Inventories
 from arcspan.runtime import bundle as bundles
 from arcspan.runtime.bundle import MODELS, SEGMENTER, checksum, find_bundle
 from arcspan.runtime.loading import load_predictor
@@ -143,3 +145,38 @@ def test_second_order_scores_of_several_runs_are_those_of_one(toy_bundle: Path) 
     for largest_run in (1, 10_000, 30_000):
         parts = session.score(arrays, largest_run=largest_run).headed
         np.testing.assert_allclose(parts, whole, atol=1e-5)
+
+
+class PairGraph:
+    """A score graph whose second-order scores are the numbers of their pairs; it notes its runs."""
+
+    def __init__(self) -> None:
+        self.pairs: list[int] = []
+
+    def run(self, names: list[str], inputs: Arrays, options: object) -> list[np.ndarray]:
+        positions = inputs["words"].shape[1] - 1
+        i, j = inputs["pair_i"], inputs["pair_j"]
+        self.pairs.append(len(i))
+        headed = np.broadcast_to((i * positions + j)[None, :, None], (1, len(i), positions))
+        return [headed.astype(np.float32) if name == "headed" else np.zeros(1) for name in names]
+
+
+def test_the_network_needs_little_memory_beside_the_chart_of_a_long_sentence(
+    toy_bundle: Path,
+) -> None:
+    """804 words took 3.2 GB with a limit of 2 GB: a run of 1 GB, and all scores twice."""
+    config = json.loads((toy_bundle / "config.json").read_text())
+    session = Session(
+        toy_bundle, config["components"][0], Inventories.from_json(config["inventories"])
+    )
+    session.outputs |= {"headed"}
+    graph = PairGraph()
+    session._graphs = (graph, graph)
+    n = 300
+    scores = session.score({"words": np.zeros((1, n + 2), np.int64)})
+    i, j = np.triu_indices(n + 1, 1)
+    assert sum(graph.pairs) == len(i)
+    # Vectors of 512 numbers in three steps, and the scores in two.
+    assert max(graph.pairs) * 4 * (3 * 512 + 2 * (n + 1)) <= 256 << 20
+    assert scores.headed is not None
+    assert (scores.headed[0, :, 0] == i * (n + 1) + j).all()

@@ -219,7 +219,8 @@ def _takers(option: str) -> str:
     "--memory",
     default="2GB",
     callback=_bytes,
-    help="Memory for charts; sentences that need more are parsed in pieces.",
+    help="Memory for charts and their scores, all threads together; the process takes about 300 MB "
+    "more for Python, the model and the network. Sentences that need more are parsed in pieces.",
 )
 @click.option(
     "--engine",
