@@ -54,6 +54,19 @@ def test_actions_are_pinned_by_commit_and_leave_no_credentials(path: Path) -> No
     assert all(re.search(r"  # v\d+\.\d+\.\d+$", line) for line in lines)
 
 
+def test_every_promise_of_security_names_tests_that_exist() -> None:
+    rows = []
+    for line in (ROOT / "SECURITY.md").read_text(encoding="utf-8").splitlines():
+        cells = line.strip("| ").split(" | ")
+        if line.startswith("| ") and cells[0] != "promise":
+            rows.append(cells)
+    assert len(rows) > 20
+    for promise, tests in rows:
+        paths = re.findall(r"`(tests/[\w/]+\.py)`", tests)
+        assert paths, f"no test holds: {promise}"
+        assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
 def test_every_week_the_newest_versions_are_tried() -> None:
     """With those of constraints.txt, as before, nothing that a new one breaks could be seen."""
     workflow = read(ROOT / ".github" / "workflows" / "test.yml")
