@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 # Log-weight against a pictogram with dependents, and against other relations: more than scores
 # make good, and still finite, so that users may require what it rules out.
@@ -47,6 +48,8 @@ _PICTOGRAM = re.compile(
 )
 
 
+# Text repeats its words: looking one up takes a fifth of the time of the expression.
+@lru_cache(maxsize=8192)
 def is_pictogram(word: str) -> bool:
     """Return whether a word is an emoji, a row of emoji, or an emoticon.
 
@@ -64,8 +67,8 @@ def find_pictograms(words: Sequence[str]) -> list[int]:
     """
     positions = [m for m, word in enumerate(words, 1) if is_pictogram(word)]
     if positions:
-        others = [word for m, word in enumerate(words, 1) if m not in positions]
+        other_words = [word for m, word in enumerate(words, 1) if m not in positions]
         # Punctuation alone should not become the root in place of a pictogram.
-        if not any(character.isalnum() for word in others for character in word):
+        if not any(character.isalnum() for word in other_words for character in word):
             return []
     return positions
