@@ -1,7 +1,7 @@
 """Compile the kernels, plain C without Python, into one shared library for every Python version.
 
-Everything else is in pyproject.toml. Needs GCC or Clang (on Windows Clang): $CC, or cc, gcc or clang, in
-this order.
+Everything else is in pyproject.toml. Needs GCC or Clang (on Windows Clang): $CC, or cc, gcc or
+clang, in this order.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def find_compiler() -> list[str]:
 def compiler_options() -> list[str]:
     """Return the options that are common to all files."""
     options = ["-std=c11", "-O3", "-fvisibility=hidden"]
-    # Sums may fuse multiplications with additions, and need not set errno. No other fast-math option: the
-    # searches rely on -inf.
+    # Sums may fuse multiplications with additions, and need not set errno. No other fast-math
+    # option: the searches rely on -inf.
     options += ["-ffp-contract=fast", "-fno-math-errno"]
-    # GCC notes that wide vectors as arguments differ between versions; none of them leaves the library.
+    # GCC notes that wide vectors as arguments differ between versions; none of them leaves the
+    # library.
     options.append("-Wno-psabi")
     if not IS_WINDOWS:
         options.append("-fPIC")
@@ -76,7 +77,9 @@ def is_up_to_date(target: Path, sources: list[Path]) -> bool:
 
 
 class BuildKernels(build_ext):
-    """Call the compiler directly: setuptools would link to Python and name the file after its version."""
+    """Call the compiler directly: setuptools would link to Python and name the file after its
+    version.
+    """
 
     def get_ext_filename(self, name: str) -> str:
         """Return the file's name without Python's version."""

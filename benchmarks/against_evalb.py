@@ -1,11 +1,13 @@
-"""Compare arcspan's bracket scores with the C program EVALB, sentence by sentence and figure by figure.
+"""Compare arcspan's bracket scores with the C program EVALB, sentence by sentence and figure by
+figure.
 
     python benchmarks/against_evalb.py EVALB GOLD.ptb [PREDICTED.ptb] [--prm COLLINS.prm]
 
-EVALB is the compiled program (https://nlp.cs.nyu.edu/evalb/); as distributed it has room for 200 words and 200
-brackets a sentence and 5,000 bytes a line, so raise these constants for long sentences. Without a prediction, one
-is made from the gold trees by a seeded random generator: brackets, labels, tags and words go wrong, and some lines
-are empty or unbalanced. Exit code 1 where anything differs.
+EVALB is the compiled program (https://nlp.cs.nyu.edu/evalb/); as distributed it has room for 200
+words and 200 brackets a sentence and 5,000 bytes a line, so raise these constants for long
+sentences. Without a prediction, one is made from the gold trees by a seeded random generator:
+brackets, labels, tags and words go wrong, and some lines are empty or unbalanced. Exit code 1 where
+anything differs.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
-"""Searches against SuPar's, on the same scores: best scores must agree; sentences per second, and the ratio.
+"""Searches against SuPar's, on the same scores: best scores must agree; sentences per second, and
+the ratio.
 
-SuPar (1.1.4) has no release that asks for today's torch, so it is not among our extras. Install it beside:
+SuPar (1.1.4) has no release that asks for today's torch, so it is not among our extras. Install it
+beside:
 
     pip install --no-deps --target FOLDER supar==1.1.4
     PYTHONPATH=FOLDER python benchmarks/compare_with_supar.py [--sentences 32] [--rounds 3]
 
-One thread, lengths like the Penn Treebank's, everyone's best round, in turns. Both programs find the trees.
-Its structures are ConstituencyCRF, DependencyCRF (one root) and, in its repository but not in that release,
-BiLexicalizedConstituencyCRF: the joint search is compared where it is there.
+One thread, lengths like the Penn Treebank's, everyone's best round, in turns. Both programs find
+the trees. Its structures are ConstituencyCRF, DependencyCRF (one root) and, in its repository but
+not in that release, BiLexicalizedConstituencyCRF: the joint search is compared where it is there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Every search on this machine: kernels against torch against the O(n^5) search, sentences per second and memory.
+"""Every search on this machine: kernels against torch against the O(n^5) search, sentences per
+second and memory.
 
-    python benchmarks/decoding.py [--lengths 10,20,40] [--threads 2] [--no-rivals] [--device cuda] [--json]
+    python benchmarks/decoding.py [--lengths 10,20,40] [--threads 2] [--no-rivals] [--device cuda]
+    [--json]
 
-Contestants take turns within one run, call by call, so that a busy machine slows all of them alike; what is
-printed is the best turn of each, which other programs disturb least. Trust ratios within a table more than
-numbers across tables.
+Contestants take turns within one run, call by call, so that a busy machine slows all of them alike;
+what is printed is the best turn of each, which other programs disturb least. Trust ratios within a
+table more than numbers across tables.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ Batch = tuple[Any, ...]  # span, arc, lengths, headed
 
 @dataclass(frozen=True)
 class Contestant:
-    """One program of the race: its name, how it is called on a batch, and the power of n that its time grows with."""
+    """One program of the race: its name, how it is called on a batch, and the power of n that its
+    time grows with.
+    """
 
     name: str
     search: Callable[[Batch], object]
@@ -50,7 +54,9 @@ class Race:
     times: dict[str, list[float]] = field(default_factory=dict)
 
     def run(self, skip: Iterable[str] = ()) -> None:
-        """Go round until everyone has run at least three times and `seconds` long, or once if that is very long."""
+        """Go round until everyone has run at least three times and `seconds` long, or once if that
+        is very long.
+        """
         arrays = self.batches
         tensors = (
             [_as_tensors(batch, self.device) for batch in arrays]
@@ -146,7 +152,9 @@ def mixture(count: int, seed: int = 0) -> list[int]:
 
 
 def peak_memory(call: Callable[[], object]) -> int | None:
-    """Bytes of resident memory that a call adds at its peak; None where the system does not tell (not Linux)."""
+    """Bytes of resident memory that a call adds at its peak; None where the system does not tell
+    (not Linux).
+    """
     try:
         ctypes.CDLL("libc.so.6").malloc_trim(0)
         with open("/proc/self/clear_refs", "w") as file:
@@ -232,7 +240,9 @@ def main(
     device: str,
     as_json: bool,
 ) -> None:
-    """Every search, kernels against torch against the O(n^5) search: sentences per second and memory."""
+    """Every search, kernels against torch against the O(n^5) search: sentences per second and
+    memory.
+    """
     with_torch = with_rivals and _has_torch()
     if with_torch:
         _check_device(device)

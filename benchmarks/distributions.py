@@ -1,8 +1,9 @@
-"""Distributions over trees against torch-struct and SuPar's structs: the same scores, one thread, ratios of one run.
+"""Distributions over trees against torch-struct and SuPar's structs: the same scores, one thread,
+ratios of one run.
 
-Every library that is installed takes part (`pip install torch-struct`, `pip install --no-deps supar==1.1.4`), after
-its log-partitions were found to agree with ours. Each cell is the least processor time of some rounds, in which every
-library runs once.
+Every library that is installed takes part (`pip install torch-struct`, `pip install --no-deps
+supar==1.1.4`), after its log-partitions were found to agree with ours. Each cell is the least
+processor time of some rounds, in which every library runs once.
 
     python benchmarks/distributions.py [--lengths 10 20 40 80] [--batches 1 16] [--rounds 3]
 """

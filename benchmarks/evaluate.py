@@ -1,10 +1,11 @@
-"""Score a paired treebank, reading included: brackets as EVALB, attachment, complete match, compatibility.
+"""Score a paired treebank, reading included: brackets as EVALB, attachment, complete match,
+compatibility.
 
     python benchmarks/evaluate.py TREEBANKS/craft/test.ptb.xz TREEBANKS/craft/test.conllu.xz
 
-The prediction is the gold treebank with errors made by a seeded random generator: constituents left out,
-invented and relabelled, words attached to their neighbours. Exit code 1 when the slowest round takes longer
-than --at-most.
+The prediction is the gold treebank with errors made by a seeded random generator: constituents left
+out, invented and relabelled, words attached to their neighbours. Exit code 1 when the slowest round
+takes longer than --at-most.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
-"""Does a sentence's result depend on what stands beside it? Compares predictions to the last bit of their scores.
+"""Does a sentence's result depend on what stands beside it? Compares predictions to the last bit of
+their scores.
 
-    python benchmarks/independence.py ../shared/treebanks/craft-ud/dev.conllu.xz ../shared/treebanks/gum/dev.conllu.xz
+    python benchmarks/independence.py ../shared/treebanks/craft-ud/dev.conllu.xz
+    ../shared/treebanks/gum/dev.conllu.xz
 
-All sentences together, then backwards, in large batches with much padding, by several threads, and each alone.
+All sentences together, then backwards, in large batches with much padding, by several threads, and
+each alone.
 """
 
 from __future__ import annotations

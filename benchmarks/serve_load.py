@@ -1,24 +1,30 @@
-"""`arcspan serve` under load and attack, on loopback only: lost and mixed-up answers, latency, memory, SIGTERM.
+"""`arcspan serve` under load and attack, on loopback only: lost and mixed-up answers, latency,
+memory, SIGTERM.
 
     python benchmarks/serve_load.py --model BUNDLE          # 2,000 requests, 32 at once
     python benchmarks/serve_load.py --requests 200 --at-once 8 --json
     python benchmarks/serve_load.py --requests 400 --stage throughput      # or: shares, attacks
 
-Starts a server of its own with 256 file descriptors, compares every answer with what a parser in this process says of
-the same words, and ends with exit code 1 where a check fails:
+Starts a server of its own with 256 file descriptors, compares every answer with what a parser in
+this process says of the same words, and ends with exit code 1 where a check fails:
 
-throughput 32 clients that send one sentence after the other against `parser.stream` of the same sentences, by turns:
+throughput 32 clients that send one sentence after the other against `parser.stream` of the same
+sentences, by turns:
            at least 0.8 of its sentences per second; the processor time of both is printed beside it
-shares     4 honest clients beside one with 1,000 sentences per request and one with constraints that contradict each
-           other (800 forbidden arcs in 40 words): the honest 99th percentile is under 0.3 seconds
-answers    every honest request, and every question for /health, is answered 200, with the trees of its own words
+shares     4 honest clients beside one with 1,000 sentences per request and one with constraints
+           that contradict each other (800 forbidden arcs in 40 words): the honest 99th percentile
+           is under 0.3 seconds
+answers    every honest request, and every question for /health, is answered 200, with the trees of
+           its own words
 latency    the 95th percentile is under 10 times the median
-memory     the most resident memory in the last quarter of the requests is less than 5% (or 16 MB) above the third's:
-           in the first half it grows, because allocators keep what several long sentences at once have taken
-attacks    meanwhile others attack (`ATTACKS`), hold half-sent requests open, or send long texts and leave: each gets
-           the answers that it should
-SIGTERM    in the middle of a second, smaller load and of the attacks: every honest request on a connection that was
-           made is answered, and the process ends with exit code 0 within its grace period (and half a second to see it)
+memory     the most resident memory in the last quarter of the requests is less than 5% (or 16 MB)
+           above the third's: in the first half it grows, because allocators keep what several long
+           sentences at once have taken
+attacks    meanwhile others attack (`ATTACKS`), hold half-sent requests open, or send long texts and
+           leave: each gets the answers that it should
+SIGTERM    in the middle of a second, smaller load and of the attacks: every honest request on a
+           connection that was made is answered, and the process ends with exit code 0 within its
+           grace period (and half a second to see it)
 """
 
 from __future__ import annotations
@@ -151,7 +157,9 @@ class Outcome:
 
 
 def sentence(number: int) -> list[str]:
-    """Words of the request with this number; the number is one of them, so no two requests are the same."""
+    """Words of the request with this number; the number is one of them, so no two requests are the
+    same.
+    """
     dice = random.Random(number)
     clauses = []
     for _ in range(dice.choice([1, 1, 1, 2, 2, 3])):

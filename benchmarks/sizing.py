@@ -1,14 +1,17 @@
-"""What a cluster parses a day: the speed of one core, alone and with all cores of this machine busy.
+"""What a cluster parses a day: the speed of one core, alone and with all cores of this machine
+busy.
 
-    python benchmarks/sizing.py TEXT.txt | TREEBANK.conllu[.xz] [--model BUNDLE] [--cores 1 2] [--seconds 20]
-    python benchmarks/sizing.py ../shared/treebanks/gum/dev.conllu.xz --write docs/integrations.md
+    python benchmarks/sizing.py TEXT.txt | TREEBANK.conllu[.xz] [--model BUNDLE] [--cores 1 2]
+    [--seconds 20] python benchmarks/sizing.py ../shared/treebanks/gum/dev.conllu.xz --write
+    docs/integrations.md
 
-Of a treebank, the raw text of its sentences is parsed. Each process has its own parser with one thread, as a Ray
-worker has, and goes through the text, again and again from a place of its own, until the time is over; loading the
-model and a first round of sentences do not count. Speeds are by seconds of the processor, so a machine that has
-other work too does not spoil them much (it is told). A cluster is reckoned at the speed of the busiest machine
-measured, times its workers: shards are independent, so nothing but the storage that they share can slow it down.
---write puts the table between the marks of the page, with what it was measured on.
+Of a treebank, the raw text of its sentences is parsed. Each process has its own parser with one
+thread, as a Ray worker has, and goes through the text, again and again from a place of its own,
+until the time is over; loading the model and a first round of sentences do not count. Speeds are by
+seconds of the processor, so a machine that has other work too does not spoil them much (it is
+told). A cluster is reckoned at the speed of the busiest machine measured, times its workers: shards
+are independent, so nothing but the storage that they share can slow it down. --write puts the table
+between the marks of the page, with what it was measured on.
 """
 
 from __future__ import annotations
@@ -69,7 +72,9 @@ def work(
 
 
 def measure(model: str | None, path: str, cores: int, seconds: float) -> dict[str, float]:
-    """Sentences and words per second of one core, with `cores` workers at work; megabytes of the largest."""
+    """Sentences and words per second of one core, with `cores` workers at work; megabytes of the
+    largest.
+    """
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, context.Pool(cores) as pool:
         start_line = manager.Barrier(cores)

@@ -1,10 +1,12 @@
-"""Does Stanza read the CoNLL-U files with both trees that arcspan writes, and arcspan those that Stanza writes?
+"""Does Stanza read the CoNLL-U files with both trees that arcspan writes, and arcspan those that
+Stanza writes?
 
 Usage: python benchmarks/stanza_round_trip.py BRACKETS CONLL [--limit N]
 
-Needs stanza, in an environment of its own where that is easier (its reader needs torch, no model). Every sentence goes
-from arcspan's file into Stanza's document, is written by Stanza, and read by arcspan again: words, heads, relations and
-constituents must be the same. Prints how many are, and exits with 1 where one is not.
+Needs stanza, in an environment of its own where that is easier (its reader needs torch, no model).
+Every sentence goes from arcspan's file into Stanza's document, is written by Stanza, and read by
+arcspan again: words, heads, relations and constituents must be the same. Prints how many are, and
+exits with 1 where one is not.
 """
 
 from __future__ import annotations

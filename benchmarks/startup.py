@@ -1,10 +1,12 @@
-"""How long `arcspan parse "..."` takes from the shell, beside importing torch and transformers, and on what.
+"""How long `arcspan parse "..."` takes from the shell, beside importing torch and transformers, and
+on what.
 
     python benchmarks/startup.py [--with PYTHON]
 
 Both take turns, after one round that is not counted. Python keeps
-its bytecode, as `pip` does when it installs. PYTHON is an interpreter whose environment has torch and transformers, by
-default this one. The times are CPU seconds, of which other programs take less away than of the clock's.
+its bytecode, as `pip` does when it installs. PYTHON is an interpreter whose environment has torch
+and transformers, by default this one. The times are CPU seconds, of which other programs take less
+away than of the clock's.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def seconds(command: list[str]) -> float:
 
 
 def parts(model: str | None) -> None:
-    """Print, as JSON, the CPU seconds of every part of a start; the order is such that each part pays for itself."""
+    """Print, as JSON, the CPU seconds of every part of a start; the order is such that each part
+    pays for itself.
+    """
     part_seconds = {"Python": time.process_time()}
 
     @contextmanager

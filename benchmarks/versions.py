@@ -1,9 +1,11 @@
-"""The kernels of two checkouts in one run: microseconds per call, and how many times as fast the second is.
+"""The kernels of two checkouts in one run: microseconds per call, and how many times as fast the
+second is.
 
-    python benchmarks/versions.py OLD/src NEW/src [--lengths 10 20 40 80 120 200] [--turns 5] [--python OLD_PYTHON]
+    python benchmarks/versions.py OLD/src NEW/src [--lengths 10 20 40 80 120 200] [--turns 5]
+    [--python OLD_PYTHON]
 
-Each version runs in a process of its own, and the two take turns case by case; the best call of each counts, which
-other programs disturb least. Scores are random, float32, headed ones packed.
+Each version runs in a process of its own, and the two take turns case by case; the best call of
+each counts, which other programs disturb least. Scores are random, float32, headed ones packed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""A copy of the installed onnxruntime that does not use VNNI, to measure and to compare what older processors would do.
+"""A copy of the installed onnxruntime that does not use VNNI, to measure and to compare what older
+processors would do.
 
     python benchmarks/without_vnni.py /tmp/no-vnni
     PYTHONPATH=/tmp/no-vnni python benchmarks/throughput.py ...
 
-onnxruntime has no switch for it. The copy's machine code (x86-64, Linux) is changed where it asks the processor for its
-features: leaf 7 of CPUID answers nothing in ECX, where AVX512-VNNI stands, and no AVX-VNNI. Everything else stays, so
-8-bit products take the road that saturates in 16 bits, as on every processor with AVX2 or AVX-512 but without VNNI.
+onnxruntime has no switch for it. The copy's machine code (x86-64, Linux) is changed where it asks
+the processor for its features: leaf 7 of CPUID answers nothing in ECX, where AVX512-VNNI stands,
+and no AVX-VNNI. Everything else stays, so 8-bit products take the road that saturates in 16 bits,
+as on every processor with AVX2 or AVX-512 but without VNNI.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import re
 import shutil
 from pathlib import Path
 
-# mov eax, 7; cpuid; mov r8d or r9d, edx; mov esi or edi, ecx: the last becomes xor esi, esi or xor edi, edi.
+# mov eax, 7; cpuid; mov r8d or r9d, edx; mov esi or edi, ecx: the last becomes xor esi, esi or xor
+# edi, edi.
 _LEAF = re.compile(rb"\xb8\x07\0\0\0\x0f\xa2\x41\x89[\xd0\xd1]\x89(?P<to>[\xce\xcf])")
 _NOTHING = {b"\xce": b"\x31\xf6", b"\xcf": b"\x31\xff"}
 # mov eax, 7; mov ecx, 1; cpuid; test al, 16: the last becomes test al, 0.

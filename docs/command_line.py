@@ -1,4 +1,6 @@
-"""Writes the page `command-line.md`: what `arcspan ... --help` says of every command, from the commands themselves."""
+"""Writes the page `command-line.md`: what `arcspan ... --help` says of every command, from the
+commands themselves.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ Your shell completes commands and options after one line in its start-up file:
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return BEFORE + "".join(f"\n{section}" for section in _sections(arcspan, "arcspan"))
 
 
@@ -63,7 +65,7 @@ def _section(command: click.Command, path: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """A help text as Markdown; a paragraph that begins with the mark \\b is kept as it is."""
+    """Return a help text as Markdown; a paragraph that begins with the mark \\b is kept as it is."""
     found = []
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if paragraph.startswith("\b"):

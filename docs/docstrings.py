@@ -18,13 +18,13 @@ class Plain(griffe.Extension):
     """Rewrites docstrings as they are loaded."""
 
     def on_instance(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        """Called for every module, class, function and attribute."""
+        """Rewrite the docstring of a module, class, function or attribute."""
         if obj.docstring is not None:
             obj.docstring.value = to_markdown(obj.docstring.value)
 
 
 def to_markdown(docstring: str) -> str:
-    """The same text with columns as lists and examples fenced."""
+    """Return the same text with columns as lists and examples fenced."""
     out: list[str] = []
     state = ""
     for line in docstring.splitlines():

@@ -19,7 +19,9 @@ SECTIONS = {
 
 
 def glossary() -> str:
-    """JSON: for each kind of name, its names with meaning and example; the words in question are between asterisks."""
+    """JSON: for each kind of name, its names with meaning and example; the words in question are
+    between asterisks.
+    """
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     found: dict[str, dict[str, tuple[str, str]]] = {}
     for section in text.split("\n## ")[1:]:

@@ -1,9 +1,10 @@
 """Put measured figures into the README and the model card: `python studies/readme_figures.py`.
 
-Reads what studies/english/score.py writes (results.json, results-en-fast.json and results-large.json) and rewrites what
-stands between the markers `<!-- figures: begin -->` and `<!-- figures: end -->`; without results there is nothing
-between them. The README also has a comparison with other parsers, whose published figures are below. Figures within
-sentences, of any page, are listed in studies/quoted.toml with the results that they come from, and rewritten too.
+Reads what studies/english/score.py writes (results.json, results-en-fast.json and
+results-large.json) and rewrites what stands between the markers `<!-- figures: begin -->` and `<!--
+figures: end -->`; without results there is nothing between them. The README also has a comparison
+with other parsers, whose published figures are below. Figures within sentences, of any page, are
+listed in studies/quoted.toml with the results that they come from, and rewritten too.
 """
 
 from __future__ import annotations
@@ -159,7 +160,9 @@ def readme(models: dict[str, dict[str, Any]]) -> str:
 
 
 def model_card(results: dict[str, Any], others: list[dict[str, Any]]) -> str:
-    """The model card's tables: all figures of treebanks, from their words and from raw text, and of genres."""
+    """The model card's tables: all figures of treebanks, from their words and from raw text, and of
+    genres.
+    """
     model, treebanks = results["model"], results["treebanks"]
     raw = {name: entry for name, entry in treebanks.items() if "raw" in entry}
     parts = [
@@ -263,7 +266,9 @@ def quotations() -> list[dict[str, Any]]:
 
 
 def quoted(page: str, sentence: dict[str, Any]) -> str:
-    """The page with the figures of one sentence as the results have them; ValueError where it has no such sentence."""
+    """The page with the figures of one sentence as the results have them; ValueError where it has
+    no such sentence.
+    """
     results = json.loads((ROOT / sentence["from"]).read_text(encoding="utf-8"))
     figures = [
         sentence.get("scale", 1) * reduce(getitem, figure_path.split("/"), results)

@@ -12,7 +12,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import hypothesis
 import pytest
 
-# The same cases in every run; new ones are what scripts/fuzz looks for. A busy machine is not a failure.
+# The same cases in every run; new ones are what scripts/fuzz looks for. A busy machine is not a
+# failure.
 hypothesis.settings.register_profile(
     "repeatable",
     derandomize=True,

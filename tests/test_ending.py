@@ -43,7 +43,9 @@ print(sorted(set(sys.modules) - known))
 
 
 def test_parsing_imports_nothing() -> None:
-    """The first parse imported numpy.ma; where another thread forked meanwhile, the child waited for it forever."""
+    """The first parse imported numpy.ma; where another thread forked meanwhile, the child waited
+    for it forever.
+    """
     done = subprocess.run(
         [sys.executable, "-c", ASK_EVERYTHING], capture_output=True, text=True, timeout=300
     )
@@ -61,7 +63,9 @@ def test_python_ends_while_daemon_threads_parse(toy_bundle: Path) -> None:
 def test_a_fork_waits_for_imports_of_other_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A forked process that imported the same module waited forever for a thread that it does not have."""
+    """A forked process that imported the same module waited forever for a thread that it does not
+    have.
+    """
     (tmp_path / "slowly_imported.py").write_text(
         "import sys\nsys.begun.set()\nassert sys.go.wait(300)\nsum(range(3_000_000))\ndone = True\n"
     )

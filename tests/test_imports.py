@@ -111,7 +111,8 @@ def import_graph() -> dict[str, set[str]]:
         paths[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     graph = {}
     for module, path in paths.items():
-        # An attribute's module is imported; so is the package of a module, but no cycle is harmful there.
+        # An attribute's module is imported; so is the package of a module, but no cycle is harmful
+        # there.
         names = imports(path)
         imported = names & paths.keys()
         imported |= {name.rpartition(".")[0] for name in names - paths.keys()} & paths.keys()
@@ -165,7 +166,9 @@ def test_torch_is_imported_only_where_training_is() -> None:
 
 
 def test_the_diagram_shows_what_subpackages_may_import() -> None:
-    """Every arrow is allowed, and what is allowed can be reached by arrows; `parser` and `parse` are one box."""
+    """Every arrow is allowed, and what is allowed can be reached by arrows; `parser` and `parse`
+    are one box.
+    """
     page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
     arrows: dict[str, set[str]] = {
         subpackage: set() for subpackage in ALLOWED if subpackage != "parse"

@@ -31,7 +31,9 @@ def test_an_attribute_is_computed_once_and_keeps_its_documentation() -> None:
 
 
 def test_nobody_waits_for_another_instance() -> None:
-    """The lock of cached_property was the whole class's: a forked child inherited it held, and hung."""
+    """The lock of cached_property was the whole class's: a forked child inherited it held, and
+    hung.
+    """
     held, free = threading.Event(), threading.Event()
     free.set()
     slow = Slow(held)

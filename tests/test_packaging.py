@@ -1,4 +1,6 @@
-"""What a wheel holds: every file of the source tree that is not Python must be named in pyproject.toml."""
+"""What a wheel holds: every file of the source tree that is not Python must be named in
+pyproject.toml.
+"""
 
 from __future__ import annotations
 

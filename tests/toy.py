@@ -1,7 +1,8 @@
 """A toy treebank: a small grammar of English with both trees, for tests that train.
 
-A rule's right side is a list of (symbol, relation); the head child has the relation "head". In "X and Y" the
-conjunction attaches to Y, as in UD, so not every word attaches to the head of its constituent.
+A rule's right side is a list of (symbol, relation); the head child has the relation "head". In "X
+and Y" the conjunction attaches to Y, as in UD, so not every word attaches to the head of its
+constituent.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Write the pictures of the README and the documentation: `python docs/pictures/make.py`.
 
-logic.svg shows the trees of the paper's figure 1, with its example's full stop; logic-tall.svg the same, one word
-per line. The others belong to the page on concepts: each tree alone, the lexicalized tree, two trees that do not fit,
-and a headed span before and after it is hooked.
+logic.svg shows the trees of the paper's figure 1, with its example's full stop; logic-tall.svg the
+same, one word per line. The others belong to the page on concepts: each tree alone, the lexicalized
+tree, two trees that do not fit, and a headed span before and after it is hooked.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def pictures() -> dict[str, str]:
 
 
 def binary(tree: LexicalTree) -> ConstituencyTree:
-    """The binary nodes of an l-tree as a c-tree; binarization's own are called after what they are part of."""
+    """Return the binary nodes of an l-tree as a c-tree; binarization's own are called after what they are
+    part of.
+    """
     spans: list[tuple[int, int, str]] = []
     around: list[tuple[int, str]] = []
     for i, j, _, chain in tree.nodes:

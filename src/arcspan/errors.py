@@ -37,7 +37,8 @@ class FileError(ArcspanError):
 
 
 def check_count(name: str, value: Any, error: type[ArcspanError] = ArcspanError) -> int:
-    """Return the value of an argument that must be a whole number of at least 1, else raise `error`.
+    """Return the value of an argument that must be a whole number of at least 1, else raise
+    `error`.
 
     >>> check_count("k", 0)
     Traceback (most recent call last):

@@ -2,8 +2,8 @@
 
 A name is an entry point of the group `arcspan.GROUP` (`[project.entry-points."arcspan.scorers"]` in
 the package's pyproject.toml), or `package.module:Name`, which may also be a module in the current
-folder. A name of the second form imports code. It is taken only from the user's own configuration or
-command line: bundles, runs and models of the hub may come from somebody else, and may name entry
+folder. A name of the second form imports code. It is taken only from the user's own configuration
+or command line: bundles, runs and models of the hub may come from somebody else, and may name entry
 points of installed packages only, unless the user names the same part, or trusts them.
 """
 

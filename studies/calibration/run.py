@@ -1,10 +1,12 @@
-"""Are probabilities what they promise? Calibration error of arcs and spans before and after fitting temperatures.
+"""Are probabilities what they promise? Calibration error of arcs and spans before and after fitting
+temperatures.
 
-    python studies/calibration/run.py --treebanks FOLDER [--treebank gum] [--style gum] [--bundle BUNDLE] [--limit N]
+    python studies/calibration/run.py --treebanks FOLDER [--treebank gum] [--style gum] [--bundle
+    BUNDLE] [--limit N]
 
-Temperatures are fitted on one half of a treebank's dev sentences and measured on the other, both ways round, so that
-every sentence counts and none is measured with temperatures that it helped to fit. Writes results.json and
-reliability.png beside this file (or in --output).
+Temperatures are fitted on one half of a treebank's dev sentences and measured on the other, both
+ways round, so that every sentence counts and none is measured with temperatures that it helped to
+fit. Writes results.json and reliability.png beside this file (or in --output).
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ def outcomes(
 
 
 class Bin(NamedTuple):
-    """Parts whose probability lies between low and high: how many, their mean probability, the share that is right."""
+    """Parts whose probability lies between low and high: how many, their mean probability, the
+    share that is right.
+    """
 
     low: float
     high: float
@@ -95,7 +99,9 @@ def reliability(p: np.ndarray, right: np.ndarray, bins: int = 15) -> list[Bin]:
 
 
 def expected_calibration_error(bins: list[Bin]) -> float:
-    """The mean distance between probability and share of right parts, over the parts (Guo et al. 2017)."""
+    """The mean distance between probability and share of right parts, over the parts (Guo et al.
+    2017).
+    """
     distance = sum(bin_.parts * abs(bin_.probability - bin_.right) for bin_ in bins)
     return distance / max(1, sum(bin_.parts for bin_ in bins))
 

@@ -1,16 +1,21 @@
-"""What 200 sentences of one's own are worth, and what they cost elsewhere: a model as it is, and trained further.
+"""What 200 sentences of one's own are worth, and what they cost elsewhere: a model as it is, and
+trained further.
 
-    ARCSPAN_TREEBANKS=FOLDER python studies/fine-tuning/run.py [--model en] [--domains genia atis atis-style]
-        [--epochs 5] [--rate 5e-4] [--encoder-rate 1e-5] [--style-rate 1e-2] [--anchored] [--name NAME] [--runs FOLDER]
+    ARCSPAN_TREEBANKS=FOLDER python studies/fine-tuning/run.py [--model en] [--domains genia atis
+    atis-style]
+        [--epochs 5] [--rate 5e-4] [--encoder-rate 1e-5] [--style-rate 1e-2] [--anchored] [--name
+        NAME] [--runs FOLDER]
 
-Domains: `genia`, abstracts with constituents, whose style the English model knows; `atis`, spoken requests with
-dependencies, which that of version 0.1 never saw, learnt in its default style; `atis-style`, the same in a new style;
-`craft-style`, articles on biology in their annotators' own scheme, in a new style (the model knows others of these
-articles with Universal Dependencies). Of each dev file
-160 sentences are trained on, the next 40 choose the epoch, and the rest is scored, beside every fifth sentence of gum
-dev ("elsewhere"): there in the style that is the default before training and, where there is a new style, in that
-one, too. F1 is that of EVALB with the COLLINS rules and gold punctuation; LAS counts subtypes and leaves punctuation
-out. Writes results.json, whose rows are named by the rates of the encoder, of everything else and of styles.
+Domains: `genia`, abstracts with constituents, whose style the English model knows; `atis`, spoken
+requests with dependencies, which that of version 0.1 never saw, learnt in its default style;
+`atis-style`, the same in a new style; `craft-style`, articles on biology in their annotators' own
+scheme, in a new style (the model knows others of these articles with Universal Dependencies). Of
+each dev file
+160 sentences are trained on, the next 40 choose the epoch, and the rest is scored, beside every
+fifth sentence of gum dev ("elsewhere"): there in the style that is the default before training and,
+where there is a new style, in that one, too. F1 is that of EVALB with the COLLINS rules and gold
+punctuation; LAS counts subtypes and leaves punctuation out. Writes results.json, whose rows are
+named by the rates of the encoder, of everything else and of styles.
 """
 
 from __future__ import annotations
@@ -34,7 +39,8 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 TRAIN, CHOOSE = 160, 40
 FIGURES = ("f1", "las", "feature_accuracy", "lemma_accuracy")
-# The files of a domain, the styles of its sources, and the style that it is parsed in (None: the model's default).
+# The files of a domain, the styles of its sources, and the style that it is parsed in (None: the
+# model's default).
 DOMAINS: dict[str, tuple[tuple[str | None, str | None], dict[str, str], str | None]] = {
     "genia": (
         ("genia/dev.ptb.xz", None),

@@ -1,10 +1,12 @@
-"""What searching the best labelled pair changes, beside the paper's two stages: the English model on dev sentences.
+"""What searching the best labelled pair changes, beside the paper's two stages: the English model
+on dev sentences.
 
     python studies/labelled-search/run.py [--treebanks FOLDER] [--limit N] [--write]
 
-Both searches run on the same scores, in turns of a hundred sentences: LAS and F1, both trees right, p-values of paired
-bootstrap resampling, CPU time, and how many searches a sentence took. `--temperature` tries another temperature of the
-structure than the bundle's: the lower it is, the less labels and relations weigh.
+Both searches run on the same scores, in turns of a hundred sentences: LAS and F1, both trees right,
+p-values of paired bootstrap resampling, CPU time, and how many searches a sentence took.
+`--temperature` tries another temperature of the structure than the bundle's: the lower it is, the
+less labels and relations weigh.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 """What single layers are worth: learning curves of treebanks that lack one of the two trees.
 
-    python studies/one-layer/study.py run --runs RUNS --treebanks TREEBANKS     # stop and start at will
-    python studies/one-layer/study.py report                                    # the tables of results.json
+    python studies/one-layer/study.py run --runs RUNS --treebanks TREEBANKS     # stop and start at
+                                                                                will
+    python studies/one-layer/study.py report                                    # the tables of
+                                                                                results.json
 
-Every row is a configuration and is trained with three seeds; a row and seed that is in `results.json` is not trained
-again, and one that was stopped goes on from its last checkpoint. Rows are compared on the sentences of all seeds.
+Every row is a configuration and is trained with three seeds; a row and seed that is in
+`results.json` is not trained again, and one that was stopped goes on from its last checkpoint. Rows
+are compared on the sentences of all seeds.
 """
 
 from __future__ import annotations
@@ -33,8 +36,9 @@ def _row(train: list[dict[str, Any]], epochs: int = EPOCHS, **data: Any) -> dict
     return {"epochs": epochs, "data": {"train": train, "incompatible": "separate", **data}}
 
 
-# By treebank: rows by name, the sources and settings of their training data. Rows have about as many updates, so those
-# that see fewer sentences in an epoch have more epochs; "as many passes" says that they do not.
+# By treebank: rows by name, the sources and settings of their training data. Rows have about as
+# many updates, so those that see fewer sentences in an epoch have more epochs; "as many passes"
+# says that they do not.
 ROWS: dict[str, dict[str, dict[str, Any]]] = {
     "sequoia": {
         "all": _row([_BOTH]),
@@ -70,7 +74,8 @@ COMPARED = {
     ],
     "gum": [("separate", "drop"), ("hidden", "drop"), ("hidden", "separate")],
 }
-# A small encoder trained from scratch: what treebanks teach is not hidden by what pretraining knows. Trees alone.
+# A small encoder trained from scratch: what treebanks teach is not hidden by what pretraining
+# knows. Trees alone.
 SETTINGS: dict[str, Any] = {
     "encoder": {
         "kind": "lstm",

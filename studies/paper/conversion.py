@@ -1,8 +1,9 @@
 """Constituents to dependencies by the converter that made a treebank's own (Table 6).
 
-A converter is the name of a head table of arcspan ("ptb", "ctb"), or a command with `{brackets}` in it: the file that
-it reads, one tree per line with the root ROOT. It writes CoNLL-X to standard output, or to `{conll}` where that is in
-it. `ARCSPAN_CONVERTER_PTB` sets the converter of the treebank `ptb`, and so on. docs/train.md has the paper's.
+A converter is the name of a head table of arcspan ("ptb", "ctb"), or a command with `{brackets}` in
+it: the file that it reads, one tree per line with the root ROOT. It writes CoNLL-X to standard
+output, or to `{conll}` where that is in it. `ARCSPAN_CONVERTER_PTB` sets the converter of the
+treebank `ptb`, and so on. docs/train.md has the paper's.
 """
 
 from __future__ import annotations

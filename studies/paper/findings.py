@@ -1,8 +1,9 @@
 """The paper's claims, held against our numbers by a rule fixed beforehand.
 
-A claim is about the difference between two rows in one figure, tested over seeds and sentences (`seeds`). That two rows
-do not differ is confirmed only where the whole 95% interval of the difference lies within half a point. A verdict needs
-several seeds of both rows: on one seed a claim holds or not, but it is neither confirmed nor refuted.
+A claim is about the difference between two rows in one figure, tested over seeds and sentences
+(`seeds`). That two rows do not differ is confirmed only where the whole 95% interval of the
+difference lies within half a point. A verdict needs several seeds of both rows: on one seed a claim
+holds or not, but it is neither confirmed nor refuted.
 """
 
 from __future__ import annotations
@@ -196,7 +197,9 @@ def tally(judged: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def speed_ratios(results: Results) -> dict[str, float]:
-    """How many times faster than the O(n^5) search Eisner-Satta is: alone, from words to trees, in the paper."""
+    """How many times faster than the O(n^5) search Eisner-Satta is: alone, from words to trees, in
+    the paper.
+    """
     out = {"paper": PAPER["table7"]["eisner_satta"] / PAPER["table7"]["naive"]}
     for measurement in ("decoding", "parsing"):
         rates = (read_json(results.folder / f"speed-{measurement}.json") or {}).get(

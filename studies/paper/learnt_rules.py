@@ -1,13 +1,16 @@
-"""Rules from constituents to dependencies, learnt by counting in a paired treebank: the study's pipeline.
+"""Rules from constituents to dependencies, learnt by counting in a paired treebank: the study's
+pipeline.
 
-Converting a constituent is three decisions about its children: which one is the head child, to which sibling each
-other child attaches (mostly the head child, but not always: in "A, B and C" the last conjunct may attach to the
-one before), and by which relation. Each decision is counted in contexts that go from specific (the whole
-production, the words) to general (the labels alone), and answered by back-off (Witten and Bell). Contexts that were
-seen once, and contexts that only repeat what the general ones say, are left out.
+Converting a constituent is three decisions about its children: which one is the head child, to
+which sibling each other child attaches (mostly the head child, but not always: in "A, B and C" the
+last conjunct may attach to the one before), and by which relation. Each decision is counted in
+contexts that go from specific (the whole production, the words) to general (the labels alone), and
+answered by back-off (Witten and Bell). Contexts that were seen once, and contexts that only repeat
+what the general ones say, are left out.
 
-A constituent is seen as its production (its label, and the labels, tags and common words of its children) and its
-children as they are after conversion: each with its head word and the relations of what depends on it.
+A constituent is seen as its production (its label, and the labels, tags and common words of its
+children) and its children as they are after conversion: each with its head word and the relations
+of what depends on it.
 """
 
 from __future__ import annotations
@@ -48,7 +51,8 @@ def one_token(text: str) -> str:
 def general_share(count: int, distinct: int) -> float:
     """How much of the probability a context leaves to the next more general one (Witten and Bell).
 
-    `seen` answers were counted in it, of so many `kinds`: p = (1 - share) * count / seen + share * p_general.
+    `seen` answers were counted in it, of so many `kinds`: p = (1 - share) * count / seen + share *
+    p_general.
 
     >>> general_share(3, 1)
     0.25
@@ -88,7 +92,9 @@ class BackOff:
     def distribution(
         self, features: Mapping[str, str], base: dict[str, float] | None = None, first: int = 0
     ) -> dict[str, float]:
-        """The probability of every answer, backing off through the contexts from number `first` on to `base`."""
+        """The probability of every answer, backing off through the contexts from number `first` on
+        to `base`.
+        """
         mixed = base or {}
         for level in range(len(self.contexts) - 1, first - 1, -1):
             answers = self.counts[level].get(self._getters[level](features))
@@ -106,7 +112,9 @@ class BackOff:
         return min(mixed, key=lambda answer: (-mixed[answer], answer)) if mixed else None
 
     def prune(self, min_count: int, keep: int) -> None:
-        """Drop contexts seen less than `min_count` times, or adding nothing to more general ones, but `keep`."""
+        """Drop contexts seen less than `min_count` times, or adding nothing to more general ones,
+        but `keep`.
+        """
         for level in range(len(self.contexts) - keep - 1, -1, -1):
             remaining = {}
             for key, answers in self.counts[level].items():
@@ -136,14 +144,15 @@ def _getter(context: Sequence[str]) -> Any:
 
 # The contexts of each decision, from specific to general. A context is named by its features:
 # parent, grandparent: labels of the constituent whose child this is, and of the one around it;
-# child, head: label of the child, and of the sibling to which it attaches (a word's label is its tag);
-# *_tag, *_word, first_word: of the head word of the child or head, and the first word of the child;
-# *_relations: the relations of what depends on that head word within the child or head;
-# function: the function tag of the child's label, where labels have some; left, right: the neighbours' labels;
-# side: where the child stands, seen from the head; to: whether it attaches to the head child or to a sibling;
-# distance: in siblings, up to 4; between, words_between: labels and bare words between the two;
-# nth: how many siblings with the child's label stand between the two;
-# word, left_word, right_word: the child's and its neighbours' words where they are bare and common words (is, to).
+# child, head: label of the child, and of the sibling to which it attaches (a word's label is its
+# tag); *_tag, *_word, first_word: of the head word of the child or head, and the first word of the
+# child; *_relations: the relations of what depends on that head word within the child or head;
+# function: the function tag of the child's label, where labels have some; left, right: the
+# neighbours' labels; side: where the child stands, seen from the head; to: whether it attaches to
+# the head child or to a sibling; distance: in siblings, up to 4; between, words_between: labels and
+# bare words between the two; nth: how many siblings with the child's label stand between the two;
+# word, left_word, right_word: the child's and its neighbours' words where they are bare and common
+# words (is, to).
 def _contexts(*contexts: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(context.split()) for context in contexts)
 
@@ -198,7 +207,9 @@ class Child(NamedTuple):
 
 
 class Production(NamedTuple):
-    """A constituent's label, its children's labels, the tags of their head words, and their common words."""
+    """A constituent's label, its children's labels, the tags of their head words, and their common
+    words.
+    """
 
     parent: str
     labels: tuple[str, ...]
@@ -234,7 +245,9 @@ class Constituent(NamedTuple):
 
 
 class Walk:
-    """Goes through the constituents of a tree bottom-up; each one is closed once its head word is known."""
+    """Goes through the constituents of a tree bottom-up; each one is closed once its head word is
+    known.
+    """
 
     def __init__(self, tree: ConstituencyTree, common_words: frozenset[str]) -> None:
         self.tree = tree
@@ -405,8 +418,9 @@ _COMMON_WORDS = (
 class LearntRules:
     """Rules learnt from pairs of trees: tables of counts, which can be asked, saved and applied.
 
-    `heads` says whether a child is the head child and `head_productions` which child is, in a production seen as a
-    whole; `attachments` and `attachment_productions` likewise where the others attach; `relations` by which relation.
+    `heads` says whether a child is the head child and `head_productions` which child is, in a
+    production seen as a whole; `attachments` and `attachment_productions` likewise where the others
+    attach; `relations` by which relation.
     """
 
     heads: BackOff
@@ -451,7 +465,9 @@ class LearntRules:
         return DependencyTree(heads, relations, tree.words, tree.tags)
 
     def _shape(self, production: Production) -> tuple[int, tuple[int, ...]]:
-        """Which child is the head, and where the others attach. Remembered, since productions come again."""
+        """Which child is the head, and where the others attach. Remembered, since productions come
+        again.
+        """
         shape = self._shapes.get(production)
         if shape is None:
             if len(production.labels) == 1:
@@ -567,7 +583,9 @@ def _count_shape(
 
 
 def _normalized(table: BackOff, choices: Mapping[int, Mapping[str, str]]) -> dict[str, float]:
-    """Of choices with their features, one of which is right: how likely each is, by the table's "yes"."""
+    """Of choices with their features, one of which is right: how likely each is, by the table's
+    "yes".
+    """
     yes = {
         str(index): table.distribution(features).get("yes", 0.0)
         for index, features in choices.items()
@@ -577,7 +595,9 @@ def _normalized(table: BackOff, choices: Mapping[int, Mapping[str, str]]) -> dic
 
 
 def _as_projective_tree(targets: Sequence[int], head: int) -> list[int]:
-    """The targets if they make a projective tree; else with attachments to other siblings moved to the head."""
+    """The targets if they make a projective tree; else with attachments to other siblings moved to
+    the head.
+    """
     heads = [0 if index == head else to + 1 for index, to in enumerate(targets)]
     for index in range(len(heads) - 1, -1, -1):
         if is_projective_tree(heads):

@@ -1,4 +1,6 @@
-"""What the study runs: treebanks, rows (a system with its settings and seed) and what is compared with what."""
+"""What the study runs: treebanks, rows (a system with its settings and seed) and what is compared
+with what.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,11 @@ else:
     import tomli as tomllib
 
 SYSTEM_TITLES = {"sep": "SEP", "mtl": "MTL", "joint1o": "Joint1o", "joint2o": "Joint2o"}
-# The paper's systems learn by the margin, no lemmas and features, and search in two stages; a row's own settings come
-# after these.
+# The paper's systems learn by the margin, no lemmas and features, and search in two stages; a row's
+# own settings come after these.
 AS_IN_PAPER = ("model.loss=margin", "model.rows=false", "model.search=two-stage")
-# What decides the method: commands name these settings, even where they are a recipe's own or the default.
+# What decides the method: commands name these settings, even where they are a recipe's own or the
+# default.
 METHOD = (
     "data.incompatible",
     "data.missing",
@@ -57,11 +60,13 @@ KINDS = ("train", "apart", "labelled", "convert", "converter")
 
 @dataclass(frozen=True)
 class Treebank:
-    """A treebank, how its models are trained, and the column of the paper that stands beside it ("": none).
+    """A treebank, how its models are trained, and the column of the paper that stands beside it
+    ("": none).
 
-    resource    "rich" or "low": how much there is to train on, as in the paper's Table 1; "": a second encoder for a
-                language, which no average counts
-    converter   what made its dependencies from constituents: a head table of arcspan, or a command (`conversion`)
+    resource    "rich" or "low": how much there is to train on, as in the paper's Table 1; "": a
+                second encoder for a language, which no average counts
+    converter   what made its dependencies from constituents: a head table of arcspan, or a command
+                (`conversion`)
     """
 
     name: str
@@ -76,7 +81,9 @@ class Treebank:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table for one seed: a model that is trained, or trees made from those of another row."""
+    """One line of a table for one seed: a model that is trained, or trees made from those of
+    another row.
+    """
 
     treebank: Treebank
     name: str
@@ -187,7 +194,9 @@ class Plan:
         return read_config(self.recipe(row), settings)
 
     def settings(self, row: Row) -> dict[str, Any]:
-        """What a row means: its kind, and every setting of its model, as resolved from recipe, plan and defaults."""
+        """What a row means: its kind, and every setting of its model, as resolved from recipe, plan
+        and defaults.
+        """
         settings = resolved(self.recipe(row), (*AS_IN_PAPER, *row.overrides()))
         settings = {name: value for name, value in settings.items() if name not in APART}
         return {
@@ -197,7 +206,9 @@ class Plan:
         }
 
     def command(self, row: Row) -> str:
-        """The command that trains the row's model by itself, with every setting that decides the method."""
+        """The command that trains the row's model by itself, with every setting that decides the
+        method.
+        """
         set_texts = dict(
             assignment.split("=", 1) for assignment in (*AS_IN_PAPER, *row.overrides())
         )
@@ -217,7 +228,8 @@ class Plan:
 
 
 def is_same(stored: Any, now: Any) -> bool:
-    """Whether a result was made with the present settings; settings that were not there then do not count.
+    """Whether a result was made with the present settings; settings that were not there then do not
+    count.
 
     >>> is_same({"seed": 1, "gone": 2}, {"seed": 1, "new": 3}), is_same({"seed": 1}, {"seed": 2})
     (True, False)
@@ -233,7 +245,9 @@ def is_same(stored: Any, now: Any) -> bool:
 
 @functools.cache
 def resolved(recipe: str, overrides: tuple[str, ...]) -> dict[str, Any]:
-    """Every setting of a recipe with overrides, by its name; the files that it names need not be there."""
+    """Every setting of a recipe with overrides, by its name; the files that it names need not be
+    there.
+    """
     data = copy.deepcopy(_recipe(recipe))
     for assignment in ["output=unused", *overrides]:
         name, _, text = assignment.partition("=")

@@ -72,7 +72,9 @@ def machine() -> dict[str, Any]:
 
 
 def describe(breakdown: Breakdown) -> dict[str, Any]:
-    """A breakdown as JSON: figures, signatures, totals, curves; a tally is [gold, predicted, found, right]."""
+    """A breakdown as JSON: figures, signatures, totals, curves; a tally is [gold, predicted, found,
+    right].
+    """
     report = breakdown.report
     return {
         "figures": report.figures(),
@@ -98,7 +100,9 @@ def report_of(counts: Mapping[str, np.ndarray], scoring: dict[str, Any]) -> Repo
 
 
 def _with_sentences(counts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Counts with those that older results lack: there every sentence has the kinds of trees that any has."""
+    """Counts with those that older results lack: there every sentence has the kinds of trees that
+    any has.
+    """
     con = any(counts[name].any() for name in ("valid", "error", "skipped"))
     dep = bool(counts["arcs"].any())
     kinds = {

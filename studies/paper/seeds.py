@@ -1,10 +1,11 @@
 """Is row A better than row B, given that both the test sentences and the seeds are a sample?
 
-A row's figure is the mean over its seeds, and the difference of two rows is the difference of these means, wherever it
-is shown. The test is a hierarchical bootstrap: a draw takes as many test sentences with replacement, the same for all
-models, and for each row as many of its seeds with replacement. The middle 95% of the differences are the interval; the
-p-value is the share of draws whose difference lies at least as far from the observed one as that lies from zero, the
-observed outcome included, so that none is zero. Of one seed, the test knows the luck of the sentences alone.
+A row's figure is the mean over its seeds, and the difference of two rows is the difference of these
+means, wherever it is shown. The test is a hierarchical bootstrap: a draw takes as many test
+sentences with replacement, the same for all models, and for each row as many of its seeds with
+replacement. The middle 95% of the differences are the interval; the p-value is the share of draws
+whose difference lies at least as far from the observed one as that lies from zero, the observed
+outcome included, so that none is zero. Of one seed, the test knows the luck of the sentences alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ def compare_seeds(
 ) -> dict[str, dict[str, Any]]:
     """The difference of every figure, with its interval and p-value.
 
-    a, b: for each seed of a row what was counted, [sentences] by name. The sentences are the same throughout.
+    a, b: for each seed of a row what was counted, [sentences] by name. The sentences are the same
+    throughout.
 
     >>> good, bad = ({"right_arcs": np.full(50, n), "arcs": np.full(50, 4)} for n in (4, 3))
     >>> one = compare_seeds([good, good], [bad, bad], ["las"], 200)["las"]

@@ -1,7 +1,9 @@
-"""Table 7: how fast the searches are, alone on random scores and inside a parser from words to trees.
+"""Table 7: how fast the searches are, alone on random scores and inside a parser from words to
+trees.
 
-Contestants take turns, so that a busy machine slows all of them alike; the best turn of each counts. With batches of a
-given size (the paper has 100 sentences), the mean of the turns counts, as in the paper.
+Contestants take turns, so that a busy machine slows all of them alike; the best turn of each
+counts. With batches of a given size (the paper has 100 sentences), the mean of the turns counts, as
+in the paper.
 """
 
 from __future__ import annotations
@@ -66,8 +68,8 @@ def parsing_rates(
 ) -> dict[str, float]:
     """Sentences a second from words to labelled trees in torch, by the models of MTL and Joint2o.
 
-    `folders` has the runs "mtl" and "joint2o". The searches take each other's place within the MTL model.
-    With `batch`, so many sentences of like length are parsed at once.
+    `folders` has the runs "mtl" and "joint2o". The searches take each other's place within the MTL
+    model. With `batch`, so many sentences of like length are parsed at once.
     """
     device = PartialState().device
     models = {name: load_parts(folder)["both"][:2] for name, folder in folders.items()}

@@ -1,7 +1,9 @@
-"""The steps of the study. Each looks first whether its product is there, made from the present inputs.
+"""The steps of the study. Each looks first whether its product is there, made from the present
+inputs.
 
-A run's folder is RUNS/TREEBANK/ROW-SEED: what training leaves there, the predicted trees of the test set
-(test.ptb.xz, test.conllu.xz), and two marks: study.json after the last epoch, predicted.json after the trees.
+A run's folder is RUNS/TREEBANK/ROW-SEED: what training leaves there, the predicted trees of the
+test set (test.ptb.xz, test.conllu.xz), and two marks: study.json after the last epoch,
+predicted.json after the trees.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ class Study:
         )
 
     def is_evaluated(self, row: Row) -> bool:
-        """Whether the row has results, and its present trees, if they are there, are those that were scored."""
+        """Whether the row has results, and its present trees, if they are there, are those that
+        were scored.
+        """
         data = self.results.row(row)
         if data is None:
             return False
@@ -104,13 +108,16 @@ class Study:
         config = self.config(row)
         # The test set is parsed once, by the next step, which keeps the trees.
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, test=[]))
-        # A run that was begun with other settings is refused here; one that needs no more epochs returns at once.
+        # A run that was begun with other settings is refused here; one that needs no more epochs
+        # returns at once.
         train(config, resume=True, say=lambda line: self.say(f"  {line}"))
         write_json(self.folder(row) / "study.json", {"settings": self.plan.settings(row)})
         self._drop_state(row)
 
     def _drop_state(self, row: Row) -> None:
-        """A finished model needs its last state no more: with its optimizer it is three times as large as the model."""
+        """A finished model needs its last state no more: with its optimizer it is three times as
+        large as the model.
+        """
         for part in ("", *LAYERS):
             shutil.rmtree(self.folder(row) / part / "steps", ignore_errors=True)
 
@@ -143,8 +150,9 @@ class Study:
         )
 
     def _converted(self, row: Row) -> list[Pair]:
-        """The constituents of another row, their dependencies by rules learnt from what it was trained on, or by
-        the converter that made the treebank's. Where the model predicts no tags, the gold ones are read.
+        """The constituents of another row, their dependencies by rules learnt from what it was
+        trained on, or by the converter that made the treebank's. Where the model predicts no tags,
+        the gold ones are read.
         """
         pairs = list(read_pairs(*(self.folder(row.trained) / name for name in PREDICTED)))
         gold = (pair.constituency.tags for pair in self.gold(row.treebank.name))
@@ -276,8 +284,8 @@ class Study:
 def by_width(
     gold: Any, predicted: Any, scoring: Scoring, ends: tuple[int, ...] | None
 ) -> Breakdown:
-    """Figures and curves. With `ends`, the width of a constituent from w_i to w_j is j - i, as in the paper: one less
-    than its words, which are its width otherwise.
+    """Figures and curves. With `ends`, the width of a constituent from w_i to w_j is j - i, as in
+    the paper: one less than its words, which are its width otherwise.
     """
     if ends is None:
         return breakdown(gold, predicted, scoring)
@@ -289,7 +297,9 @@ def by_width(
 
 
 def training_pairs(data: DataSettings) -> list[Pair]:
-    """The gold trees of the training sentences that the settings choose, incompatible ones included."""
+    """The gold trees of the training sentences that the settings choose, incompatible ones
+    included.
+    """
     out: list[Pair] = []
     used = 0
     for source in data.train:
@@ -307,7 +317,9 @@ def training_pairs(data: DataSettings) -> list[Pair]:
 
 
 def training_record(folder: Path) -> dict[str, Any]:
-    """What the logs of a run say: time, share of structure in it, and the epoch that was best on dev."""
+    """What the logs of a run say: time, share of structure in it, and the epoch that was best on
+    dev.
+    """
     parts = (
         [folder]
         if (folder / "log.jsonl").is_file()

@@ -1,8 +1,12 @@
-"""The study of the paper's experiments: train, predict, evaluate, compare, measure, write the report.
+"""The study of the paper's experiments: train, predict, evaluate, compare, measure, write the
+report.
 
-    python studies/paper/study.py run --runs RUNS --treebanks TREEBANKS     # all of it; stop and start at will
-    python studies/paper/study.py status                                    # what is done, what is left
-    python studies/paper/study.py report                                    # tables, figure and page, from the results
+    python studies/paper/study.py run --runs RUNS --treebanks TREEBANKS     # all of it; stop and
+                                                                            start at will
+    python studies/paper/study.py status                                    # what is done, what is
+                                                                            left
+    python studies/paper/study.py report                                    # tables, figure and
+                                                                            page, from the results
 
 Every step skips what is complete. Training goes on from its last checkpoint.
 """
@@ -67,7 +71,8 @@ def make(plan: Path, runs: Path, treebanks: str | None) -> Study:
 
 
 def do(study: Study, steps: tuple[str, ...], only: tuple[str, ...]) -> list[str]:
-    """Model by model, and for each all rows that are made from it, so that what is trained is soon scored.
+    """Model by model, and for each all rows that are made from it, so that what is trained is soon
+    scored.
 
     A row that fails does not keep the others from being run; what went wrong is returned.
     """

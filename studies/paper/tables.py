@@ -1,4 +1,6 @@
-"""The tables as Markdown, each "" where none of its rows was run; the paper's figures stand beside ours."""
+"""The tables as Markdown, each "" where none of its rows was run; the paper's figures stand beside
+ours.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,9 @@ def with_paper(
     *,
     average: bool = False,
 ) -> str:
-    """Rows by treebank: our figures, then the paper's for its treebank of that language; the average of all."""
+    """Rows by treebank: our figures, then the paper's for its treebank of that language; the
+    average of all.
+    """
     titles = [METRICS[metric].title for metric in metrics]
     rows = []
     complete = list(_complete(results, names))
@@ -175,7 +179,8 @@ def _average(values: Sequence[float | None]) -> str:
 
 
 def with_previous(results: Results, table: str, metrics: Sequence[str]) -> str:
-    """A table in which the paper stands beside earlier parsers, for a plan with the paper's own treebanks.
+    """A table in which the paper stands beside earlier parsers, for a plan with the paper's own
+    treebanks.
 
     Our row follows the paper's of the same name. Several languages have their average at the end.
     """
@@ -236,7 +241,9 @@ def _name(summary: Summary) -> str:
 
 
 def treebanks(results: Results) -> str:
-    """Table 1: sentences of each split and how many percent of them are compatible; what was trained on."""
+    """Table 1: sentences of each split and how many percent of them are compatible; what was
+    trained on.
+    """
     rows = []
     for name, treebank in results.plan.treebanks.items():
         data = read_json(results.folder / "treebanks" / f"{name}.json")

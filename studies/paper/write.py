@@ -1,4 +1,6 @@
-"""From the results to what people read: tables/*.md beside the results, Figure 4, and the page of the report."""
+"""From the results to what people read: tables/*.md beside the results, Figure 4, and the page of
+the report.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def write_report(results: Results) -> list[Path]:
 
 
 def draw_figures(results: Results) -> dict[str, Path]:
-    """Figure 4 for every treebank that has at least two of its rows: title -> picture, beside the page."""
+    """Figure 4 for every treebank that has at least two of its rows: title -> picture, beside the
+    page.
+    """
     out = {}
     for name, treebank in results.plan.treebanks.items():
         drawn_rows = [rows[0] for row in results.plan.figure if (rows := results.rows(name, row))]
@@ -77,7 +81,8 @@ def draw_figures(results: Results) -> dict[str, Path]:
 
 
 def _reading(results: Results, environment: jinja2.Environment) -> str:
-    """The plan's own words on why, with `mean(treebank, row, figure)` and `gain(treebank, a, b, figure)` filled in.
+    """The plan's own words on why, with `mean(treebank, row, figure)` and `gain(treebank, a, b,
+    figure)` filled in.
 
     They are about all of the plan's results, and left out where a row that they speak of has none.
     """

@@ -3,11 +3,12 @@
     python studies/partial/run.py run --treebanks TREEBANKS     # stop and start at will
     python studies/partial/run.py report                        # the table of results.json
 
-A treebank (French Sequoia, dependencies alone) is annotated in rounds: 5% of all heads with their relations, chosen at
-random, then 10%, 20% and 40%. `entropy` chooses the words whose heads the last round's model is least sure of,
-`random` any. After every round a model is trained on the partial trees; "100%" is the whole treebank. The answer is the
-share at which 95% of the whole treebank's LAS is reached, read off the line between two rounds. What is in
-`results.json` is not trained again, and a training that was stopped goes on from its last checkpoint.
+A treebank (French Sequoia, dependencies alone) is annotated in rounds: 5% of all heads with their
+relations, chosen at random, then 10%, 20% and 40%. `entropy` chooses the words whose heads the last
+round's model is least sure of, `random` any. After every round a model is trained on the partial
+trees; "100%" is the whole treebank. The answer is the share at which 95% of the whole treebank's
+LAS is reached, read off the line between two rounds. What is in `results.json` is not trained
+again, and a training that was stopped goes on from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ SHARES = (5, 10, 20, 40, 100)
 CHOICES = ("entropy", "random")
 EPOCHS = 15  # over the whole treebank; fewer sentences have as many updates
 GOAL = 0.95
-# A small encoder trained from scratch: what treebanks teach is not hidden by what pretraining knows.
+# A small encoder trained from scratch: what treebanks teach is not hidden by what pretraining
+# knows.
 SETTINGS: dict[str, Any] = {
     "encoder": {
         "kind": "lstm",
@@ -102,7 +104,9 @@ def first_words(gold: list[Any], share: int, seed: int) -> set[Word]:
 def more_words(
     gold: list[Any], annotated: set[Word], share: int, choice: str, seed: int, before: Path
 ) -> set[Word]:
-    """The known words and as many more as make the share, by the model of the round before or at random."""
+    """The known words and as many more as make the share, by the model of the round before or at
+    random.
+    """
     others = [
         (b, m)
         for b, tree in enumerate(gold)

@@ -1,11 +1,13 @@
-"""How well raw text is split: rules and learnt segmenters on dev files, texts in several styles, and the speed.
+"""How well raw text is split: rules and learnt segmenters on dev files, texts in several styles,
+and the speed.
 
     ARCSPAN_TREEBANKS=../shared/treebanks python studies/segmenter/run.py english french icelandic
 
-A segmenter is trained as its configuration here says where its run has none yet. The text of a document has a blank
-line where the treebank has a paragraph; "one line" has spaces instead, "lines" a single line break, "wrapped" lines of
-72 characters. "unseen" are the genres of GUM's training files that the English segmenter was not trained on. Figures
-are F1 in percent, as the CoNLL 2018 scorer defines them; results.json is written beside this file.
+A segmenter is trained as its configuration here says where its run has none yet. The text of a
+document has a blank line where the treebank has a paragraph; "one line" has spaces instead, "lines"
+a single line break, "wrapped" lines of 72 characters. "unseen" are the genres of GUM's training
+files that the English segmenter was not trained on. Figures are F1 in percent, as the CoNLL 2018
+scorer defines them; results.json is written beside this file.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def figures(segmenter: BaseSegmenter, files: dict[str, list[list[GoldText]]]) -> dict[str, Any]:
-    """The scores on every file in every style, and how many thousand characters a processor does per second."""
+    """The scores on every file in every style, and how many thousand characters a processor does
+    per second.
+    """
     scores: dict[str, Any] = {
         name + style: score(segmenter, file, **how)
         for name, file in files.items()

@@ -3,13 +3,14 @@
     python studies/syntax/check.py              from gold trees
     python studies/syntax/check.py --parsed     from trees that the English model finds
 
-`own.txt` has the answers for the trees in own.ptb and own.conllu. `gum.txt` has answers for sentences of GUM's
-development part, by sent_id and word numbers; they are read from $ARCSPAN_TREEBANKS/gum and left out without it.
-One line per answer:
+`own.txt` has the answers for the trees in own.ptb and own.conllu. `gum.txt` has answers for
+sentences of GUM's development part, by sent_id and word numbers; they are read from
+$ARCSPAN_TREEBANKS/gum and left out without it. One line per answer:
 
     c KIND+ WORDS | SUBJECT | OBJECTS      a clause, finite (+) or not (-); objects between slashes
     & KIND CONJUNCT + CONJUNCT | COORDINATORS | SHARED
-    v WORDS | FORM TENSE ASPECT VOICE POLARITY MODAL     a verb group; compared where there is such a line
+    v WORDS | FORM TENSE ASPECT VOICE POLARITY MODAL     a verb group; compared where there is such
+                                                         a line
     b PHRASES, m PHRASES                   base and maximal noun phrases
 """
 

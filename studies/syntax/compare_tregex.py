@@ -1,10 +1,12 @@
-"""The counts of Lu's analyzer by our queries and by pytregex, an implementation of Tregex in Python.
+"""The counts of Lu's analyzer by our queries and by pytregex, an implementation of Tregex in
+Python.
 
     pip install pytregex==0.0.2
     python studies/syntax/compare_tregex.py [SENTENCES]
 
-Trees are those of GUM's training part. pytregex writes || between relations, and of `NP $++ NP !$+ CC` it finds "a" in
-"a and b", which `NP !$+ CC $++ NP` does not find; relations of one node have no order, so the second form is used.
+Trees are those of GUM's training part. pytregex writes || between relations, and of `NP $++ NP !$+
+CC` it finds "a" in "a and b", which `NP !$+ CC $++ NP` does not find; relations of one node have no
+order, so the second form is used.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python studies/syntax/steps.py [SEED [PATTERNS]]
 
-A server allows 20,000 steps for a sentence, so a pattern may take 20,000 times the figure. Trees have 300 words, all in
-one constituent, in nested ones, or at random; words have up to 200 letters.
+A server allows 20,000 steps for a sentence, so a pattern may take 20,000 times the figure. Trees
+have 300 words, all in one constituent, in nested ones, or at random; words have up to 200 letters.
 """
 
 from __future__ import annotations

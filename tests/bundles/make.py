@@ -2,7 +2,8 @@
 
     python -m tests.bundles.make
 
-Kept in the repository (a quarter of a megabyte), so that tests that only parse need neither torch nor a minute.
+Kept in the repository (a quarter of a megabyte), so that tests that only parse need neither torch
+nor a minute.
 """
 
 from __future__ import annotations

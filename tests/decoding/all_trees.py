@@ -1,4 +1,6 @@
-"""Every tree of a short sentence, by plain recursion over the definitions: the oracle of the tests of inference."""
+"""Every tree of a short sentence, by plain recursion over the definitions: the oracle of the tests
+of inference.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import numpy as np
 
 
 class Tree(NamedTuple):
-    """A binary tree; with heads, a lexicalized one. hooks are (i, j, h): h is what the head of (i, j) attaches to."""
+    """A binary tree; with heads, a lexicalized one. hooks are (i, j, h): h is what the head of (i,
+    j) attaches to.
+    """
 
     spans: tuple[tuple[int, int], ...]
     heads: tuple[int, ...] = ()

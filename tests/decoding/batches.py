@@ -1,4 +1,6 @@
-"""Batches of scores for the tests: random, full of ties, masked, with rubbish in every cell that no tree uses."""
+"""Batches of scores for the tests: random, full of ties, masked, with rubbish in every cell that no
+tree uses.
+"""
 
 from __future__ import annotations
 

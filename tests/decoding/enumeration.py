@@ -1,4 +1,6 @@
-"""Every tree of a short sentence, written down: the oracle of the searches. Nothing here is dynamic programming."""
+"""Every tree of a short sentence, written down: the oracle of the searches. Nothing here is dynamic
+programming.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Tree(NamedTuple):
 
 @functools.cache
 def lexicalized(i: int, j: int) -> tuple[Tree, ...]:
-    """Every tree over the words i+1..j; its own head's head is left at 0. `heads` has one place per word of (i, j]."""
+    """Every tree over the words i+1..j; its own head's head is left at 0. `heads` has one place per
+    word of (i, j].
+    """
     if j == i + 1:
         return (Tree(((i, j, j),), (0,), ()),)
     total = []

@@ -183,7 +183,9 @@ def test_float64_scores_beyond_float32_are_fine() -> None:
 
 @each_search
 def test_large_negative_masks_do_not_read_as_forbidden(search) -> None:
-    """finfo.min is a usual mask: where two such parts cannot be avoided their sum overflows, yet there is a tree."""
+    """finfo.min is a usual mask: where two such parts cannot be avoided their sum overflows, yet
+    there is a tree.
+    """
     batch = random_batch([8, 8], 3)
     lowest = np.finfo(np.float32).min
     batch.span[0, 0, 8] = batch.span[0, 0, 1] = lowest

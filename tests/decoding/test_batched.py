@@ -27,7 +27,9 @@ def as_lists(decoded: decoding.Decoded) -> tuple:
 @settings(max_examples=150, deadline=None)
 @given(batch=batches(9))
 def test_torch_finds_the_same_trees_ties_and_masks_included(batch: Batch) -> None:
-    """Small whole numbers add up without rounding, so equal trees are equal in both, and both take the first."""
+    """Small whole numbers add up without rounding, so equal trees are equal in both, and both take
+    the first.
+    """
     span, arc, headed = (np.round(part) for part in batch[:3])
     batch = Batch(span, arc, headed, batch.lengths)
     t = tensors(batch)

@@ -123,7 +123,9 @@ def test_a_contradiction_names_the_constraints_and_the_reason(require, forbid, m
 
 
 def test_hundreds_that_contradict_each_other_take_few_searches(monkeypatch) -> None:
-    """Every head of every word forbidden but one cycle: naming a smallest set took a search for each of them."""
+    """Every head of every word forbidden but one cycle: naming a smallest set took a search for
+    each of them.
+    """
     searches: list[int] = []
 
     def counted(*given: object, **options: object) -> object:
@@ -201,7 +203,9 @@ def test_no_constraints_leave_the_scores_alone() -> None:
 
 
 def test_masks_apply_to_packed_scores_to_batches_and_to_one_kind_alone() -> None:
-    n = 2  # of three positions there are three pairs: the shape alone would not tell packed scores from a cube
+    # of three positions there are three pairs: the shape alone would not tell packed scores from a
+    # cube
+    n = 2
     masks = constrain(n, forbid=[Head(0, 2, 1)])
     span, arc, headed = np.zeros((3, 3)), np.zeros((3, 3)), np.zeros((3, 3, 3))
     i, j = np.triu_indices(3, 1)

@@ -43,7 +43,9 @@ def uniform(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_the_sentence_of_the_paper() -> None:
-    """Logic plays a maximal role here: figure 1 and figure 2 of the paper, from scores that reward their parts."""
+    """Logic plays a maximal role here: figure 1 and figure 2 of the paper, from scores that reward
+    their parts.
+    """
     span, arc, _ = uniform(6)
     for i, j in [(0, 6), (1, 6), (1, 5), (2, 5), (3, 5)]:
         span[0, i, j] = 1
@@ -68,20 +70,25 @@ def test_the_sentence_of_the_paper() -> None:
 
 
 def test_a_reward_for_one_headed_span_decides_the_head_of_the_span() -> None:
-    """Words 1 2 3; arcs prefer 1 <- 2 -> 3 by 1. A headed span (1, 3] with head 3 pays 3: then 2 hangs on 3."""
+    """Words 1 2 3; arcs prefer 1 <- 2 -> 3 by 1. A headed span (1, 3] with head 3 pays 3: then 2
+    hangs on 3.
+    """
     span, arc, headed = uniform(3)
     arc[0, 2, 0] = arc[0, 1, 2] = arc[0, 3, 2] = 1
     assert decoding.eisner_satta(span, arc, [3], headed).heads.tolist() == [[0, 2, 0, 2]]
     headed[0, 1, 3, 3] = 3
     best = decoding.eisner_satta(span, arc, [3], headed)
-    # (1 (2 3)), 3 heads (1, 3]: word 2 attaches to 3. Keeping 1 <- 2 would cross the span. What is left is 0.
+    # (1 (2 3)), 3 heads (1, 3]: word 2 attaches to 3. Keeping 1 <- 2 would cross the span. What is
+    # left is 0.
     assert [1, 3, 3] in best.spans[0].tolist()
     assert best.heads[0, 2] == 3
     assert best.scores.tolist() == [3.0]
 
 
 def test_a_reward_for_one_hooked_span_decides_where_the_span_attaches() -> None:
-    """Span (1, 3] attached to word 1 pays 5: it must be a constituent, and its head word must hang on 1."""
+    """Span (1, 3] attached to word 1 pays 5: it must be a constituent, and its head word must hang
+    on 1.
+    """
     span, arc, headed = uniform(3)
     arc[0, 2, 0] = arc[0, 1, 2] = arc[0, 3, 2] = 1
     headed[0, 1, 3, 1] = 5
@@ -93,7 +100,9 @@ def test_a_reward_for_one_hooked_span_decides_where_the_span_attaches() -> None:
 
 
 def test_a_hooked_span_is_scored_for_the_largest_span_of_the_modifier_only() -> None:
-    """2 heads (1, 2] and (1, 3], and hangs on 1: only (1, 3] is hooked, so a reward for (1, 2] with 1 is not paid."""
+    """2 heads (1, 2] and (1, 3], and hangs on 1: only (1, 3] is hooked, so a reward for (1, 2] with
+    1 is not paid.
+    """
     span, arc, headed = uniform(3)
     for m, h in enumerate([0, 1, 2], 1):
         arc[0, m, h] = 10

@@ -1,4 +1,6 @@
-"""Log-partition and marginals, against all trees of short sentences and against what must hold for long ones."""
+"""Log-partition and marginals, against all trees of short sentences and against what must hold for
+long ones.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def draw(
 
 
 def leave_a_tree(n: int, span, arc, headed) -> None:
-    """Allow the tree that branches to the right, each word the head of what follows, whatever is forbidden else."""
+    """Allow the tree that branches to the right, each word the head of what follows, whatever is
+    forbidden else.
+    """
     for i in range(n):
         span[i, i + 1] = span[i, n] = arc[i + 1, i] = 0
         if headed is not None:
@@ -331,7 +335,9 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_guess_that_is_far_off_is_put_right_before_the_chart_is_filled(order: int) -> None:
-    """Long sentences with wide scores: the pilot corrects the scale, and logarithms say what is right."""
+    """Long sentences with wide scores: the pilot corrects the scale, and logarithms say what is
+    right.
+    """
     n = 90
     rng = np.random.default_rng(3)
     shape = (1, n + 1, n + 1)

@@ -56,7 +56,9 @@ def results(variant: str) -> str:
 
 
 def test_every_variant_that_this_processor_runs_finds_the_same() -> None:
-    """Trees and scores to the bit; sums to nine digits, since fused multiply-add rounds differently."""
+    """Trees and scores to the bit; sums to nine digits, since fused multiply-add rounds
+    differently.
+    """
     assert native.variants()[-1] == "baseline"
     expected = results("baseline")
     assert "[[" in expected and "forbid" in expected

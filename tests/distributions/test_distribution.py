@@ -1,4 +1,6 @@
-"""Distributions against plain enumeration: values and derivatives of sums over every tree of a short sentence."""
+"""Distributions against plain enumeration: values and derivatives of sums over every tree of a
+short sentence.
+"""
 
 from __future__ import annotations
 
@@ -496,7 +498,9 @@ def test_without_torch_the_error_names_the_extra() -> None:
 
 @pytest.mark.parametrize("lengths", [[], [0], [0, 0]])
 def test_batches_without_sentences_or_words_have_trees_of_no_parts(lengths: list[int]) -> None:
-    """The best tree of an empty batch was a reshape of torch that is ambiguous; a sample of no words an IndexError."""
+    """The best tree of an empty batch was a reshape of torch that is ambiguous; a sample of no
+    words an IndexError.
+    """
     size, count = 1 if lengths else 4, len(lengths)
     span, arc = torch.zeros(2, count, size, size)
     headed = torch.zeros(count, size, size, size)
@@ -547,7 +551,9 @@ def test_the_search_in_float32_would_not_find_these_trees() -> None:
 
 @pytest.mark.parametrize("structure", ["spans", "arcs", "first"])
 def test_expected_parts_in_float64_are_searched_in_float64(structure: str) -> None:
-    """Where chances differ by 1e-9: the tree of `mbr` has the greatest expectation to the last digits."""
+    """Where chances differ by 1e-9: the tree of `mbr` has the greatest expectation to the last
+    digits.
+    """
     for seed in range(5):
         scores = [
             None if part is None else (1e-9 * part).detach() for part in draw(structure, seed=seed)

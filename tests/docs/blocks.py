@@ -1,12 +1,14 @@
 """The code blocks of a Markdown page, and how each kind is run.
 
 python              run, all blocks of a page in one namespace; a block of `>>>` lines also has its output compared
-console             lines that begin with "$ " are run; output below them, where there is some, is compared
+console             lines that begin with "$ " are run; output below them, where there is some, is
+                    compared
 bash                every line is run
-any other kind      not run; with title="NAME" it is written to the file NAME first, so that commands can read it
+any other kind      not run; with title="NAME" it is written to the file NAME first, so that
+                    commands can read it
 
-A block below the comment `<!-- not run: REASON -->` is left alone. Blocks that use the English model are left out,
-and those that use names from them too, where the package has no model inside.
+A block below the comment `<!-- not run: REASON -->` is left alone. Blocks that use the English
+model are left out, and those that use names from them too, where the package has no model inside.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ _MODEL_COMMANDS = ("parse", "serve")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where its first line stands, its language, its title and whether it is to be run."""
+    """A fenced block: where its first line stands, its language, its title and whether it is to be
+    run.
+    """
 
     page: Path
     line: int

@@ -1,4 +1,6 @@
-"""What the README and the documentation say is so: every code block runs, every file they name exists."""
+"""What the README and the documentation say is so: every code block runs, every file they name
+exists.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ HAS_MODEL = (ROOT / "src" / "arcspan" / "models" / "en" / "config.json").is_file
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that the pages speak of: a small paired treebank, predictions of two parsers, a text."""
+    """The folder that the pages speak of: a small paired treebank, predictions of two parsers, a
+    text.
+    """
     names = {"train": 30, "dev": 10, "test": 10, "gold": 10, "a": 10, "b": 10}
     for name, count in names.items():
         pairs = toy_pairs(count, seed=2 if count == 10 else 1)

@@ -1,7 +1,8 @@
 """Copies of CoNLL-U sentences that are wrong in the ways of a system that starts from raw text.
 
-The characters stay the same, spaces aside; tokens, multiword tokens, sentences, heads and everything else change. What
-comes out is a valid CoNLL-U file: every sentence has a tree with one root.
+The characters stay the same, spaces aside; tokens, multiword tokens, sentences, heads and
+everything else change. What comes out is a valid CoNLL-U file: every sentence has a tree with one
+root.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def surfaces(sentence: ConlluSentence) -> list[Surface]:
 
 
 def damaged(sentences: Iterable[ConlluSentence], rate: float, draw: random.Random) -> str:
-    """A damaged copy as the text of a CoNLL-U file; `rate` of the tokens and words are touched in each way."""
+    """A damaged copy as the text of a CoNLL-U file; `rate` of the tokens and words are touched in
+    each way.
+    """
     tokens: list[list[Surface]] = [
         _retokenized(surfaces(sentence), rate, draw) for sentence in sentences
     ]
@@ -159,7 +162,9 @@ def _conllu(tokens: list[Surface], draw: random.Random) -> str:
 
 
 def _tree(words: list[Word], draw: random.Random) -> list[int]:
-    """The words' own heads where they are in the sentence, and something else where these do not form a tree."""
+    """The words' own heads where they are in the sentence, and something else where these do not
+    form a tree.
+    """
     position_of = {word: m for m, word in enumerate(words, 1)}
     heads = [0 if word.head is None else position_of.get(word.head, -1) for word in words]
     root = heads.index(0) + 1 if 0 in heads else draw.randrange(len(words)) + 1

@@ -29,8 +29,8 @@ CATS = pair(
 )
 GOLD = [DOGS, CATS]
 
-# The cat's noun phrase is lost, the adverb is a particle (the same to COLLINS), "the" hangs on the verb, the comma
-# on the adverb, and the subject has lost its subtype.
+# The cat's noun phrase is lost, the adverb is a particle (the same to COLLINS), "the" hangs on the
+# verb, the comma on the adverb, and the subject has lost its subtype.
 WRONG_CATS = pair(
     "(TOP (S (PRT (RB Often)) (, ,) (DT the) (NN cat) (VP (VBP sleeps)) (. .)))",
     [5, 1, 5, 5, 0, 5],

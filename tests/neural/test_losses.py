@@ -160,7 +160,9 @@ def test_the_likelihood_and_its_gradient_are_those_of_all_trees(system: str) -> 
 
 
 def test_learning_labels_with_the_trees_is_one_likelihood_of_labelled_pairs() -> None:
-    """A CRF over labelled pairs, every one written out, is the CRF over trees and the cross-entropies of names."""
+    """A CRF over labelled pairs, every one written out, is the CRF over trees and the
+    cross-entropies of names.
+    """
     n = 3
     scores = random_scores(n, 7, False)
     random = torch.Generator().manual_seed(8)
@@ -179,7 +181,8 @@ def test_learning_labels_with_the_trees_is_one_likelihood_of_labelled_pairs() ->
 
     every = [labelled(tree, names) for tree in trees for names in product((0, 1), repeat=5 + n)]
     expected = torch.stack(every).logsumexp(0) - labelled(gold, (*gold_labels, *gold_relations))
-    # The structure takes the sum over names: what is left of them is a distribution at each span and arc.
+    # The structure takes the sum over names: what is left of them is a distribution at each span
+    # and arc.
     assert scores.span is not None and scores.arc is not None
     labelled_scores = Scores(
         None, scores.span + labels.logsumexp(2)[None], scores.arc + relations.logsumexp(2)[None]
@@ -224,7 +227,8 @@ def test_separate_margins_search_spans_and_arcs_each_alone(system: str, joint: b
 def test_under_bf16_no_tree_scores_more_than_the_best_and_no_loss_is_negative(
     loss: str, seed: int
 ) -> None:
-    # The gold tree is the best one, and scores are large: sums in half precision were wrong by hundreds.
+    # The gold tree is the best one, and scores are large: sums in half precision were wrong by
+    # hundreds.
     torch.manual_seed(seed)
     n, size = 24, 32
     hidden = 6 * torch.randn(1, n + 2, size)
@@ -289,7 +293,8 @@ def test_the_margin_is_zero_when_the_gold_tree_wins_by_its_cost() -> None:
 
 
 def test_a_gold_tree_outside_the_search_is_an_error_that_names_the_sentence() -> None:
-    # Both words of the span (0, 2) attach to the third: the span has two head words, no l-tree has that.
+    # Both words of the span (0, 2) attach to the third: the span has two head words, no l-tree has
+    # that.
     nodes = ((0, 3, 3), (0, 2, 2), (0, 1, 1), (1, 2, 2), (2, 3, 3))
     heads = (3, 3, 0)
     broken = gold_of((nodes, heads))

@@ -91,7 +91,9 @@ def test_shared_dropout_hides_the_same_dimensions_at_all_positions_of_a_sentence
 
 
 def test_scorers_work_on_meta_tensors() -> None:
-    """Shapes without numbers, as tools that count memory ask for: autocast does not know that device."""
+    """Shapes without numbers, as tools that count memory ask for: autocast does not know that
+    device.
+    """
     with torch.device("meta"):
         scorer, words = PairScorer(8, 4, 0.0), torch.zeros(2, 5, 8)
     assert scorer(words).shape == (2, 5, 5)

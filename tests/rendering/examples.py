@@ -1,4 +1,6 @@
-"""Trees that the pictures' tests share: the paper's sentence, other scripts, trees that do not fit, random trees."""
+"""Trees that the pictures' tests share: the paper's sentence, other scripts, trees that do not fit,
+random trees.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The stand-alone page in a real browser, on a phone, a tablet and a desktop: Chromium without a screen."""
+"""The stand-alone page in a real browser, on a phone, a tablet and a desktop: Chromium without a
+screen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The English segmenter inside the package: what it must never tear apart, and how well it does on treebanks."""
+"""The English segmenter inside the package: what it must never tear apart, and how well it does on
+treebanks.
+"""
 
 from __future__ import annotations
 

@@ -246,5 +246,7 @@ def test_the_items_of_a_list_are_kept_apart_and_keep_their_marks() -> None:
 
 
 def test_a_letter_that_is_longer_in_lower_case_moves_no_clitic() -> None:
-    """Found by tests/fuzz/test_text.py: offsets of "İdidn't" were counted in "i̇didn't", and a word was empty."""
+    """Found by tests/fuzz/test_text.py: offsets of "İdidn't" were counted in "i̇didn't", and a word
+    was empty.
+    """
     assert words("İİİİİdidn't z") == ["İİİİİdid", "n't", "z"]

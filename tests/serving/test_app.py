@@ -424,7 +424,9 @@ def test_wrong_paths_and_methods_answer_in_the_same_format(
 
 
 def test_a_problem_is_told_once_and_briefly(server: Running) -> None:
-    """A hundred thousand unknown fields were reported one by one, and a long name was sent back whole."""
+    """A hundred thousand unknown fields were reported one by one, and a long name was sent back
+    whole.
+    """
     with pytest.raises(ValidationError) as error:
         ParseRequest.model_validate(
             {"text": "a", **{f"field {number}": 1 for number in range(1_000)}}

@@ -1,4 +1,6 @@
-"""The thread that answers all clients does no work that depends on the size or the difficulty of a request."""
+"""The thread that answers all clients does no work that depends on the size or the difficulty of a
+request.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Clients that misbehave: huge bodies, half bodies, no body, gone before the answer. The others notice nothing."""
+"""Clients that misbehave: huge bodies, half bodies, no body, gone before the answer. The others
+notice nothing.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +156,9 @@ def test_clients_that_leave_do_not_each_leave_a_thread_behind(
     "text", [" " * 199_990 + "x", "a\n" + " " * 199_990 + "b", "(" * 200_000, ". " * 100_000]
 )
 def test_health_is_answered_while_a_hostile_text_is_split(start: Start, text: str) -> None:
-    """One request of spaces stopped everything: a quadratic pattern keeps the lock of the interpreter."""
+    """One request of spaces stopped everything: a quadratic pattern keeps the lock of the
+    interpreter.
+    """
     server = start()
     answers: list[int] = []
     splitting = threading.Thread(target=lambda: answers.append(server.parse(text=text).status_code))

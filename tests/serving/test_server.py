@@ -163,7 +163,8 @@ def test_sigterm_under_load_loses_no_request(toy_bundle: Path) -> None:
 
 
 def load(port: int, seed: int, answered: threading.Semaphore) -> int:
-    """Ask on one connection after the other until the server listens no more; how often it answered.
+    """Ask on one connection after the other until the server listens no more; how often it
+    answered.
 
     A connection that was made must bring a whole and right answer.
     """

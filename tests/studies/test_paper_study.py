@@ -127,7 +127,9 @@ def write_plan(folder: Path, plan: str = PLAN) -> Path:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """A study that was stopped in its third model, and run again to the end; what the second run said."""
+    """A study that was stopped in its third model, and run again to the end; what the second run
+    said.
+    """
     folder = tmp_path_factory.mktemp("study")
     plan = Plan.read(write_plan(folder))
 
@@ -352,7 +354,9 @@ def test_the_plans_of_the_study_can_be_read_and_every_name_in_them_is_known(name
 
 
 def test_commands_give_every_row_the_settings_that_it_was_run_with() -> None:
-    """Commands that left a setting to its default no longer gave their rows when the default had changed."""
+    """Commands that left a setting to its default no longer gave their rows when the default had
+    changed.
+    """
     plan = Plan.read(ROOT / "studies/paper/plan.toml")
     run = [row for row in plan.rows if Results(plan).row_path(row).is_file()]
     assert run
@@ -382,7 +386,9 @@ TINY = [
 
 
 def licensed(folder: Path) -> Path:
-    """Tiny files in the layouts of the licensed treebanks, imported to where the recipes look for them."""
+    """Tiny files in the layouts of the licensed treebanks, imported to where the recipes look for
+    them.
+    """
     for section in ("02", "22", "23"):
         path = folder / "wsj" / section / f"wsj_{section}00.mrg"
         path.parent.mkdir(parents=True)
@@ -443,11 +449,13 @@ def test_the_papers_own_plan_goes_through_every_step_of_every_row(
         assert re.search(f"^## {heading}", page, re.MULTILINE), heading
     for line in (
         r"\| PTB \(English\) \| 2 \(100.0\) .* \| PTB English \| 39.8K \(99.8\) \| 1.7K",  # Table 1
-        r"\| average \| Joint2o \| [\d.]+ \| [\d.]+ \| average of these \| 90.19 \| 91.75 \|",  # Table 2
+        # Table 2
+        r"\| average \| Joint2o \| [\d.]+ \| [\d.]+ \| average of these \| 90.19 \| 91.75 \|",
         r"\| M&H21 † \| 96.66 \| 95.01 \| – \| – \| – \|",  # Table 3
         r"\| MTL, gold tags, in the paper \| 93.16 \|.*\n\| MTL, gold tags, here \| \d",  # Table 4
         r"\| Joint2o, in the paper .* \| 88.94 \| 91.14 \|\n\| Joint2o, here \|",  # Table 5
-        r"\| CTB \(Chinese\) \| Pipeline, converter, gold tags \| [\d.]+ \| [\d.]+ \| CTB Chinese \| 92.72",  # 6
+        # 6
+        r"\| CTB \(Chinese\) \| Pipeline, converter, gold tags \| [\d.]+ \| [\d.]+ \| CTB Chinese \| 92.72",
         "batches of 2, the mean of 1 turns",  # Table 7
     ):
         assert re.search(line, page), line

@@ -1,4 +1,6 @@
-"""The script that scores the English model: figures, genres, and the file that the tables are made of."""
+"""The script that scores the English model: figures, genres, and the file that the tables are made
+of.
+"""
 
 from __future__ import annotations
 

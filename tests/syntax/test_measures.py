@@ -10,7 +10,8 @@ from arcspan.syntax.measures import MEASURES, measures, standard_errors, sums, t
 from arcspan.trees import ConstituencyTree, DependencyTree
 from tests.syntax.test_syntax import PAIRS
 
-# W VP C T DC CT CP CN; Yngve's and Frazier's depths summed over the words; summed distance and number of arcs.
+# W VP C T DC CT CP CN; Yngve's and Frazier's depths summed over the words; summed distance and
+# number of arcs.
 WORKED = {
     "When it rained": (7, 2, 2, 1, 1, 1, 0, 0, 11, 11.5, 9, 6),
     "The old men": (7, 1, 1, 1, 0, 0, 1, 1, 16, 4.5, 10, 6),

@@ -343,7 +343,8 @@ NP|VP << (PP < IN)
 
 
 def test_tgreps_operators_keep_their_meaning(treebanks: Path) -> None:
-    """Against nltk's tgrep, for constituents and tags: its words know nothing of what is above them.
+    """Against nltk's tgrep, for constituents and tags: its words know nothing of what is above
+    them.
 
     Words are numbered, since nltk takes equal subtrees for the same.
     """

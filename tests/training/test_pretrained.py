@@ -1,4 +1,6 @@
-"""Pretrained encoders: a small random one from a folder, trained and exported, and a real one from a package."""
+"""Pretrained encoders: a small random one from a folder, trained and exported, and a real one from
+a package.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from tests.training.test_training import configure
 
 
 def small_bert(folder: Path) -> Path:
-    """A random BERT of two small layers that reads 24 pieces at once; its pieces are letters and toy words."""
+    """A random BERT of two small layers that reads 24 pieces at once; its pieces are letters and
+    toy words.
+    """
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     whole = sorted({word.lower() for words in WORDS.values() for word in words})
     pieces = [
@@ -82,7 +86,8 @@ def test_an_encoder_from_a_folder_is_trained_kept_and_exported(
     assert kinds.count("MultiHeadAttention") == 2 and "Softmax" not in kinds  # one node per layer
     session = onnxruntime.InferenceSession(str(bundle / "score.onnx"))
     graph = ScoreGraph(model).eval()
-    # The last sentence has more pieces than the encoder reads at once; one word has none of its own.
+    # The last sentence has more pieces than the encoder reads at once; one word has none of its
+    # own.
     long = ("the", "parser", "zzz", "\u200b") * 15
     for sentences in (
         [pair.dependencies.words for pair in pairs],

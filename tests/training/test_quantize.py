@@ -1,4 +1,6 @@
-"""The int8 form: close to single precision, exact sums, and results that depend on nobody else's rows."""
+"""The int8 form: close to single precision, exact sums, and results that depend on nobody else's
+rows.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ SIZE = 192
 
 
 def small_graph() -> Any:
-    """ids -> table -> a layer with a bias, read by a layer without one; a channel is forty times the others."""
+    """ids -> table -> a layer with a bias, read by a layer without one; a channel is forty times
+    the others.
+    """
     draw = np.random.default_rng(1)
     table = draw.normal(size=(800, SIZE)).astype(np.float32)
     table[:, 7] *= 40

@@ -1,4 +1,6 @@
-"""The paper's recipes: all of its settings, run by themselves on files in the layouts of the licensed treebanks."""
+"""The paper's recipes: all of its settings, run by themselves on files in the layouts of the
+licensed treebanks.
+"""
 
 from __future__ import annotations
 

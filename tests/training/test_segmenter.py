@@ -80,7 +80,9 @@ def test_the_segmenter_of_a_base_stays_where_rules_beat_the_new_one_but_not_it(
 
 
 def test_check_reads_the_files(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It looked at the configuration only, and a dev file without sentences was found after the training."""
+    """It looked at the configuration only, and a dev file without sentences was found after the
+    training.
+    """
     command = ["train", "--segmenter", "--check", str(config)]
     assert run(command) == 0
     assert capsys.readouterr().err == "segmenter: 20 sentences in 1 documents\n"

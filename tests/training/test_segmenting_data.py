@@ -1,4 +1,6 @@
-"""What a segmenter learns from: marks on the characters of a treebank's texts, shown in many styles."""
+"""What a segmenter learns from: marks on the characters of a treebank's texts, shown in many
+styles.
+"""
 
 from __future__ import annotations
 

@@ -193,7 +193,9 @@ def test_the_english_model_can_be_started_from() -> None:
 
 @pytest.fixture(scope="module")
 def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle with the styles a and b, of which b is the default, a licence, a calibration and a segmenter."""
+    """A bundle with the styles a and b, of which b is the default, a licence, a calibration and a
+    segmenter.
+    """
     folder = tmp_path_factory.mktemp("styled")
     one, two = (
         write_toy(folder, "one", toy_pairs(6)),
@@ -223,8 +225,9 @@ def styled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_fine_tuning_keeps_the_model_and_says_what_it_does(
     styled: Path, tmp_path: Path, style: str
 ) -> None:
-    """Sentences without a style were learnt in the first one by the alphabet; the default, the segmenter, the
-    calibration and the licence were lost."""
+    """Sentences without a style were learnt in the first one by the alphabet; the default, the
+    segmenter, the calibration and the licence were lost.
+    """
     source = write_toy(tmp_path, "new", renamed(toy_pairs(6, seed=8), "ADVP", "NEW")) | (
         {"style": style} if style else {}
     )

@@ -1,4 +1,6 @@
-"""Training from end to end on a toy treebank: all four systems, resumption, export, bad configurations."""
+"""Training from end to end on a toy treebank: all four systems, resumption, export, bad
+configurations.
+"""
 
 from __future__ import annotations
 
@@ -229,8 +231,8 @@ def test_a_failed_write_keeps_the_last_good_checkpoint(tmp_path: Path) -> None:
 
 
 def test_every_write_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    # A timed save and the one at the end of an epoch have the same step: the second must not begin by removing
-    # what last.json names.
+    # A timed save and the one at the end of an epoch have the same step: the second must not begin
+    # by removing what last.json names.
     checkpoint = Checkpoint(tmp_path)
     checkpoint.write("last", "steps/000001", {"model": {"a": torch.ones(2)}}, {}, {"epoch": 0})
     first, _ = checkpoint.open("last")
@@ -263,7 +265,8 @@ def test_a_changed_pointer_or_log_is_refused(tmp_path: Path) -> None:
 
 
 def test_with_several_threads_gradients_are_added_up_in_one_order(tmp_path: Path) -> None:
-    # The gradient of x[index], for words of several pieces and for labels at nodes, made each run another model.
+    # The gradient of x[index], for words of several pieces and for labels at nodes, made each run
+    # another model.
     seen: set[bool] = set()
     config = read_config(configure(tmp_path, toy_pairs(2), training__epochs=1))
     train(
@@ -594,7 +597,9 @@ def test_bad_data_is_refused_with_its_place(tmp_path: Path, empty: str) -> None:
 def test_a_bundle_that_cannot_be_fitted_is_not_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A missing file of --calibrate was found after the export, and the bundle stayed without temperatures."""
+    """A missing file of --calibrate was found after the export, and the bundle stayed without
+    temperatures.
+    """
     train(
         read_config(configure(tmp_path, toy_pairs(3), training__epochs=1)),
         say=lambda line: None,
@@ -653,7 +658,8 @@ def test_every_included_recipe_is_a_valid_configuration(
             read_config(name)
 
 
-# The threads of a group of processes must end with the training: while Python ends, they may abort it.
+# The threads of a group of processes must end with the training: while Python ends, they may abort
+# it.
 _TRAIN_AND_LIST_THREADS = """
 import sys
 from pathlib import Path

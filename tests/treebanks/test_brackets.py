@@ -114,7 +114,8 @@ trees = st.recursive(
     st.lists(st.sampled_from([" ", "\n", "\n\n  ", "\t"]), min_size=40),
 )
 def test_units_do_not_depend_on_where_lines_break(written: list[str], spaces: list[str]) -> None:
-    # TOP inside a tree at the start of a line would be taken for a new tree; these trees have no wrapper.
+    # TOP inside a tree at the start of a line would be taken for a new tree; these trees have no
+    # wrapper.
     flat = " ".join(tree.replace("( ", "(X ").replace("((", "(X (") for tree in written)
     pieces = flat.split(" ")
     broken = pieces[0]

@@ -137,7 +137,9 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 def test_a_line_that_is_too_long_is_refused_with_its_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line of 300 MB in a small archive was joined block by block, each time from its beginning."""
+    """One line of 300 MB in a small archive was joined block by block, each time from its
+    beginning.
+    """
     monkeypatch.setattr(streams, "LONGEST_LINE", 1_000_000)
     path = tmp_path / "a.conllu.gz"
     path.write_bytes(gzip.compress(b"short\n" + b" " * 50_000_000))

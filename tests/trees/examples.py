@@ -69,7 +69,9 @@ def projective_heads(draw: st.DrawFn, n: int) -> list[int]:
 
 @st.composite
 def arbitrary_heads(draw: st.DrawFn, n: int) -> list[int]:
-    """Heads of a random tree with one root, projective or not: each word attaches to one placed before it."""
+    """Heads of a random tree with one root, projective or not: each word attaches to one placed
+    before it.
+    """
     order = draw(st.permutations(range(1, n + 1)))
     heads = [0] * n
     for place, m in enumerate(order):

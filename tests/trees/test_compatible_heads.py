@@ -70,7 +70,9 @@ def test_of_two_candidates_the_one_nearest_to_its_head_becomes_the_head():
     ],
 )
 def test_the_head_child_is_chosen_in_this_order(brackets, given, expected, decided_by):
-    """Two reasons that point to different children: the order of the reasons was mutated without a test failing."""
+    """Two reasons that point to different children: the order of the reasons was mutated without a
+    test failing.
+    """
     c = ConstituencyTree.from_brackets(brackets)
     assert compatible_heads(c, DependencyTree(given, ["x"] * len(c))) == expected, decided_by
 

@@ -1,4 +1,6 @@
-"""Words in brackets and in columns: what one file can hold, the other can too, and other readers can read."""
+"""Words in brackets and in columns: what one file can hold, the other can too, and other readers
+can read.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Check the scores of a batch, call the search kernels, and share a batch among threads.
 
-Used by every search and sum of this subpackage. A kernel computes one sentence after the other with the
-GIL released, in threads of its own. One thread computes a whole sentence, so the result cannot depend on
-the number of threads.
+Used by every search and sum of this subpackage. A kernel computes one sentence after the other with
+the GIL released, in threads of its own. One thread computes a whole sentence, so the result cannot
+depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ Result = TypeVar("Result")
 class Decoded(NamedTuple):
     """The best structure of every sentence of a batch.
 
-    heads   int64 [B, n+1]: heads[b, m] is the head of word m (0 = root); column 0 and padding are 0.
-            None from `cky`.
+    heads   int64 [B, n+1]: heads[b, m] is the head of word m (0 = root); column 0 and padding are
+            0. None from `cky`.
     spans   one int64 array per sentence, its 2n-1 spans in pre-order, rows (i, j, head);
             rows (i, j) from `cky`; None from `eisner`.
     scores  float64 [B]: the score of each best structure.
@@ -162,7 +162,9 @@ def pair_number(size: int, i: Any, j: Any) -> Any:
 
 
 def pack_headed(headed: Array, n: int, dtype: Any) -> Array:
-    """Return the second-order scores of one sentence, a cube or packed in any size, as [pairs, n+1]."""
+    """Return the second-order scores of one sentence, a cube or packed in any size, as [pairs,
+    n+1].
+    """
     if headed.ndim == 2 and headed.shape[1] == n + 1:
         return headed.astype(dtype, copy=False)
     i, j = np.triu_indices(n + 1, 1)
@@ -172,7 +174,9 @@ def pack_headed(headed: Array, n: int, dtype: Any) -> Array:
 
 
 def pack_cubes(headed: Any) -> Any:
-    """Return the second-order scores of a batch, array or tensor, a cube or packed, as [B, pairs, n+1]."""
+    """Return the second-order scores of a batch, array or tensor, a cube or packed, as [B, pairs,
+    n+1].
+    """
     if headed.ndim == 3:
         return headed
     i, j = np.triu_indices(headed.shape[1], 1)
@@ -264,8 +268,8 @@ def _search_in_double(algorithm: int, scores: ScoreArrays, decoded: Decoded, b: 
     # Such scores cannot overflow in float32: there is no tree in any type.
     if largest < 1e30:
         return Status.FORBIDDEN
-    # Sums of doubles near the end of their range overflow as well: divided by a power of two they keep
-    # their digits.
+    # Sums of doubles near the end of their range overflow as well: divided by a power of two they
+    # keep their digits.
     factor = 2.0 ** -float(np.ceil(np.log2(largest))) if largest > 1e300 else 1.0
     span, arc, headed = (None if part is None else part[None] * factor for part in parts)
     tree, failure = _search(algorithm, (span, arc, headed), _FLOAT64, np.array([n]), 1)
@@ -284,7 +288,8 @@ def _search_in_double(algorithm: int, scores: ScoreArrays, decoded: Decoded, b: 
 
 
 def diagnose(scores: ScoreArrays, b: int, n: int) -> tuple[list[Floats | None], Status]:
-    """Return one sentence's scores as float64, cut to its size, and the status that they alone give.
+    """Return one sentence's scores as float64, cut to its size, and the status that they alone
+    give.
 
     Headed scores are packed; cells that no tree uses are 0.
     """
@@ -335,12 +340,12 @@ def plan(
 ) -> tuple[NDArray[np.int32] | None, int]:
     """Return how many threads are worth starting for searches in O(length**power), and an order.
 
-    With several threads the longest sentences come first, so that none is left to the end; otherwise the
-    order is None.
+    With several threads the longest sentences come first, so that none is left to the end;
+    otherwise the order is None.
     """
     if threads != 1 and len(lengths) > 1:
-        # As measured: up to a hundred words, what is O(n^4) grows with n^3 as well, and takes 28 times
-        # as long.
+        # As measured: up to a hundred words, what is O(n^4) grows with n^3 as well, and takes 28
+        # times as long.
         cost = 28.0 ** (power - 3) * sum((n + 1.0) ** 3 for n in lengths.tolist())
         worthwhile = 1 + int(cost / (worth or _WORTH_A_THREAD))
         threads = min(threads or available_threads(), len(lengths), worthwhile)

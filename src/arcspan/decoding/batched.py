@@ -1,14 +1,16 @@
-"""Search on accelerators: the paper's Algorithm 1 in torch, all spans of one width of a batch at once.
+"""Search on accelerators: the paper's Algorithm 1 in torch, all spans of one width of a batch at
+once.
 
-O(n) steps, each over large tensors. `cky`, `eisner` and `eisner_satta` take tensors where the functions of
-the same name in `arcspan.decoding` take arrays, and find the same trees; `headed` makes `eisner_satta`
-second order. The charts hold values only: trees are traced back through them, all nodes of one depth of all
-sentences at once.
+O(n) steps, each over large tensors. `cky`, `eisner` and `eisner_satta` take tensors where the
+functions of the same name in `arcspan.decoding` take arrays, and find the same trees; `headed`
+makes `eisner_satta` second order. The charts hold values only: trees are traced back through them,
+all nodes of one depth of all sentences at once.
 
 The same charts, with sums in place of maxima, give `log_partition`, with derivatives of any order.
 
-On a CPU the compiled kernels are one to two orders of magnitude faster (`benchmarks/decoding.py`), and even
-for scores on an accelerator they win until a batch is large and its sentences are long: see `pays`.
+On a CPU the compiled kernels are one to two orders of magnitude faster (`benchmarks/decoding.py`),
+and even for scores on an accelerator they win until a batch is large and its sentences are long:
+see `pays`.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ except ImportError as error:
 __all__ = ["cky", "eisner", "eisner_satta", "log_partition", "pays"]
 
 INFINITY = float("inf")
-# In sums -inf would give gradients of NaN; this is far enough below any score to have the weight zero.
+# In sums -inf would give gradients of NaN; this is far enough below any score to have the weight
+# zero.
 IMPOSSIBLE = -1e30
 
 Part: TypeAlias = Tensor | None
@@ -48,8 +51,9 @@ Lengths: TypeAlias = Tensor | Sequence[int]
 # Combines the values along one axis of a tensor: torch.amax or torch.logsumexp.
 Join: TypeAlias = Callable[[Tensor, int], Tensor]
 
-# Seconds that `eisner_satta` takes for each n^4 of a sentence on one thread ("ps / n^4" of the benchmark),
-# and that a step of the loop over widths takes at least here: some thirty launches of ten microseconds.
+# Seconds that `eisner_satta` takes for each n^4 of a sentence on one thread ("ps / n^4" of the
+# benchmark), and that a step of the loop over widths takes at least here: some thirty launches of
+# ten microseconds.
 _KERNEL_SECONDS = 20e-12
 _STEP_SECONDS = 300e-6
 
@@ -57,11 +61,12 @@ _STEP_SECONDS = 300e-6
 def pays(
     lengths: Tensor | list[int], device: torch.device | str, threads: int | None = None
 ) -> bool:
-    """Return whether joint search of a batch with scores on `device` is faster there than in the kernels.
+    """Return whether joint search of a batch with scores on `device` is faster there than in the
+    kernels.
 
-    On a CPU never. On an accelerator, when the kernels, which work n^4 steps per sentence on the host, would
-    take longer than the launches of n steps over the whole batch: long sentences, many of them. Measure a
-    device with `benchmarks/decoding.py --device`.
+    On a CPU never. On an accelerator, when the kernels, which work n^4 steps per sentence on the
+    host, would take longer than the launches of n steps over the whole batch: long sentences, many
+    of them. Measure a device with `benchmarks/decoding.py --device`.
 
     >>> pays([24] * 16, "cuda", threads=2), pays([120] * 64, "cuda", threads=2)
     (False, True)
@@ -112,8 +117,8 @@ def eisner_satta(span: Tensor, arc: Tensor, lengths: Lengths, headed: Part = Non
 def log_partition(span: Part, arc: Part, lengths: Lengths, headed: Part = None) -> Tensor:
     """Return the logarithms [B] of the sums over all trees of exp(score), with an autograd graph.
 
-    Derivatives of any order exist. Shapes as in `arcspan.decoding.marginals`. The graph holds some n^3
-    numbers per sentence for one layer, n^4 for two.
+    Derivatives of any order exist. Shapes as in `arcspan.decoding.marginals`. The graph holds some
+    n^3 numbers per sentence for one layer, n^4 for two.
 
     >>> arc = torch.zeros(1, 3, 3, requires_grad=True)
     >>> (marginals,) = torch.autograd.grad(log_partition(None, arc, [2]), arc)
@@ -212,7 +217,9 @@ def _fill_spans(span: Tensor, join: Join) -> Tensor:
 
 
 def _join_splits(chart: Tensor, w: int, join: Join) -> Tensor:
-    """Return the join over k of chart[i, k] + chart[k, j], [b, i, ...] for the spans (i, j) of width w."""
+    """Return the join over k of chart[i, k] + chart[k, j], [b, i, ...] for the spans (i, j) of
+    width w.
+    """
     shape = chart.shape[1] - w, w - 1
     # left_part[b, i, k] = chart[b, i, i+1+k], right_part[b, i, k] = chart[b, i+1+k, i+w]
     left_part = _stripe(chart, shape, (0, 1), (0, 1))
@@ -223,8 +230,8 @@ def _join_splits(chart: Tensor, w: int, join: Join) -> Tensor:
 def _fill_arcs(arc: Tensor, join: Join) -> tuple[Tensor, Tensor]:
     """Return the charts `linked` and `complete` of half-trees [b, h, e]: words h to e headed by h.
 
-    linked[h, e] = arc[e, h] + join over k of complete[l, k] + complete[r, k+1], for l, r = h, e in order
-    complete[h, e] = join over m of linked[h, m] + complete[m, e]
+    linked[h, e] = arc[e, h] + join over k of complete[l, k] + complete[r, k+1], for l, r = h, e in
+    order complete[h, e] = join over m of linked[h, m] + complete[m, e]
     """
     size = arc.shape[1]
     complete = arc.new_zeros(arc.shape)
@@ -270,7 +277,8 @@ def _trace_arcs(
 
 
 def _fill_joint(span: Tensor, arc: Tensor, headed: Part, join: Join) -> Tensor:
-    """Return chart[b, i, j, h], the paper's alpha (h inside (i, j]) and beta (hooked to h outside) in one.
+    """Return chart[b, i, j, h], the paper's alpha (h inside (i, j]) and beta (hooked to h outside)
+    in one.
 
     chart[i, j, h] = span[i, j] (+ headed[i, j, h]) + join over k of chart[i, k, h] + chart[k, j, h]
     chart[i, j, h] = join over m in (i, j] of chart[i, j, m] + arc[m, h] (+ headed[i, j, h])
@@ -303,7 +311,8 @@ def _fill_joint(span: Tensor, arc: Tensor, headed: Part, join: Join) -> Tensor:
 def _trace_nodes(
     chart: Tensor, arc: Part, b: Tensor, roots: Tensor, lengths: Tensor, heads: Tensor
 ) -> list[Tensor]:
-    """Return the nodes (b, i, j, h) of the best trees, one tensor for each depth; write their heads.
+    """Return the nodes (b, i, j, h) of the best trees, one tensor for each depth; write their
+    heads.
 
     Without arcs all h are 0, the only index of the chart's last axis.
     """
@@ -368,7 +377,9 @@ def words_of(lengths: Tensor, size: int) -> Tensor:
 
 
 def _masks(scores: ScoreTensors, lengths: Tensor) -> list[Tensor]:
-    """Return which cells belong to a sentence: spans [b, i, j], arcs [b, m, h], headed [b, pair, h]."""
+    """Return which cells belong to a sentence: spans [b, i, j], arcs [b, m, h], headed [b, pair,
+    h].
+    """
     size = scores.layer.shape[1]
     p = torch.arange(size, device=lengths.device)
     words = words_of(lengths, size)

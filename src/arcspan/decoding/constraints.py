@@ -1,14 +1,15 @@
 """Turn constraints on a sentence's trees into masks over its scores.
 
-Every constraint forbids parts, and a forbidden part scores -inf: then the search, the marginals and the k
-best all obey without knowing. A required span (i, j) forbids the spans that cross it; a binary tree without
-any of those contains (i, j), since the smallest span around it cannot split inside it. A required arc
-forbids the other heads of its modifier. That (i, j) has the head h forbids arcs from its other words to
-words outside. Only "if (i, j) is there, its head is not h" takes a mask over headed spans, hence the
-second-order search.
+Every constraint forbids parts, and a forbidden part scores -inf: then the search, the marginals and
+the k best all obey without knowing. A required span (i, j) forbids the spans that cross it; a
+binary tree without any of those contains (i, j), since the smallest span around it cannot split
+inside it. A required arc forbids the other heads of its modifier. That (i, j) has the head h
+forbids arcs from its other words to words outside. Only "if (i, j) is there, its head is not h"
+takes a mask over headed spans, hence the second-order search.
 
-These are constraints on binary lexicalized trees. A span that the constituency tree does not show, because
-binarization made it, is a span here: a caller who lets labels vanish forbids labels rather than spans.
+These are constraints on binary lexicalized trees. A span that the constituency tree does not show,
+because binarization made it, is a span here: a caller who lets labels vanish forbids labels rather
+than spans.
 """
 
 from __future__ import annotations
@@ -121,8 +122,9 @@ def constrain(
 ) -> Masks:
     """Return the masks that leave exactly the trees of n words that meet every constraint.
 
-    To require `Head` is to require the span as well; to forbid it forbids the span only with that head.
-    Constraints that no tree meets are an error that names a smallest set of them that contradict each other.
+    To require `Head` is to require the span as well; to forbid it forbids the span only with that
+    head. Constraints that no tree meets are an error that names a smallest set of them that
+    contradict each other.
 
     >>> masks = constrain(3, require=[SpanConstraint(1, 3)])
     >>> bool(masks.span[0, 2] == -np.inf)
@@ -231,10 +233,10 @@ def _possible(n: int, masks: Masks) -> bool:
 def _smallest_conflict(n: int, demands: _Demands) -> _Demands:
     """Return, of constraints that no tree meets, a small set that no tree meets either.
 
-    By halves (Junker 2004, QuickXplain): a few contradicting constraints among many take a few searches,
-    and the set is minimal. Hundreds that only contradict each other all together would take as many
-    searches: at the limit the remaining ones are kept, so that the time is bounded and the set may be too
-    large.
+    By halves (Junker 2004, QuickXplain): a few contradicting constraints among many take a few
+    searches, and the set is minimal. Hundreds that only contradict each other all together would
+    take as many searches: at the limit the remaining ones are kept, so that the time is bounded and
+    the set may be too large.
     """
     # A search of n words takes a time of O(n^3) or more.
     searches = max(LEAST_SEARCHES, int(SEARCHES * min(1.0, (40 / n) ** 3)))
@@ -259,7 +261,9 @@ def _smallest_conflict(n: int, demands: _Demands) -> _Demands:
 
 
 def _explain(conflict: _Demands, n: int) -> str:
-    """Return a sentence that names contradicting constraints, and the reason where it is a usual one."""
+    """Return a sentence that names contradicting constraints, and the reason where it is a usual
+    one.
+    """
     texts = [str(demand) for demand in conflict[:NAMED]]
     if len(conflict) > NAMED:
         texts.append(f"{len(conflict) - NAMED} more")
@@ -287,7 +291,8 @@ def _explain(conflict: _Demands, n: int) -> str:
 def _two_heads(constraints: list[TreeConstraint]) -> str:
     """Return a text if a span would have two heads.
 
-    A word of the span that attaches outside is its head, and so is one to which words outside attach.
+    A word of the span that attaches outside is its head, and so is one to which words outside
+    attach.
     """
     for span in constraints:
         if isinstance(span, ArcConstraint):

@@ -1,10 +1,11 @@
 """Compute sums over all trees: log-partition, marginal probabilities, samples, minimum Bayes risk.
 
-A tree's probability is the exponential of its score over the sum of those of all trees, the partition. The
-trees are those that the searches choose from: binary trees for span scores, projective trees with one root
-for arc scores, lexicalized trees for both (first order, or second with headed scores). Inside-outside
-computes everything exactly, in about the time of the 1-best search. The gradients of the log-partition are
-the marginals, so no automatic differentiation is needed either.
+A tree's probability is the exponential of its score over the sum of those of all trees, the
+partition. The trees are those that the searches choose from: binary trees for span scores,
+projective trees with one root for arc scores, lexicalized trees for both (first order, or second
+with headed scores). Inside-outside computes everything exactly, in about the time of the 1-best
+search. The gradients of the log-partition are the marginals, so no automatic differentiation is
+needed either.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ class Marginals(NamedTuple):
                    None without span scores.
     arcs           [B, n+1, n+1]: arcs[b, m, h] is the probability that h is the head of m.
                    None without arc scores.
-    headed         [B, n+1, n+1, n+1]: headed[b, i, j, h] is the probability of the headed span (i, j, h)
-                   for h inside, of the hooked span for h outside; packed where the headed scores were.
-                   None without headed scores, unless requested.
+    headed         [B, n+1, n+1, n+1]: headed[b, i, j, h] is the probability of the headed span (i,
+                   j, h) for h inside, of the hooked span for h outside; packed where the headed
+                   scores were. None without headed scores, unless requested.
 
-    Arrays have the type of the scores (float32 or float64), and zeros wherever there is no part, padding
-    included.
+    Arrays have the type of the scores (float32 or float64), and zeros wherever there is no part,
+    padding included.
     """
 
     log_partition: Floats
@@ -69,9 +70,12 @@ def marginals(
 ) -> Marginals:
     """Return log-partition and the exact marginal probability of every part, for every sentence.
 
-    span, arc, lengths, headed   as for `eisner_satta`, with the same errors; without span scores the trees
-                 are dependency trees alone (Eisner), without arc scores constituency trees alone (CKY)
-    with_headed  whether to return marginals of headed and hooked spans; by default if `headed` is given
+    span, arc, lengths, headed   as for `eisner_satta`, with the same errors; without span scores
+                                 the trees
+                 are dependency trees alone (Eisner), without arc scores constituency trees alone
+                 (CKY)
+    with_headed  whether to return marginals of headed and hooked spans; by default if `headed` is
+                 given
 
     >>> import numpy as np
     >>> sums = marginals(np.zeros((1, 4, 4)), np.zeros((1, 4, 4)), [3])
@@ -134,7 +138,8 @@ def hessian_product(
     span, arc, lengths, headed   as for `marginals`
     along   the direction in spans, arcs and headed spans, each shaped as its scores; None for zeros
 
-    As the score of word 1 as the root of two words grows from 0, its probability of 1/2 does by 1/4:
+    As the score of word 1 as the root of two words grows from 0, its probability of 1/2 does by
+    1/4:
 
     >>> import numpy as np
     >>> along = np.zeros((1, 3, 3))
@@ -182,9 +187,10 @@ def minimum_bayes_risk(
 
     They are the best trees with the marginals for scores.
 
-    span, arc, lengths, headed   the scores, as for `marginals`; what they forbid (-inf) stays forbidden
-    spans, arcs   the marginal probabilities, if the caller has better ones than those of the scores as
-                  they are: calibrated ones, or ones it has computed already
+    span, arc, lengths, headed   the scores, as for `marginals`; what they forbid (-inf) stays
+                                 forbidden
+    spans, arcs   the marginal probabilities, if the caller has better ones than those of the scores
+                  as they are: calibrated ones, or ones it has computed already
     double        search in float64 instead of float32
 
     `scores` of the result are these expectations, at most 2n-1 for spans plus n for arcs.
@@ -202,7 +208,8 @@ def minimum_bayes_risk(
     masks = None
     if headed is not None:
         forbidden = np.asarray(headed) == -np.inf
-        # Headed spans count for nothing here: without a forbidden one the first-order search will do.
+        # Headed spans count for nothing here: without a forbidden one the first-order search will
+        # do.
         if forbidden.any():
             masks = np.where(forbidden, -np.inf, 0).astype(np.float32)
     dtype = np.float64 if double else np.float32
@@ -256,10 +263,12 @@ def sample(
     random: np.random.Generator | int | None = None,
     threads: int | None = None,
 ) -> list[Decoded]:
-    """Draw k trees of every sentence by their probability: for each a `Decoded` with a row per tree.
+    """Draw k trees of every sentence by their probability: for each a `Decoded` with a row per
+    tree.
 
     span, arc, lengths, headed   as for `marginals`
-    random   numpy's generator, or a seed: the same one gives the same trees, whatever the number of threads
+    random   numpy's generator, or a seed: the same one gives the same trees, whatever the number of
+             threads
 
     >>> import numpy as np
     >>> span = np.zeros((1, 4, 4))
@@ -334,7 +343,9 @@ def _run(
     arrays: dict[str, Array | None],
     **numbers: int,
 ) -> Floats:
-    """Fill the arrays, fields of `SumsWork` with headed ones of this type; return the log-partitions."""
+    """Fill the arrays, fields of `SumsWork` with headed ones of this type; return the
+    log-partitions.
+    """
     # The kernel takes float64; headed scores, the only large ones, it converts by itself.
     span = as_array(scores[0], np.float64)
     arc = as_array(scores[1], np.float64)

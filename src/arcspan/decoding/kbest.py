@@ -1,8 +1,8 @@
 """Enumerate the k best lexicalized trees of a sentence, exactly and lazily.
 
-Users see a pair of trees, and many lexicalized trees show the same pair: nodes without a label vanish from
-the constituency tree. `visible` marks the spans that the user sees; trees that differ only in others then
-count once, and the search itself never enumerates them.
+Users see a pair of trees, and many lexicalized trees show the same pair: nodes without a label
+vanish from the constituency tree. `visible` marks the spans that the user sees; trees that differ
+only in others then count once, and the search itself never enumerates them.
 """
 
 from __future__ import annotations
@@ -53,11 +53,13 @@ def kbest(
     visible: Values = None,
     threads: int | None = None,
 ) -> list[Decoded]:
-    """Return the k best trees of every sentence: for each a `Decoded` with a row per tree, best first.
+    """Return the k best trees of every sentence: for each a `Decoded` with a row per tree, best
+    first.
 
-    Arrays are those of `eisner_satta`. visible, bool [B, n+1, n+1], marks the spans (i, j) that the user
-    sees, or [B, n+1, n+1, n+1] those that the user sees if their head is h. Trees with the same heads
-    and the same visible spans count once. A sentence with fewer than k trees gets as many as it has.
+    Arrays are those of `eisner_satta`. visible, bool [B, n+1, n+1], marks the spans (i, j) that the
+    user sees, or [B, n+1, n+1, n+1] those that the user sees if their head is h. Trees with the
+    same heads and the same visible spans count once. A sentence with fewer than k trees gets as
+    many as it has.
 
     >>> import numpy as np
     >>> scores = np.zeros((1, 4, 4))
@@ -105,11 +107,12 @@ def kbest_iter(
 
     span     [n+1, n+1] as span[i, j];  arc  [n+1, n+1] as arc[modifier, head].
     headed   [n+1, n+1, n+1], or packed [pairs, n+1] as in `eisner_satta`; None for first order.
-    visible  bool [n+1, n+1]: which spans the user sees; or [n+1, n+1, n+1], which of them with which
-             head. Without it all trees are distinct.
+    visible  bool [n+1, n+1]: which spans the user sees; or [n+1, n+1, n+1], which of them with
+             which head. Without it all trees are distinct.
     name     the sentence's name in errors.
 
-    Equal scores come in the same order every time. Scores are checked, and the chart is filled, at the call.
+    Equal scores come in the same order every time. Scores are checked, and the chart is filled, at
+    the call.
 
     >>> import numpy as np
     >>> scores = np.arange(9.0).reshape(3, 3)

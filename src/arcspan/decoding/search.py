@@ -1,9 +1,10 @@
-"""Search the best trees: CKY for spans, Eisner (1996) for arcs, Eisner & Satta (1999) for both at once.
+"""Search the best trees: CKY for spans, Eisner (1996) for arcs, Eisner & Satta (1999) for both at
+once.
 
-The score of a lexicalized tree is the sum of s_c(i, j) over its 2n-1 binary spans and of s_d(m, h) over its
-n arcs, the root arc included. Second order adds s(i, j, h) to every headed span, and to the hooked span of
-each of the n-1 attachments below the root: the modifier's largest span (i, j), with h the word it attaches
-to. `native/` has one file per search.
+The score of a lexicalized tree is the sum of s_c(i, j) over its 2n-1 binary spans and of s_d(m, h)
+over its n arcs, the root arc included. Second order adds s(i, j, h) to every headed span, and to
+the hooked span of each of the n-1 attachments below the root: the modifier's largest span (i, j),
+with h the word it attaches to. `native/` has one file per search.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from arcspan.decoding.batch import EISNER_SATTA, NAIVE, Decoded, Values, best
 def cky(span: ArrayLike, lengths: ArrayLike, threads: int | None = None) -> Decoded:
     """Return the best binary constituency tree of every sentence of a batch, in O(n^3).
 
-    Arguments and errors are those of `eisner_satta`; spans are rows (i, j) in pre-order, and `heads` is None.
+    Arguments and errors are those of `eisner_satta`; spans are rows (i, j) in pre-order, and
+    `heads` is None.
 
     >>> import numpy as np
     >>> span = np.zeros((1, 4, 4))
@@ -52,14 +54,17 @@ def eisner_satta(
 
     span     [B, n+1, n+1]: span[b, i, j] scores the words i+1..j as a constituent, i < j
     arc      [B, n+1, n+1]: arc[b, m, h] scores h as the head of m; h = 0 is the root
-    lengths  [B]: words of each sentence; cells beyond them, and cells that no tree uses, may hold anything
-    headed   [B, n+1, n+1, n+1]: headed[b, i, j, h] scores span (i, j) with head word h where h is inside
-             it, and span (i, j) attached to h where h is outside; None for first order. Or, in half the
-             memory, its rows i < j alone: [B, pairs, n+1] in the order of np.triu_indices(n + 1, 1)
+    lengths  [B]: words of each sentence; cells beyond them, and cells that no tree uses, may hold
+             anything
+    headed   [B, n+1, n+1, n+1]: headed[b, i, j, h] scores span (i, j) with head word h where h is
+             inside it, and span (i, j) attached to h where h is outside; None for first order. Or,
+             in half the memory, its rows i < j alone: [B, pairs, n+1] in the order of
+             np.triu_indices(n + 1, 1)
     threads  at most so many threads, one sentence each; the result does not depend on it
 
-    -inf forbids a part. The search is in float32, and exact; of equal trees it always returns the same one.
-    Raises ScoreError if a score is NaN or plus infinity, or if every tree of a sentence is forbidden.
+    -inf forbids a part. The search is in float32, and exact; of equal trees it always returns the
+    same one. Raises ScoreError if a score is NaN or plus infinity, or if every tree of a sentence
+    is forbidden.
 
     >>> import numpy as np
     >>> span, arc = np.zeros((1, 4, 4)), np.zeros((1, 4, 4))

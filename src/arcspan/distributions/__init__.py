@@ -1,8 +1,9 @@
-"""Distributions over trees in torch: the probability of a tree is exp(score) over the sum of all trees.
+"""Distributions over trees in torch: the probability of a tree is exp(score) over the sum of all
+trees.
 
-`ConstituencyTrees`, `DependencyTrees` and `LexicalizedTrees` share one vocabulary: log_partition, marginals,
-argmax, max, entropy, log_prob, sample, topk, mbr, kl, cross_entropy, condition. Everything is exact, and
-whatever depends on the scores smoothly is differentiable, more than once.
+`ConstituencyTrees`, `DependencyTrees` and `LexicalizedTrees` share one vocabulary: log_partition,
+marginals, argmax, max, entropy, log_prob, sample, topk, mbr, kl, cross_entropy, condition.
+Everything is exact, and whatever depends on the scores smoothly is differentiable, more than once.
 """
 
 import warnings

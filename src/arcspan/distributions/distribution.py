@@ -1,4 +1,6 @@
-"""Define the three distributions over trees: one base class of all that they share, and their scores."""
+"""Define the three distributions over trees: one base class of all that they share, and their
+scores.
+"""
 
 from __future__ import annotations
 
@@ -30,16 +32,17 @@ Self = TypeVar("Self", bound="TreeDistribution")
 
 
 class TreeDistribution:
-    """A distribution over the trees of each sentence of a batch, defined by the scores of their parts.
+    """A distribution over the trees of each sentence of a batch, defined by the scores of their
+    parts.
 
-    The scores are tensors: span [B, n+1, n+1] as span[b, i, j], arc [B, n+1, n+1] as arc[b, modifier, head],
-    headed [B, n+1, n+1, n+1] as headed[b, i, j, h] (or packed [B, pairs, n+1], see `decoding.eisner_satta`);
-    lengths [B] are all n by default. Padding is not read, and -inf forbids a part. Results have the type and
-    the device of the scores. A sentence without any tree, or with a score of NaN or plus infinity, raises
-    ScoreError.
+    The scores are tensors: span [B, n+1, n+1] as span[b, i, j], arc [B, n+1, n+1] as arc[b,
+    modifier, head], headed [B, n+1, n+1, n+1] as headed[b, i, j, h] (or packed [B, pairs, n+1], see
+    `decoding.eisner_satta`); lengths [B] are all n by default. Padding is not read, and -inf
+    forbids a part. Results have the type and the device of the scores. A sentence without any tree,
+    or with a score of NaN or plus infinity, raises ScoreError.
 
-    log_partition, max, marginals, entropy, score, log_prob, kl and cross_entropy are differentiable in the
-    scores. Sums are computed once: where scores change in place, make a new distribution.
+    log_partition, max, marginals, entropy, score, log_prob, kl and cross_entropy are differentiable
+    in the scores. Sums are computed once: where scores change in place, make a new distribution.
     """
 
     # The only type of constraints that such trees can meet, and its public name.
@@ -176,8 +179,8 @@ class TreeDistribution:
     def condition(self: Self, require: Constraints = (), forbid: Constraints = ()) -> Self:
         """Return the distribution under the condition that trees have some parts and lack others.
 
-        Constraints are `Span(i, j)`, `Arc(head, modifier)`, `Root(word)` and `Head(i, j, head)`: one list
-        for all sentences, or a list of lists, one per sentence.
+        Constraints are `Span(i, j)`, `Arc(head, modifier)`, `Root(word)` and `Head(i, j, head)`:
+        one list for all sentences, or a list of lists, one per sentence.
         """
         required = self._per_sentence(require)
         forbidden = self._per_sentence(forbid)
@@ -200,7 +203,9 @@ class TreeDistribution:
     def masked(
         self: Self, span: Numbers = None, arc: Numbers = None, headed: Numbers = None
     ) -> Self:
-        """Return the distribution over trees without the parts where a mask, shaped as the scores, is true."""
+        """Return the distribution over trees without the parts where a mask, shaped as the scores,
+        is true.
+        """
         scores = self._sums.scores
         if headed is not None and scores.headed is None:
             scores = scores._replace(headed=scores.layer.new_zeros(headed.shape))
@@ -208,7 +213,8 @@ class TreeDistribution:
         return self._with_scores([_masked(part, mask) for part, mask in masks], self.lengths)
 
     def plus(self: Self, span: Numbers, arc: Numbers) -> Self:
-        """Return the distribution with numbers, such as costs, added to the scores of spans and arcs.
+        """Return the distribution with numbers, such as costs, added to the scores of spans and
+        arcs.
 
         It has no gradients.
         """
@@ -301,7 +307,9 @@ class TreeDistribution:
         return heads, spans
 
     def _trees(self, decoded: decoding.Decoded, *lead: int) -> Trees:
-        """Return decoded trees as tensors: one per sentence, or k in turn where the axis `lead` is k."""
+        """Return decoded trees as tensors: one per sentence, or k in turn where the axis `lead` is
+        k.
+        """
         count, size = len(self), self.size
         span, arc, _ = self._sums.scores
         heads = spans = None
@@ -409,11 +417,12 @@ class DependencyTrees(TreeDistribution):
 
 
 class LexicalizedTrees(TreeDistribution):
-    """A distribution over lexicalized trees: a constituency and a dependency tree that are compatible.
+    """A distribution over lexicalized trees: a constituency and a dependency tree that are
+    compatible.
 
-    A tree's score is the sum over its spans and its arcs; with `headed`, also over its headed spans, and
-    over the hooked span of each word but the root: the largest span that the word heads, with the head of
-    the word itself.
+    A tree's score is the sum over its spans and its arcs; with `headed`, also over its headed
+    spans, and over the hooked span of each word but the root: the largest span that the word heads,
+    with the head of the word itself.
 
     >>> trees = LexicalizedTrees(torch.zeros(1, 4, 4), torch.zeros(1, 4, 4))
     >>> trees.log_partition.exp().round().tolist(), trees.sample(5).heads.shape
@@ -427,7 +436,9 @@ class LexicalizedTrees(TreeDistribution):
 
     @property
     def marginals(self) -> MarginalTensors:
-        """Return the probabilities of spans, of arcs and of headed and hooked spans if these have scores."""
+        """Return the probabilities of spans, of arcs and of headed and hooked spans if these have
+        scores.
+        """
         marginals = self._sums.marginals()
         scores = self._sums.scores.headed
         if marginals.headed is None or scores is None or scores.dim() == 3:

@@ -1,12 +1,13 @@
 """Compute log-partition and marginals as differentiable torch functions.
 
-The gradient of the log-partition is the marginals, which the kernels of `arcspan.decoding` compute with it,
-on the host and without an autograd graph. The gradient of the marginals in a direction is the Hessian of
-the log-partition times that direction, another kernel. Only third derivatives need a torch graph of the
-sums (`decoding.batched`), which is built where a graph of second derivatives is requested.
+The gradient of the log-partition is the marginals, which the kernels of `arcspan.decoding` compute
+with it, on the host and without an autograd graph. The gradient of the marginals in a direction is
+the Hessian of the log-partition times that direction, another kernel. Only third derivatives need a
+torch graph of the sums (`decoding.batched`), which is built where a graph of second derivatives is
+requested.
 
-Scores on an accelerator whose batch is large enough (`decoding.batched.pays`) stay there, in such a graph;
-others, of any device, pass through the host.
+Scores on an accelerator whose batch is large enough (`decoding.batched.pays`) stay there, in such a
+graph; others, of any device, pass through the host.
 """
 
 from __future__ import annotations
@@ -104,7 +105,9 @@ class Sums:
 
 
 class _InsideOutside(torch.autograd.Function):
-    """The function from scores to log-partition and marginals, which the kernels have computed already."""
+    """The function from scores to log-partition and marginals, which the kernels have computed
+    already.
+    """
 
     @staticmethod
     def forward(ctx: Any, sums: decoding.Marginals, lengths: np.ndarray, *scores: Part) -> Any:
@@ -118,7 +121,8 @@ class _InsideOutside(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Part) -> Any:
         scores = ctx.saved_tensors[:3]
-        # The marginals are outputs of this function: where a graph is requested, they come with theirs.
+        # The marginals are outputs of this function: where a graph is requested, they come with
+        # theirs.
         marginals = ctx.saved_tensors[3:]
         partition_gradient, *directions = gradients
         products: list[Part] = [None, None, None]
@@ -139,7 +143,9 @@ class _InsideOutside(torch.autograd.Function):
 
 
 def _hessian_product(scores: Parts, lengths: np.ndarray, directions: Parts) -> list[Part]:
-    """Return the second derivatives of the log-partitions times a direction; a graph if one is requested."""
+    """Return the second derivatives of the log-partitions times a direction; a graph if one is
+    requested.
+    """
     span, arc, headed = scores
     if headed is None and directions[2] is not None:
         # Headed spans without scores: marginals of them were computed all the same.
@@ -176,7 +182,8 @@ def _needs_graph(scores: Parts) -> bool:
 def _leaf(part: Part) -> Part:
     """Return a tensor to differentiate by.
 
-    Where it is part of a graph, a view: a direction may depend on the tensor itself, but not on the view.
+    Where it is part of a graph, a view: a direction may depend on the tensor itself, but not on the
+    view.
     """
     if part is None:
         return None

@@ -17,10 +17,10 @@ from arcspan.errors import ScoreError
 class Trees(NamedTuple):
     """Trees of every sentence of a batch, one or several: the axes before B count them.
 
-    heads   int64 [..., B, n+1]: heads[m] is the head of word m (0 = root); 0 in column 0 and in the padding.
-            None of constituency trees.
-    spans   int64 [..., B, 2n-1, 3]: rows (i, j, head) in pre-order, then rows of zeros. Rows (i, j) of
-            constituency trees, None of dependency trees.
+    heads   int64 [..., B, n+1]: heads[m] is the head of word m (0 = root); 0 in column 0 and in the
+            padding. None of constituency trees.
+    spans   int64 [..., B, 2n-1, 3]: rows (i, j, head) in pre-order, then rows of zeros. Rows (i, j)
+            of constituency trees, None of dependency trees.
     scores  [..., B]: the sum of the scores of their parts; -inf where there is no tree (of `topk`).
     """
 
@@ -43,9 +43,9 @@ def stack_spans(spans: Sequence[np.ndarray], size: int, columns: int) -> Tensor:
 def score(scores: Sequence[Part], lengths: Tensor, heads: Part, spans: Part) -> Tensor:
     """Return the sums [..., B] of the scores of trees' parts, differentiable.
 
-    Headed scores are packed [B, pairs, n+1]. A tree's second-order parts are its headed spans, and the
-    hooked span of each word but the root: (i, j), the largest span that the word heads, and h, the head of
-    the word.
+    Headed scores are packed [B, pairs, n+1]. A tree's second-order parts are its headed spans, and
+    the hooked span of each word but the root: (i, j), the largest span that the word heads, and h,
+    the head of the word.
     """
     span, arc, headed = scores
     layer = next(part for part in scores if part is not None)
@@ -75,7 +75,9 @@ def score(scores: Sequence[Part], lengths: Tensor, heads: Part, spans: Part) -> 
 
 
 def check(lengths: Tensor, heads: Part, spans: Part) -> None:
-    """Raise ScoreError unless all are trees of their sentences: projective with one root, binary, compatible."""
+    """Raise ScoreError unless all are trees of their sentences: projective with one root, binary,
+    compatible.
+    """
     valid = lengths >= 0
     if heads is not None:
         valid = valid & _are_projective(heads, lengths)

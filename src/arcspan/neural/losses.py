@@ -1,4 +1,5 @@
-"""Training losses: a likelihood or a margin over whole trees, and cross-entropy for what labels them.
+"""Training losses: a likelihood or a margin over whole trees, and cross-entropy for what labels
+them.
 
 The margin needs only the argmax. Costs are added to the scores of wrong spans and wrong arcs, the
 best tree is searched outside autograd, and then the scores of its parts and of the gold tree's are
@@ -8,8 +9,8 @@ Where a sentence has one gold layer only, the other is a hidden variable: the go
 by the best tree that agrees with the gold layer (of a d-tree: all other arcs are forbidden; of a
 c-tree: all spans that cross its brackets), and its score in the likelihood by the sum over all such
 trees. The same goes for the binarization of a c-tree, for two layers that are not compatible (each
-is learnt once, with the other hidden), and for partial trees: a word whose head is not annotated may
-have any, a node without an annotated label teaches none.
+is learnt once, with the other hidden), and for partial trees: a word whose head is not annotated
+may have any, a node without an annotated label teaches none.
 
 A gold tree outside the search space would make the margin negative without bound, and training
 diverge: the margin of every sentence is checked to be at least zero. All sums over trees are in
@@ -45,8 +46,8 @@ _IMPOSSIBLE = -1e30  # a logit of probability 0; -inf would make NaN of rows wit
 class Gold:
     """The gold structures of a batch, flat: rows of all sentences together, `*_b` their sentences.
 
-    nodes       (i, j, head) of the binarized trees, pre-order, and their labels; none where the tree
-                is hidden
+    nodes       (i, j, head) of the binarized trees, pre-order, and their labels; none where the
+                tree is hidden
     chains      of each sentence with constituents: (i, j) -> its label; None without
     word_b, ... words in order; `answers` has their gold names, by output. Heads are 0 without
                 dependencies, -1 where they are not annotated
@@ -116,7 +117,8 @@ class StructureLoss:
         self.seconds = 0.0
 
     def __call__(self, scores: Scores, gold: Gold) -> tuple[Tensor, LabelNodes]:
-        """Return the sum of the sentences' losses, and the nodes of the gold trees to learn labels at.
+        """Return the sum of the sentences' losses, and the nodes of the gold trees to learn labels
+        at.
 
         Where those are hidden, the nodes are those of the best tree that agrees with the
         constituents.

@@ -1,8 +1,8 @@
 """Scorers that turn vectors into scores: MLPs and biaffine forms of the paper's section 5.
 
 Shapes: fenceposts and words have n+1 positions. Fencepost i stands between words i and i+1; word
-position 0 is the artificial root. Spans are scored at [b, i, j], arcs at [b, modifier, head], headed
-and hooked spans only at pairs i < j, in the order of `torch.triu_indices`, as [b, pair, h].
+position 0 is the artificial root. Spans are scored at [b, i, j], arcs at [b, modifier, head],
+headed and hooked spans only at pairs i < j, in the order of `torch.triu_indices`, as [b, pair, h].
 """
 
 from __future__ import annotations

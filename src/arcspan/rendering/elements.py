@@ -1,7 +1,7 @@
 """The parts that every SVG of a sentence shares: font sizes, colours, groups with data attributes.
 
-A layout computes coordinates. The groups with their titles and the order in which they are painted are the same for all
-layouts, and are written here.
+A layout computes coordinates. The groups with their titles and the order in which they are painted
+are the same for all layouts, and are written here.
 """
 
 from __future__ import annotations
@@ -82,8 +82,9 @@ def _variables(shade: int) -> str:
     return ";".join(variables)
 
 
-# Attributes carry sizes and colours, so that programs with little CSS draw the same picture. The style only lets the
-# page and the dark mode change colours; programs without CSS variables skip @supports.
+# Attributes carry sizes and colours, so that programs with little CSS draw the same picture. The
+# style only lets the page and the dark mode change colours; programs without CSS variables skip
+# @supports.
 STYLE = f"""
 @supports(color:var(--as-ink)){{
 .arcspan{{{_variables(0)}}}
@@ -125,18 +126,21 @@ class Look:
 
 
 class Drawing(ABC):
-    """A picture with coordinates, which a layout's `arrange` computes; `svg` puts its parts together.
+    """A picture with coordinates, which a layout's `arrange` computes; `svg` puts its parts
+    together.
 
-    A point has a coordinate `along` the words and one `across`, away from them: x and y where words are side by
-    side, y and x where they are below each other (`turned`).
+    A point has a coordinate `along` the words and one `across`, away from them: x and y where words
+    are side by side, y and x where they are below each other (`turned`).
 
     word_centres, anchors  along: the middle of each word, of each constituent
     ends, starts, bends    across: the edge to each constituent ends, those from it begin and turn
     word_ends              across: the edge to each word ends
-    port_scales            by word: the distance between the ends of two arcs, compared with `PORT_GAP`
+    port_scales            by word: the distance between the ends of two arcs, compared with
+                           `PORT_GAP`
     arcs_edge              across: arcs begin and end
     root                   the length of the root's arc, unless its level decides it
-    drop                   along: how far from a constituent's middle the edges to its children begin
+    drop                   along: how far from a constituent's middle the edges to its children
+                           begin
     stripes                the middles of lines, of which every other is shaded for the eye
     """
 
@@ -242,7 +246,9 @@ class Drawing(ABC):
         return [*elements, "</g>"]
 
     def _edges(self) -> list[str]:
-        """Return lines between constituents, and from constituents to words; spines are painted over thin ones."""
+        """Return lines between constituents, and from constituents to words; spines are painted
+        over thin ones.
+        """
         thin: list[str] = []
         spines: list[str] = []
         for parent, child, word, is_spine in self.picture.edges():
@@ -320,7 +326,9 @@ class Drawing(ABC):
             yield "</g>"
 
     def _arc(self, arc: PictureArc) -> Iterator[str]:
-        """Yield an arc from the head away from the words, along, and back to the modifier, with the relation."""
+        """Yield an arc from the head away from the words, along, and back to the modifier, with the
+        relation.
+        """
         m, head, label, _ = arc
         probability = self.look.confidence.arcs[m - 1] if self.look.confidence else None
         data = _data(word=m, head=head, label=label, confidence=probability)
@@ -381,10 +389,11 @@ def _data(**values: object) -> str:
 
 
 def _ports(picture: Picture) -> tuple[dict[tuple[int, int], float], list[float]]:
-    """Return where the arc to a modifier meets a word, from the word's middle, and the width of each word's arcs.
+    """Return where the arc to a modifier meets a word, from the word's middle, and the width of
+    each word's arcs.
 
-    Keys are (modifier, word). Arcs of one word do not lie on each other, and since on each side the longest is the
-    nearest to the middle, they never cross.
+    Keys are (modifier, word). Arcs of one word do not lie on each other, and since on each side the
+    longest is the nearest to the middle, they never cross.
     """
     offsets: dict[tuple[int, int], float] = {}
     # By word: the side of the word, the order on that side, and the modifier.

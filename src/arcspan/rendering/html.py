@@ -1,6 +1,7 @@
 """A self-contained page with the pictures of one or more sentences; it loads nothing.
 
-Pointing at a word, a constituent or an arc (or reaching it with the Tab key) dims everything unrelated to it.
+Pointing at a word, a constituent or an arc (or reaching it with the Tab key) dims everything
+unrelated to it.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ def to_html(
 ) -> str:
     """Return a stand-alone HTML page with a picture of each pair of trees, in their order.
 
-    `texts` are the headings (otherwise the words), `notes` are written beside them, such as the rank and the
-    probability of a tree; `confidence`, `layers` and `look` (heads, colours) are those of `to_svg`. The layout "auto"
-    puts a wide, a tall and an indented picture of each pair on the page, which shows the widest that fits.
+    `texts` are the headings (otherwise the words), `notes` are written beside them, such as the
+    rank and the probability of a tree; `confidence`, `layers` and `look` (heads, colours) are those
+    of `to_svg`. The layout "auto" puts a wide, a tall and an indented picture of each pair on the
+    page, which shows the widest that fits.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> page = to_html([(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))], texts=["Logic plays"])
@@ -94,7 +96,9 @@ def to_html(
 
 
 def _pictures(name: str, picture: Picture, look: Look, layout: Layout) -> str:
-    """Return the pictures of a figure, each narrower than the one before, and CSS that shows the first that fits."""
+    """Return the pictures of a figure, each narrower than the one before, and CSS that shows the
+    first that fits.
+    """
     names = layouts(layout)
     sizes = [(drawing_name, TABLET) for drawing_name in names] + [(names[-1], PHONE)]
     drawings: list[Drawing] = []

@@ -1,8 +1,9 @@
-"""PNG and PDF of an SVG, for slides and papers: drawn by resvg, through the package vl-convert-python.
+"""PNG and PDF of an SVG, for slides and papers: drawn by resvg, through the package
+vl-convert-python.
 
-That package needs no system library on any platform, writes both formats, keeps the text of a PDF as text and draws our
-pictures as browsers do. cairosvg and weasyprint need cairo or pango, resvg-py writes no PDF. Scripts outside its own
-fonts are drawn with the system's.
+That package needs no system library on any platform, writes both formats, keeps the text of a PDF
+as text and draws our pictures as browsers do. cairosvg and weasyprint need cairo or pango, resvg-py
+writes no PDF. Scripts outside its own fonts are drawn with the system's.
 """
 
 from __future__ import annotations

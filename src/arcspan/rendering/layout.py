@@ -1,11 +1,14 @@
-"""The arrangement that all pictures of a sentence share: parents, levels, heads and the width of text.
+"""The arrangement that all pictures of a sentence share: parents, levels, heads and the width of
+text.
 
-A constituent is placed above its head word, one level above its highest child. So the path from a constituent
-down to its head word is a straight line, the lines of two constituents never cross, and a label can only collide with
-labels in its own column. Arcs get levels in the same way: an arc lies outside every arc that it covers.
+A constituent is placed above its head word, one level above its highest child. So the path from a
+constituent down to its head word is a straight line, the lines of two constituents never cross, and
+a label can only collide with labels in its own column. Arcs get levels in the same way: an arc lies
+outside every arc that it covers.
 
-Incompatible trees are drawn as well: a constituent without a single head word is placed in the middle of its span,
-and crossing arcs are on different levels. Nothing here draws: formats do that, from a `Picture`.
+Incompatible trees are drawn as well: a constituent without a single head word is placed in the
+middle of its span, and crossing arcs are on different levels. Nothing here draws: formats do that,
+from a `Picture`.
 """
 
 from __future__ import annotations
@@ -38,7 +41,9 @@ def layouts(layout: str) -> list[str]:
 
 
 class Probabilities(Protocol):
-    """Probabilities of a parse: `spans[i, j]` for fencepost spans, `arcs[m - 1]` for the arc to word m."""
+    """Probabilities of a parse: `spans[i, j]` for fencepost spans, `arcs[m - 1]` for the arc to
+    word m.
+    """
 
     @property
     def spans(self) -> Mapping[tuple[int, int], float]:
@@ -66,7 +71,9 @@ class Constituent(NamedTuple):
 
 
 class PictureArc(NamedTuple):
-    """The arc from `head` (0: the root) to the word `modifier`; level 1 is the nearest to the words."""
+    """The arc from `head` (0: the root) to the word `modifier`; level 1 is the nearest to the
+    words.
+    """
 
     modifier: int
     head: int
@@ -77,8 +84,8 @@ class PictureArc(NamedTuple):
 class Edge(NamedTuple):
     """The line from the constituent `parent` to a constituent or a word right under it.
 
-    Constituents are given by index, words from 1; a missing constituent is -1, a missing word 0. A spine leads to the
-    head of the parent.
+    Constituents are given by index, words from 1; a missing constituent is -1, a missing word 0. A
+    spine leads to the head of the parent.
     """
 
     parent: int
@@ -88,7 +95,9 @@ class Edge(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of the indented list: constituents of one child each, then a word or a constituent of several."""
+    """A line of the indented list: constituents of one child each, then a word or a constituent of
+    several.
+    """
 
     parent: int
     spine: bool
@@ -97,7 +106,9 @@ class Line(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """Both trees of a sentence with levels; `above` has the innermost constituent over each word, or -1."""
+    """Both trees of a sentence with levels; `above` has the innermost constituent over each word,
+    or -1.
+    """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -116,7 +127,9 @@ class Picture(NamedTuple):
         return max((arc.level for arc in self.arcs), default=0)
 
     def edges(self) -> list[Edge]:
-        """Return edges to all constituents, in their order, then to all words; -1 is the outermost parent."""
+        """Return edges to all constituents, in their order, then to all words; -1 is the outermost
+        parent.
+        """
         # The last head is that of the parent -1.
         heads = [constituent.head for constituent in self.constituents] + [0]
         edges = []
@@ -153,7 +166,9 @@ class Picture(NamedTuple):
         return edge.word or self.constituents[edge.constituent].i + 1
 
     def anchors(self, centres: Sequence[float]) -> list[float]:
-        """Return where constituents stand, given their words' centres: at the head word, or in the middle."""
+        """Return where constituents stand, given their words' centres: at the head word, or in the
+        middle.
+        """
         return [
             centres[c.head - 1] if c.head else (centres[c.i] + centres[c.j - 1]) / 2
             for c in self.constituents
@@ -167,10 +182,11 @@ class Picture(NamedTuple):
         middle: Callable[[Size], Size],
         gap: Size,
     ) -> tuple[list[Size], Size]:
-        """Return the middle of each word's column, words being side by side, and the width of all columns.
+        """Return the middle of each word's column, words being side by side, and the width of all
+        columns.
 
-        A column is as wide as its widest text by `measure(role, text)`, at least `least`, and the ends of an arc are
-        `apart` enough for its relation. `middle` returns the middle of a width.
+        A column is as wide as its widest text by `measure(role, text)`, at least `least`, and the
+        ends of an arc are `apart` enough for its relation. `middle` returns the middle of a width.
         """
         sizes = [
             max(measure("form", word), measure("tag", tag), size)
@@ -204,7 +220,8 @@ def arrange(
 ) -> Picture:
     """Return the levels and heads of two trees over the same words; either may be missing.
 
-    With `layers`, one tree is drawn; a constituency tree alone still takes its heads from the dependencies.
+    With `layers`, one tree is drawn; a constituency tree alone still takes its heads from the
+    dependencies.
     """
     trees = {"constituency": c_tree, "dependency": d_tree}
     if layers is not None and layers not in trees:
@@ -255,7 +272,9 @@ def _constituents(
 
 
 def _arcs(tree: DependencyTree) -> tuple[PictureArc, ...]:
-    """Return arcs with levels: shorter ones first, each outside all that are already over the same gaps."""
+    """Return arcs with levels: shorter ones first, each outside all that are already over the same
+    gaps.
+    """
     n = len(tree)
     # gaps[k]: the outermost level between words k and k+1
     gaps = [0] * (n + 1)
@@ -278,9 +297,11 @@ LONGEST = 40
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    r"""Return a text that can be drawn and written in XML: not too long, with all control characters visible.
+    r"""Return a text that can be drawn and written in XML: not too long, with all control
+    characters visible.
 
-    Control characters get signs of their own, marks that turn the direction of a line or have no width their numbers.
+    Control characters get signs of their own, marks that turn the direction of a line or have no
+    width their numbers.
 
     >>> visible("a\x00b"), visible("a\u202eb"), len(visible("x" * 1000))
     ('a␀b', 'a<U+202E>b', 40)
@@ -311,7 +332,8 @@ def is_right_to_left(words: Sequence[str]) -> bool:
 
 
 def columns(text: str) -> int:
-    r"""Return the columns of a terminal that a text takes: 2 for wide characters, 0 for marks and joined emoji.
+    r"""Return the columns of a terminal that a text takes: 2 for wide characters, 0 for marks and
+    joined emoji.
 
     >>> columns("role"), columns("漢字"), columns("e\u0301"), columns("👩\u200d🚀")
     (4, 4, 1, 2)

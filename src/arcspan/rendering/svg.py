@@ -1,10 +1,11 @@
 """One SVG of a sentence: constituents above the words, dependency arcs below them.
 
-Plain SVG text without a drawing library: a picture has a few hundred lines and boxes, and needs nothing but a browser.
-Attributes carry sizes and colours, so that all programs draw the same picture. In browsers colours are also CSS
-variables with a light and a dark set: a page that embeds the picture may set `--arcspan-ink`, `--arcspan-muted`,
-`--arcspan-line`, `--arcspan-head`, `--arcspan-arc` and `--arcspan-paper`, and for lower probabilities
-`--arcspan-likely`, `--arcspan-doubtful` and `--arcspan-unsure`.
+Plain SVG text without a drawing library: a picture has a few hundred lines and boxes, and needs
+nothing but a browser. Attributes carry sizes and colours, so that all programs draw the same
+picture. In browsers colours are also CSS variables with a light and a dark set: a page that embeds
+the picture may set `--arcspan-ink`, `--arcspan-muted`, `--arcspan-line`, `--arcspan-head`,
+`--arcspan-arc` and `--arcspan-paper`, and for lower probabilities `--arcspan-likely`,
+`--arcspan-doubtful` and `--arcspan-unsure`.
 """
 
 from __future__ import annotations
@@ -54,15 +55,18 @@ def to_svg(
     """Draw both trees of a sentence (or one, where the other is None) as one SVG document.
 
     layers      "constituency" or "dependency" to draw one of the two trees
-    layout      "wide": words side by side; "tall": one word per line, constituents to its left and arcs to its
-                right; "indented": a list of words and constituents for narrow pages; "auto": the first of them
-                that is not wider than `width`
-    confidence  `Parse.confidence`, to show in colours how probable constituents and arcs are, with a legend
+    layout      "wide": words side by side; "tall": one word per line, constituents to its left and
+                arcs to its right; "indented": a list of words and constituents for narrow pages;
+                "auto": the first of them that is not wider than `width`
+    confidence  `Parse.confidence`, to show in colours how probable constituents and arcs are, with
+                a legend
     heads       show the head of every constituent: a thick line to it, and the word under the label
-    colours     "auto" follows the page and its dark mode, "light" stays as it is, "black" is black and white
+    colours     "auto" follows the page and its dark mode, "light" stays as it is, "black" is black
+                and white
 
-    For scripts, groups `.constituent` carry data-span="i,j", data-label and data-head, `.word` data-word, data-tag and
-    data-head, `.arc` data-word, data-head and data-label, all of them data-confidence where it is known.
+    For scripts, groups `.constituent` carry data-span="i,j", data-label and data-head, `.word`
+    data-word, data-tag and data-head, `.arc` data-word, data-head and data-label, all of them
+    data-confidence where it is known.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> svg = to_svg(c, DependencyTree([2, 0], ["nsubj", "root"], c.words))
@@ -81,13 +85,16 @@ def to_svg(
 class WideDrawing(Drawing):
     """Words side by side, constituents above them, arcs below.
 
-    Columns are computed from left to right and turned round at the end where the script runs the other way.
+    Columns are computed from left to right and turned round at the end where the script runs the
+    other way.
     """
 
     arc_pitch = 19.0
 
     def arrange(self) -> None:
-        """Compute columns as wide as their contents, and rows of constituents, words, tags and arcs."""
+        """Compute columns as wide as their contents, and rows of constituents, words, tags and
+        arcs.
+        """
         picture = self.picture
         centres, total = picture.spread(
             measure=lambda role, content: width_of(content, SIZES[role]),
@@ -142,7 +149,9 @@ class WideDrawing(Drawing):
         return texts
 
     def relation(self, arc: PictureArc, at: float, level: float) -> str:
-        """Return the relation in the middle of a short arc; of a long one near the modifier, easy to find."""
+        """Return the relation in the middle of a short arc; of a long one near the modifier, easy
+        to find.
+        """
         if not arc.head:
             return self.text("relation", at, level + RELATION, arc.relation)
         start = self.port(arc, arc.head)

@@ -1,9 +1,10 @@
 """The SVG with one word per line: constituents to its left, its relation and arcs to its right.
 
-Sixty words side by side are as wide as three screens; below each other they fill a page. Two layouts share the
-right-hand side. `TallDrawing` is the wide one rotated by 90 degrees, with a column for each level of constituents.
-`IndentedDrawing` is the list that terminals show: constituents have lines of their own, and nested ones are slightly
-indented, so that it fits a phone. Where there is no room for arcs, heads are given by number.
+Sixty words side by side are as wide as three screens; below each other they fill a page. Two
+layouts share the right-hand side. `TallDrawing` is the wide one rotated by 90 degrees, with a
+column for each level of constituents. `IndentedDrawing` is the list that terminals show:
+constituents have lines of their own, and nested ones are slightly indented, so that it fits a
+phone. Where there is no room for arcs, heads are given by number.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class TallDrawing(Drawing):
     margin = MARGIN
 
     def arrange(self) -> None:
-        """Compute columns of labels, one for each level, of words, tags and relations, and the arcs behind them."""
+        """Compute columns of labels, one for each level, of words, tags and relations, and the arcs
+        behind them.
+        """
         picture = self.picture
         labels: list[list[str]] = [[] for _ in range(picture.levels + 1)]
         for constituent in picture.constituents:
@@ -90,7 +93,9 @@ class TallDrawing(Drawing):
                 self.width = self.arcs_edge + (picture.depth * self.arc_pitch + 8) + self.margin
 
     def beside(self, arc: PictureArc) -> str:
-        """Return the relation as it is written beside its modifier, with the head's number if no arc is drawn."""
+        """Return the relation as it is written beside its modifier, with the head's number if no
+        arc is drawn.
+        """
         return f"{arc.relation} {arc.head}" if arc.head and not self.has_arcs else arc.relation
 
     def constituent_texts(self, index: int, constituent: Constituent) -> list[str]:
@@ -119,7 +124,9 @@ class TallDrawing(Drawing):
 
 
 class IndentedDrawing(TallDrawing):
-    """A list as terminals show it: a line for each word and for each constituent of several children."""
+    """A list as terminals show it: a line for each word and for each constituent of several
+    children.
+    """
 
     row = 22.0
     margin = 8.0

@@ -1,7 +1,7 @@
 r"""Trees for LaTeX: the constituency tree with the package forest, the arcs with tikz-dependency.
 
-Text is escaped, so that every sentence compiles. Scripts other than Latin need lualatex or xelatex and a font for them
-(`\setmainfont`). A right-to-left script is drawn from left to right.
+Text is escaped, so that every sentence compiles. Scripts other than Latin need lualatex or xelatex
+and a font for them (`\setmainfont`). A right-to-left script is drawn from left to right.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def to_tikz(
 ) -> str:
     r"""Return both trees (or one, where the other is None) as a LaTeX document.
 
-    Without `document` it is a part of one, which needs `\usepackage{forest}` and `\usepackage{tikz-dependency}`. Thick
-    lines lead to the heads, and `layers` draws one of the two trees, as in `to_svg`.
+    Without `document` it is a part of one, which needs `\usepackage{forest}` and
+    `\usepackage{tikz-dependency}`. Thick lines lead to the heads, and `layers` draws one of the two
+    trees, as in `to_svg`.
 
     >>> c = ConstituencyTree.from_brackets("(S (NP (NN Logic)) (VP (VBZ plays)))")
     >>> d = DependencyTree([2, 0], ["nsubj", "root"], c.words)
@@ -70,7 +71,8 @@ def to_tikz(
 
 def _forest(picture: Picture) -> str:
     """Return each constituent on a line of its own, a word on the line of its tag."""
-    # The first word and the text of children, by parent; the last are outermost. Children come before their parents.
+    # The first word and the text of children, by parent; the last are outermost. Children come
+    # before their parents.
     children: list[list[tuple[int, str]]] = [[] for _ in range(len(picture.constituents) + 1)]
     edges = sorted(picture.edges(), key=lambda edge: (not edge.word, -edge.constituent))
     for parent, index, word, spine in edges:

@@ -1,9 +1,9 @@
 """Corrections of the learnt segmenter's marks where a rule decides better than the network.
 
 The network has seen few closing quotes after other marks, dates with names of months, words that a
-speaker broke off, and headlines in title case. Each rule here is about one of these. The rules look at
-the shadow of a block (`characters`), in which all apostrophes and single quotes are one character, and
-ahead by a bounded distance.
+speaker broke off, and headlines in title case. Each rule here is about one of these. The rules look
+at the shadow of a block (`characters`), in which all apostrophes and single quotes are one
+character, and ahead by a bounded distance.
 """
 
 from __future__ import annotations

@@ -70,7 +70,9 @@ class Syntax(TreeIndex):
         return sorted((clause.verb for clause in self.clauses), key=lambda verb: verb.span)
 
     def noun_phrases(self, kind: Kind = "base") -> list[Phrase]:
-        """Return noun phrases: "base" ones do not overlap, "maximal" ones are in no other, or "all"."""
+        """Return noun phrases: "base" ones do not overlap, "maximal" ones are in no other, or
+        "all".
+        """
         return noun_phrases(self, self.coordinations, kind)
 
     def subject_of(self, position: int) -> Phrase | None:
@@ -81,7 +83,9 @@ class Syntax(TreeIndex):
         return self._clauses.subject(position)
 
     def objects_of(self, position: int) -> list[Phrase]:
-        """Return the objects of the verb at this position, antecedents instead of relative pronouns."""
+        """Return the objects of the verb at this position, antecedents instead of relative
+        pronouns.
+        """
         return self._clauses.resolved_objects(position)
 
     def conjuncts(self, position: int) -> list[int]:

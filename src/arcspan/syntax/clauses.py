@@ -1,8 +1,9 @@
-"""Clauses and verb groups: one per predicate, with its subject, its objects and the clause it belongs to.
+"""Clauses and verb groups: one per predicate, with its subject, its objects and the clause it
+belongs to.
 
-The dependency tree decides which words are predicates, what kind of clause each heads and how far it reaches; both
-trees decide through `coordination` what coordinated clauses share. The definitions of auxiliary, tense and voice are
-those of English.
+The dependency tree decides which words are predicates, what kind of clause each heads and how far
+it reaches; both trees decide through `coordination` what coordinated clauses share. The definitions
+of auxiliary, tense and voice are those of English.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class VerbGroup(Phrase):
 
     words     the positions of its words
     form      "finite", "infinitive", "participle"
-    tense     "past", "present", "future" of a finite one ("will", "shall"); None after other modal verbs
+    tense     "past", "present", "future" of a finite one ("will", "shall"); None after other modal
+              verbs
     aspect    "simple", "perfect", "progressive", "perfect progressive"
     voice     "active", "passive"
     polarity  "positive", "negative"
@@ -219,7 +221,8 @@ class Clauses:
 
     def __init__(self, sentence: TreeIndex, coordinations: Sequence[Coordination]) -> None:
         self.s = sentence
-        # By first conjunct, the largest first; and by every later conjunct, of which each is in one.
+        # By first conjunct, the largest first; and by every later conjunct, of which each is in
+        # one.
         self.begun: dict[int, list[Coordination]] = {}
         self.joined: dict[int, Coordination] = {}
         for coordination in coordinations:
@@ -287,7 +290,9 @@ class Clauses:
         self.by_word[h] = clause
 
     def _outer_subject(self, h: int) -> int:
-        """Return the subject of a clause around a predicate's own; 0 without: "the problem is that he left"."""
+        """Return the subject of a clause around a predicate's own; 0 without: "the problem is that
+        he left".
+        """
         s = self.s
         outer = [m for m in s.children[h] if s.full_relations[m].endswith(":outer")]
         copulas = [m for m in s.with_relation(h, "cop") if outer and m > outer[0]]
@@ -296,7 +301,9 @@ class Clauses:
         return outer[0] if len(copulas) >= needed else 0
 
     def _span(self, h: int) -> Range:
-        """Return all below the predicate, without later conjuncts and what joins it to earlier ones."""
+        """Return all below the predicate, without later conjuncts and what joins it to earlier
+        ones.
+        """
         s = self.s
         i, j = s.after_coordinator(h) if s.relations[h] == "conj" else s.reach(h)
         # The smallest coordination of clauses comes last.
@@ -331,7 +338,9 @@ class Clauses:
         ]
 
     def _borrowed(self, h: int) -> list[int]:
-        """Return the auxiliaries, with "to" and a negation, that a conjunct shares with earlier ones."""
+        """Return the auxiliaries, with "to" and a negation, that a conjunct shares with earlier
+        ones.
+        """
         s = self.s
         if h not in self.joined or s.with_relation(h, *_SUBJECTS):
             return []
@@ -340,7 +349,8 @@ class Clauses:
         auxiliaries = self._shared(h, *relations)
         negations = [m for m in self._shared(h, "advmod") if m in self._negations(head)]
         if not s.spans:
-            # Without constituents, a finite verb has no auxiliary, and others have the negation after it.
+            # Without constituents, a finite verb has no auxiliary, and others have the negation
+            # after it.
             if s.tags[h] in _FINITE_TAGS:
                 auxiliaries = []
             negations = [m for m in self._negations(head) if auxiliaries and m > auxiliaries[0]]
@@ -382,10 +392,12 @@ class Clauses:
     # ---- subjects and objects
 
     def subject(self, h: int, *, inside: bool = False) -> Phrase | None:
-        """Return the subject of a predicate: its own, its first conjunct's, or one that the trees lead to.
+        """Return the subject of a predicate: its own, its first conjunct's, or one that the trees
+        lead to.
 
-        `inside`: only what stands in the clause or is shared; else also the subject or object that controls an open
-        complement, the noun that a participle modifies, and the antecedent of a relative pronoun.
+        `inside`: only what stands in the clause or is shared; else also the subject or object that
+        controls an open complement, the noun that a participle modifies, and the antecedent of a
+        relative pronoun.
         """
         s = self.s
         if m := self._written_subject(h):
@@ -425,7 +437,9 @@ class Clauses:
         return not self.s.with_relation(head, *relations) or bool(self._shared(h, *relations))
 
     def objects(self, h: int) -> list[int]:
-        """Return the direct and indirect objects of a predicate, also those shared with its first conjunct."""
+        """Return the direct and indirect objects of a predicate, also those shared with its first
+        conjunct.
+        """
         objects = self.s.with_relation(h, "obj", "iobj")
         if self.s.relations[h] == "conj" and not objects:
             return self._shared(h, "obj", "iobj")

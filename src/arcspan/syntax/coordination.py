@@ -1,8 +1,9 @@
 """Coordinations: what is joined, by which words, and what belongs to all of it.
 
-The dependency tree says what is joined: a word and its dependents by `conj`. The constituency tree says what the
-conjuncts share: whatever depends on the first conjunct but stands outside the smallest constituent around all
-conjuncts, or in it beside them, in no constituent with the first alone.
+The dependency tree says what is joined: a word and its dependents by `conj`. The constituency tree
+says what the conjuncts share: whatever depends on the first conjunct but stands outside the
+smallest constituent around all conjuncts, or in it beside them, in no constituent with the first
+alone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from arcspan.syntax.sentence import NOUN_PHRASES, Phrase, Range, TreeIndex
 _CATEGORIES = dict.fromkeys(("NOUN", "PROPN", "PRON", "NUM", "SYM", "DET", "X"), "NP")
 _CATEGORIES |= {"VERB": "VP", "AUX": "VP", "ADJ": "ADJP", "ADV": "ADVP", "ADP": "PP"}
 _CLAUSES = ("S", "SINV", "SQ", "SBARQ")
-# Before the first conjunct, without constituents: these are shared unless another conjunct has its own.
+# Before the first conjunct, without constituents: these are shared unless another conjunct has its
+# own.
 _SHARED_LEFT = ("nsubj", "csubj", "expl", "aux", "mark", "case", "cop")
 # Dependents that join the conjuncts, and those that belong to the sentence instead of a conjunct.
 _JOINING = ("conj", "cc", "punct")
@@ -60,7 +62,9 @@ class Coordination(Phrase):
 
 
 def coordinations(s: TreeIndex) -> list[Coordination]:
-    """Return the coordinations of a sentence, in the order of their first conjuncts, larger ones first."""
+    """Return the coordinations of a sentence, in the order of their first conjuncts, larger ones
+    first.
+    """
     joined: list[Coordination] = []
     for h in range(1, s.n + 1):
         inner: list[int] = []
@@ -115,7 +119,9 @@ def _coordination(s: TreeIndex, h: int, others: list[int], inner: list[int]) -> 
 
 
 def _smallest(s: TreeIndex, words: Sequence[int]) -> Range | None:
-    """Return the smallest constituent around words, the first of several; None without constituents."""
+    """Return the smallest constituent around words, the first of several; None without
+    constituents.
+    """
     low, high = min(words), max(words)
     around = [(j - i, i, j) for i, j, _ in s.spans if i < low and high <= j]
     # Constituents around a word are nested, so those of the same length are the same span.
@@ -165,7 +171,9 @@ def _is_private(
 
 
 def _category(s: TreeIndex, m: int, members: list[int]) -> str:
-    """Return the label of the largest constituent around one conjunct alone, or a category by its tag."""
+    """Return the label of the largest constituent around one conjunct alone, or a category by its
+    tag.
+    """
     for i, j, label in s.spans:
         if [member for member in members if i < member <= j] == [m]:
             if label in _CLAUSES:

@@ -1,10 +1,11 @@
 """Values that a pattern compares with: sets of strings, or regular expressions of bounded cost.
 
-Python's engine backtracks, so that `(a+)+b` takes time that doubles with every letter. So these are refused: something
-of no fixed length or a choice inside a repetition, back references, repetitions of what takes no letters or of a
-lookaround with another repetition, and too many repetitions, optional parts and choices beside each other. What is
-left has a cost that grows with a power of the value's length. `cost` bounds it, so that a query can count it as steps.
-Values are cut after 200 characters.
+Python's engine backtracks, so that `(a+)+b` takes time that doubles with every letter. So these are
+refused: something of no fixed length or a choice inside a repetition, back references, repetitions
+of what takes no letters or of a lookaround with another repetition, and too many repetitions,
+optional parts and choices beside each other. What is left has a cost that grows with a power of the
+value's length. `cost` bounds it, so that a query can count it as steps. Values are cut after 200
+characters.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ _MOST_WAYS = 256_000
 _REPETITION = 40
 # Ways that the engine tries in the time of one step of a query, about 2.5 microseconds.
 _WAYS_PER_STEP = 50
-# Letters in the classes of all expressions of a pattern: compiling 100,000 takes about 10 milliseconds.
+# Letters in the classes of all expressions of a pattern: compiling 100,000 takes about 10
+# milliseconds.
 MOST_LETTERS = 300_000
 # The last letter that Python's compiler puts in a table, and what that table costs, in letters.
 _LAST_OF_TABLE = 0xFFFF

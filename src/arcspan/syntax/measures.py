@@ -1,7 +1,8 @@
 """Measures of syntactic complexity: sums over a sentence, and ratios of sums over a text or corpus.
 
-Every measure is a sum or a ratio of two sums, so that those of a text are computed from the sums of its sentences and
-not from their ratios. `docs/measures.md` has the definition and the source of each.
+Every measure is a sum or a ratio of two sums, so that those of a text are computed from the sums of
+its sentences and not from their ratios. `docs/measures.md` has the definition and the source of
+each.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def total(sentences: Iterable[Iterable[tuple[float, Sums]]]) -> Sums:
 def measures(counts: Sums) -> dict[str, float]:
     """Return all measures of these sums, in the order of `MEASURES`.
 
-    A ratio with a denominator of 0 is 0, as in Lu's analyzer; measures of a missing tree are missing.
+    A ratio with a denominator of 0 is 0, as in Lu's analyzer; measures of a missing tree are
+    missing.
     """
     values = {name: counts[name] for name in SUMS if name in counts}
     for name, (numerator, denominator) in RATIOS.items():
@@ -124,8 +126,8 @@ def measures(counts: Sums) -> dict[str, float]:
 def standard_errors(sentences: Sequence[Sequence[tuple[float, Sums]]]) -> dict[str, float]:
     """Return one standard deviation of every measure, from the uncertainty of the parses.
 
-    Sentences are as in `total`. They are taken as independent, and ratios as linear around their expected values (the
-    delta method).
+    Sentences are as in `total`. They are taken as independent, and ratios as linear around their
+    expected values (the delta method).
     """
     expected = total(sentences)
     errors = {}
@@ -148,8 +150,8 @@ def standard_errors(sentences: Sequence[Sequence[tuple[float, Sums]]]) -> dict[s
 def _is_word(word: str, tag: str, upos: str) -> bool:
     """Return True for a word: punctuation and currency signs are none.
 
-    Lu takes tags of capital letters, which those of hyphens and of emoticons are, too. Without a tag, any letter or
-    digit makes a word.
+    Lu takes tags of capital letters, which those of hyphens and of emoticons are, too. Without a
+    tag, any letter or digit makes a word.
     """
     if upos == "PUNCT" or tag in ("HYPH", "NFP"):
         return False
@@ -188,8 +190,8 @@ def _shape(tree: ConstituencyTree) -> Sums:
     nodes = NodeTable(tree, None)
     names = ("yngve_sum", "frazier_sum", "left_heavy", "right_heavy", "branching")
     counts: Sums = {"c_words": len(tree), **dict.fromkeys(names, 0)}
-    # By node, of itself and the nodes above it: the sisters to their right; for Frazier, the weights of those above
-    # that begin with it.
+    # By node, of itself and the nodes above it: the sisters to their right; for Frazier, the
+    # weights of those above that begin with it.
     depths = [0] * len(nodes.labels)
     weights = [0.0] * len(nodes.labels)
     for k, label in enumerate(nodes.labels):

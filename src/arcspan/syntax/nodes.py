@@ -1,7 +1,8 @@
 """The nodes of a sentence, and the ways from node to node that a query may take.
 
-Nodes are numbered in pre-order: constituents, tags and words. A word in braces is the lowest node, so that it can be
-related to constituents as well as to words. Nothing here knows how relations are combined: that is `tree_query`.
+Nodes are numbered in pre-order: constituents, tags and words. A word in braces is the lowest node,
+so that it can be related to constituents as well as to words. Nothing here knows how relations are
+combined: that is `tree_query`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from arcspan.trees.immutable import empty_column
 Step = Callable[["NodeTable", int], int]
 """From a node to one of its children; -1 without one."""
 Reach = Callable[["NodeTable", int], Iterable[int]]
-"""From a node to all nodes at the other end of a relation, in pre-order unless a path is followed."""
+"""From a node to all nodes at the other end of a relation, in pre-order unless a path is followed.
+"""
 
 
 # Steps that it costs to visit a node or a word without matching it against a pattern.

@@ -1,9 +1,9 @@
 r"""The language of queries: reading a pattern into nodes and relations.
 
-A node in braces is a word, with tests of its attributes; any other node is a constituent, a tag or a word by its label.
-Between two words, relations are those of dependencies, in the signs of Semgrex; all others are those of the
-constituency tree, in the signs of tgrep2 and Tregex. `docs/queries.md` lists both. Patterns are only read here:
-`tree_query` matches them.
+A node in braces is a word, with tests of its attributes; any other node is a constituent, a tag or
+a word by its label. Between two words, relations are those of dependencies, in the signs of
+Semgrex; all others are those of the constituency tree, in the signs of tgrep2 and Tregex.
+`docs/queries.md` lists both. Patterns are only read here: `tree_query` matches them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ _SYNONYMS |= {"<'": "<-1", ">'": ">-1", "<-": "<-1", ">-": ">-1", "<,": "<1", ">
 
 @dataclass(frozen=True)
 class PatternNode:
-    """A node of a pattern: it passes one of the tests of its label and all tests of a word's attributes.
+    """A node of a pattern: it passes one of the tests of its label and all tests of a word's
+    attributes.
 
     same     the name of another node that it is
     inner    a node in round brackets
@@ -122,7 +123,8 @@ class Pattern:
         self.text = text
         self.position = 0
         self.depth = 0
-        # How often names were mentioned up to the position: a relation that mentions one has several matches.
+        # How often names were mentioned up to the position: a relation that mentions one has
+        # several matches.
         self.mentions = 0
         # In the classes of all regular expressions: compiling many of them may take seconds.
         self.letters_left = MOST_LETTERS

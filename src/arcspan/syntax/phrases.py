@@ -1,7 +1,9 @@
-"""Noun phrases: base phrases without overlap, whole phrases with all modifiers, or the outermost ones.
+"""Noun phrases: base phrases without overlap, whole phrases with all modifiers, or the outermost
+ones.
 
-The dependency tree decides which words head noun phrases and where base ones end. The constituency tree decides how
-far whole ones reach; the dependency tree does that, too, for a head without such a constituent.
+The dependency tree decides which words head noun phrases and where base ones end. The constituency
+tree decides how far whole ones reach; the dependency tree does that, too, for a head without such a
+constituent.
 """
 
 from __future__ import annotations
@@ -105,7 +107,9 @@ def _right_edge(s: TreeIndex, h: int) -> int:
 
 
 def _has_preposition(s: TreeIndex, m: int) -> bool:
-    """Return True if a case marker stands before a modifier; the 's of a possessor stands behind it."""
+    """Return True if a case marker stands before a modifier; the 's of a possessor stands behind
+    it.
+    """
     return any(marker < m for marker in s.with_relation(m, "case"))
 
 

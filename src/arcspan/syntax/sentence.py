@@ -1,10 +1,12 @@
 """Both trees of a sentence, indexed by word, and phrases as parts of the sentence.
 
-Clauses, coordinations and noun phrases read the trees through `TreeIndex`, so that each of their definitions is
-written in terms of words and relations. Nothing is decided here about what a clause or a coordination is.
+Clauses, coordinations and noun phrases read the trees through `TreeIndex`, so that each of their
+definitions is written in terms of words and relations. Nothing is decided here about what a clause
+or a coordination is.
 
-Words are 1..n, spans are fenceposts (i, j) that cover the words i+1..j. The trees need not be compatible: a
-constituent is headed by a word here when the word is in it and the word's head is not.
+Words are 1..n, spans are fenceposts (i, j) that cover the words i+1..j. The trees need not be
+compatible: a constituent is headed by a word here when the word is in it and the word's head is
+not.
 """
 
 from __future__ import annotations
@@ -198,7 +200,9 @@ class TreeIndex(SentenceText):
         return self.trim(i, j, h)
 
     def noun_phrase(self, h: int) -> Range:
-        """Return the largest noun phrase that a noun heads; the noun with its parts if there is none."""
+        """Return the largest noun phrase that a noun heads; the noun with its parts if there is
+        none.
+        """
         low, high, head = self.left[h], self.right[h], self.heads[h]
         # Larger constituents come first.
         for i, j, label in self.spans:

@@ -1,4 +1,6 @@
-"""Queries over both trees: a pattern is compiled once and then matched against any number of sentences."""
+"""Queries over both trees: a pattern is compiled once and then matched against any number of
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ Names = dict[str, int]
 class Match(Phrase):
     """A constituent, tag or word that a query matches.
 
-    label     of the constituent or tag; of a word in braces, its relation, or its form without dependencies
+    label     of the constituent or tag; of a word in braces, its relation, or its form without
+              dependencies
     word      the position of the word, 0 for a constituent
     names     the nodes that the query names, each a match
     position  of its head word, 0 if the trees do not tell it
@@ -65,9 +68,10 @@ class TreeQuery:
     layers    the trees that it needs: "constituency", "dependency"
     literals  the values that it compares with, by attribute; "label" for those of constituents
 
-    `heads`: the rules that say which child heads a constituent; by default the dependency tree says it, and without one
-    the table "ptb". `steps`: how many steps from node to node a sentence may take before ArcspanError is raised; a
-    pattern that says little about its nodes takes a power of their number.
+    `heads`: the rules that say which child heads a constituent; by default the dependency tree says
+    it, and without one the table "ptb". `steps`: how many steps from node to node a sentence may
+    take before ArcspanError is raised; a pattern that says little about its nodes takes a power of
+    their number.
 
     >>> tree = ConstituencyTree.from_brackets("(S (NP (NP (NN fish)) (PP (IN in) (NN oil))) (VP (VBZ smells)))")
     >>> TreeQuery("NP < PP").find(tree)
@@ -95,9 +99,11 @@ class TreeQuery:
         dependencies: DependencyTree | None = None,
         **text_options: Any,
     ) -> list[Match]:
-        """Return the matches in a sentence of one tree or two, in the order of their nodes from the top.
+        """Return the matches in a sentence of one tree or two, in the order of their nodes from the
+        top.
 
-        There is one match for each choice of named nodes. `text_options` are those of `Syntax`: tokens, text, offsets.
+        There is one match for each choice of named nodes. `text_options` are those of `Syntax`:
+        tokens, text, offsets.
         """
         if isinstance(constituency, DependencyTree):
             constituency, dependencies = None, constituency
@@ -120,7 +126,9 @@ class TreeQuery:
         return len(self._search(constituency, dependencies)[1])
 
     def _can_match(self, c: ConstituencyTree | None, d: DependencyTree | None) -> bool:
-        """Return False for a sentence without values that every match has, which saves its node table."""
+        """Return False for a sentence without values that every match has, which saves its node
+        table.
+        """
         for attribute, values in self._required:
             column: Iterable[str] = ()
             if attribute == "label":
@@ -181,7 +189,8 @@ def _match(nodes: NodeTable, text: SentenceText, k: int, names: Names) -> Match:
 
 
 def _node_ways(t: NodeTable, node: PatternNode, k: int, names: Names) -> list[Names]:
-    """Return the ways in which a node of a pattern matches one of the sentence; none if it does not.
+    """Return the ways in which a node of a pattern matches one of the sentence; none if it does
+    not.
 
     A way is the named nodes so far and those that the pattern node and its relations name.
     """

@@ -1,4 +1,5 @@
-"""Batches of training sentences: a budget of pieces each, like lengths together, a repeatable order.
+"""Batches of training sentences: a budget of pieces each, like lengths together, a repeatable
+order.
 
 The order depends on the seed alone. Every process of a run computes the same schedule and takes its
 own share of each update, so nothing has to be sent, and a resumed run continues by counting.

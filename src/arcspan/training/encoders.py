@@ -52,9 +52,9 @@ def make_inputs(settings: EncoderSettings, sentences: Sequence[TrainingSentence]
 def mark_words(text: str) -> str:
     """Change a `tokenizer.json` so that every word is cut like a word after a space.
 
-    Byte-level and SentencePiece tokenizers mark where words begin. Many of them would cut words that
-    they get one by one as if each stood inside a word. The mark is made where nothing else has cut
-    the word yet.
+    Byte-level and SentencePiece tokenizers mark where words begin. Many of them would cut words
+    that they get one by one as if each stood inside a word. The mark is made where nothing else has
+    cut the word yet.
 
     >>> from tokenizers import Tokenizer, models, pre_tokenizers
     >>> tokenizer = Tokenizer(models.BPE())
@@ -82,7 +82,8 @@ def mark_words(text: str) -> str:
         elif not prepended:
             steps[marker]["prepend_scheme"] = "always"
     elif not prepended and not steps[marker].get("add_prefix_space"):
-        # Words are cut before the mark is made, at digits for example: only their first piece gets it.
+        # Words are cut before the mark is made, at digits for example: only their first piece gets
+        # it.
         normalizers.append({"type": "Prepend", "prepend": " "})
     if normalizers:
         tokenizer["normalizer"] = {"type": "Sequence", "normalizers": normalizers}

@@ -2,8 +2,8 @@
 
 A model has two graphs. `score.onnx` reads the encoder's arrays and returns word vectors, structure
 scores and tags; `label.onnx` reads those vectors and the spans and arcs that the search chose, and
-labels only them. Weights are stored in half precision and computed with in single precision, or in 8
-bits and multiplied as whole numbers (`quantize`). Either way the result for a sentence depends on
+labels only them. Weights are stored in half precision and computed with in single precision, or in
+8 bits and multiplied as whole numbers (`quantize`). Either way the result for a sentence depends on
 nothing but the sentence.
 """
 
@@ -44,12 +44,14 @@ from arcspan.training.quantize import constants_of, is_table, observe, quantize,
 from arcspan.training.starting import LAYOUTS, read_base
 
 PRECISIONS = ("fp16", "fp32", "int8")
-# The sentences that int8 takes its scales from: every 8th of each training treebank, up to a number,
+# The sentences that int8 takes its scales from: every 8th of each training treebank, up to a
+# number,
 _OBSERVED = 64
 _OBSERVED_STEP = 8
 # of so many words at most: they fit into one window, without padding.
 _LONGEST = 100
-# Weights of so few numbers are written into the configuration if a graph lacks them: layers' shares.
+# Weights of so few numbers are written into the configuration if a graph lacks them: layers'
+# shares.
 _FEW = 64
 # Smaller constants stay in single precision.
 _LEAST_HALVED = 256

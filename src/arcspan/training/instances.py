@@ -126,8 +126,8 @@ def make_sentence(
 ) -> tuple[TrainingSentence, str | None]:
     """Prepare a sentence; return also the type of its incompatibility, None if there is none.
 
-    The parts that a partial tree lacks (heads of -1, or constituents that may be missing) are always
-    hidden.
+    The parts that a partial tree lacks (heads of -1, or constituents that may be missing) are
+    always hidden.
     """
     source = source or Source()
     data = data or DataSettings()
@@ -377,8 +377,8 @@ def take_inventories(
 ) -> Inventories:
     """Return the names that the training sentences have at least so often, sorted.
 
-    Label 0 is no constituent. Edits of lemmas that were seen once are left out. A style of one layer
-    only has no name of the other: there it uses every name if it is `free`, otherwise none.
+    Label 0 is no constituent. Edits of lemmas that were seen once are left out. A style of one
+    layer only has no name of the other: there it uses every name if it is `free`, otherwise none.
     """
     counts: dict[str, Counter[Any]] = {output.name: Counter() for output in NAMED_OUTPUTS}
     by_style: dict[tuple[str, str], set[Any]] = {}

@@ -2,16 +2,17 @@
 
 The input of a linear layer is brought to 0..255 by factors that were fixed when the model was
 exported, so the result for a row depends on that row alone: not on its sentence, its batch or
-padding. The weights take -64..64, a scale for each column. 255 * 64 * 2 fits in 16 bits, so sums are
-exact on every processor, also where they are made of pairs in 16 bits that saturate (AVX2 without
-VNNI).
+padding. The weights take -64..64, a scale for each column. 255 * 64 * 2 fits in 16 bits, so sums
+are exact on every processor, also where they are made of pairs in 16 bits that saturate (AVX2
+without VNNI).
 
 Two things keep the error small, both of them measured on sentences of the training treebanks
 (`RowStatistics`):
 
 - Channels that are many times larger than others would leave few steps for these. Each channel is
   divided by a factor, and its weights are multiplied by it (SmoothQuant, Xiao et al., 2023).
-- Weights are rounded one input after another, and what is lost is made up for by the inputs that are
+- Weights are rounded one input after another, and what is lost is made up for by the inputs that
+are
   still to be rounded, as far as they vary together (GPTQ, Frantar et al., 2023). What is lost on
   average is added to the bias.
 
@@ -31,7 +32,8 @@ from arcspan.onnx import import_onnxruntime
 from arcspan.prediction.inputs import Arrays
 
 TOP = 64  # the largest weight; see above
-# The largest entries of tables: compressed, as in a wheel, they are a quarter smaller with the first.
+# The largest entries of tables: compressed, as in a wheel, they are a quarter smaller with the
+# first.
 TABLE_TOPS = (31, 127)
 TABLE_LOSS = 0.005  # share of the signal that rounding to the first may cost half of the channels
 STEPS = 255  # of the input of a layer

@@ -41,7 +41,8 @@ if torch.distributed.is_available():
     # tensor while Python ends aborts.
     import torch.distributed.nn
 
-# The settings that a resumed run may change: how it computes, steps and stops, never its data or model.
+# The settings that a resumed run may change: how it computes, steps and stops, never its data or
+# model.
 CHANGEABLE = (
     "data.test",
     "training.checkpoint_minutes",
@@ -222,7 +223,8 @@ def predict_pairs(
     search: str | None = None,
     trusted_parts: Container[str] = (),
 ) -> list[Pair]:
-    """Parse the words of gold pairs with the best model of a run, on the device that would train it.
+    """Parse the words of gold pairs with the best model of a run, on the device that would train
+    it.
 
     search         labelled or two-stage; default: the model's own
     trusted_parts  parts `package.module:Name` of the run that may be imported

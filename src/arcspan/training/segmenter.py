@@ -1,7 +1,7 @@
 """Training of the learnt segmenter: minutes on one core, from CoNLL-U files alone.
 
-Each dilated convolution of the network adds its output to its input. Nothing is padded: the output is
-shorter than the input by the context on both sides, in training as in use.
+Each dilated convolution of the network adds its output to its input. Nothing is padded: the output
+is shorter than the input by the context on both sides, in training as in use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Training data of the segmenter: texts of treebanks, with a mark on characters that end something.
 
 Treebanks are tidier than the texts that people paste. So a document is shown in another style each
-time: paragraphs apart, lines wrapped, a paragraph or a sentence on each line, everything in one line,
-verse; now and then without capital letters or in nothing else, with other quotes, without the last
-full stop, with two spaces between sentences or none.
+time: paragraphs apart, lines wrapped, a paragraph or a sentence on each line, everything in one
+line, verse; now and then without capital letters or in nothing else, with other quotes, without the
+last full stop, with two spaces between sentences or none.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ class Paragraph(NamedTuple):
 def documents(
     path: str | PathLike[str], *, every: int = 1, without: Collection[str] = ()
 ) -> Iterator[list[GoldText]]:
-    """Yield the documents of a CoNLL-U file, one of `every`, none whose genre or id is in `without`."""
+    """Yield the documents of a CoNLL-U file, one of `every`, none whose genre or id is in
+    `without`.
+    """
     document: list[GoldText] = []
     number = -1
     in_use = True

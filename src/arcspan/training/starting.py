@@ -326,7 +326,9 @@ def _used(inventories: Inventories, output: Output, style: int) -> set[Any]:
 def _stored_weights(
     model: Model, folder: Path, component: dict[str, Any]
 ) -> dict[str, torch.Tensor]:
-    """Return the weights of a model: in a graph, by name and layout, or numbers in the configuration."""
+    """Return the weights of a model: in a graph, by name and layout, or numbers in the
+    configuration.
+    """
     graphs = {}
     for graph in ("score", "label"):
         graphs[graph] = constants_of(

@@ -2,9 +2,9 @@
 
 Everything random in an update is drawn from (seed, update, process), and the order of the batches
 from (seed, epoch): a run that is killed and resumed repeats nothing and skips nothing, and on the
-same CPU ends with the same weights as one that was never killed. With several threads, torch adds up
-the gradient of `x[index]` in any order, unless deterministic algorithms are required: on CPUs they
-are.
+same CPU ends with the same weights as one that was never killed. With several threads, torch adds
+up the gradient of `x[index]` in any order, unless deterministic algorithms are required: on CPUs
+they are.
 """
 
 from __future__ import annotations

@@ -106,7 +106,9 @@ class ConlluSentence:
 
     @property
     def temperature(self) -> float:
-        """Return the number of `# temperature`, by which `# score` is divided; 1 without one above 0."""
+        """Return the number of `# temperature`, by which `# score` is divided; 1 without one above
+        0.
+        """
         try:
             temperature = float(self.comment("temperature") or "")
         except ValueError:

@@ -1,12 +1,12 @@
 """Load the kernels: plain C beside this file, compiled into one library when the package is built.
 
-The library holds every kernel once per instruction set: baseline (SSE2 or NEON), avx2 and avx512. The
-best one that the processor runs is used; the environment variable ARCSPAN_KERNELS selects another, for
-tests and comparisons. Calls release the GIL, and the library does not use Python's C API, so that one file
-serves every version of Python.
+The library holds every kernel once per instruction set: baseline (SSE2 or NEON), avx2 and avx512.
+The best one that the processor runs is used; the environment variable ARCSPAN_KERNELS selects
+another, for tests and comparisons. Calls release the GIL, and the library does not use Python's C
+API, so that one file serves every version of Python.
 
-What C and Python must agree on stands here once (the status codes, the arguments of the functions, the
-layout of `SumsWork`) and is compared with the library when it is loaded.
+What C and Python must agree on stands here once (the status codes, the arguments of the functions,
+the layout of `SumsWork`) and is compared with the library when it is loaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import Any
 
 LIBRARY = Path(__file__).with_name("kernels.dll" if sys.platform == "win32" else "kernels.so")
 
-# A pointer to an array's memory: `pointer(array)`. The array must be writeable, and outlive the call.
+# A pointer to an array's memory: `pointer(array)`. The array must be writeable, and outlive the
+# call.
 pointer: Any = (ctypes.c_char * 0).from_buffer
 
 _INT = ctypes.c_int
@@ -48,7 +49,9 @@ Status = enum.IntEnum(
 
 
 class SumsWork(ctypes.Structure):
-    """The arguments of the kernel `sums`: `batch` of native/common.h, then `sums_work` of native/sums_tpl.h."""
+    """The arguments of the kernel `sums`: `batch` of native/common.h, then `sums_work` of
+    native/sums_tpl.h.
+    """
 
     _fields_ = tuple((name, ctype) for names, ctype in _LAYOUT for name in names.split())
 
@@ -56,7 +59,8 @@ class SumsWork(ctypes.Structure):
 # The types of the result and of the arguments of each kernel: i int, p pointer, - none.
 _TYPES = {"i": _INT, "p": _POINTER, "-": None}
 _SIGNATURES = {
-    # algorithm; span, arc, headed; packed; lengths, heads, rows, scores, status, order; count, size, threads
+    # algorithm; span, arc, headed; packed; lengths, heads, rows, scores, status, order; count,
+    # size, threads
     "search_float": ("i", "ipppippppppiii"),
     "search_double": ("i", "ipppippppppiii"),
     # a SumsWork
