@@ -319,6 +319,19 @@ def test_lemmas_of_a_broken_word_are_joined_at_its_first_part() -> None:
     assert lemmas == ("overpricedbell", "", "Food", "Bar", "")
 
 
+def test_a_first_part_with_the_lemma_of_the_whole_word_keeps_it() -> None:
+    inventories = Inventories(
+        ((),), ("root", "goeswith"), (), ("VERB", "X"), ("l|0+|0+pay", "l|0+|0+")
+    )
+    prediction = Prediction(
+        heads=np.asarray([0, 1]),
+        relations=np.asarray([0, 1]),
+        words={"lemma": np.asarray([0, 1])},
+        inventories=inventories,
+    )
+    assert prediction.column("lemma", ["over", "paid"]) == ("overpay", "")
+
+
 EVERYDAY = (
     "I love this so much 😀",
     "😀 I love this!",

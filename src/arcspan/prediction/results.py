@@ -144,11 +144,15 @@ class Prediction:
             return lemmas
         joined = list(lemmas)
         for m, (h, relation) in enumerate(zip(self.heads.tolist(), relations, strict=True)):
-            if relation == "goeswith":
-                # The case of the first part's lemma tells whether it is a name.
-                is_name = lemmas[h - 1] == words[h - 1]
+            if relation != "goeswith":
+                continue
+            joined[m] = ""
+            first_lemma = lemmas[h - 1]
+            # A lemma other than the first part is that of the whole word already.
+            if first_lemma.lower() == words[h - 1].lower():
+                # Its case tells whether it is a name.
+                is_name = first_lemma == words[h - 1]
                 joined[h - 1] += words[m] if is_name else words[m].lower()
-                joined[m] = ""
         return tuple(joined)
 
     def _lemmas(self, words: Sequence[str], inventories: Inventories) -> tuple[str, ...]:
