@@ -69,7 +69,8 @@ def _order_names(first: ParserModel, model: ParserModel) -> NameOrder:
             owner = "only the first" if example in names else "only the second"
             raise BundleError(
                 f"{first.name} and {model.name} cannot be one ensemble, which needs models with the "
-                f"same names: of their {field}, {owner} has {example!r}"
+                f"same names: of their {field}, {owner} has {example!r} (models that one recipe "
+                "trains on the same data with other seeds have the same)"
             )
     return orders
 
