@@ -44,6 +44,8 @@ def bonuses(
         ((np.int64(0), np.int64(2)), Span(0, 2)),
         ((0, 2, "NP"), Span(0, 2, "NP")),
         ((3, 1), Arc(3, 1)),
+        # No span is empty: this can only be an arc, of a word to itself, which is refused later.
+        ((2, 2), Arc(2, 2)),
         (("arc", 1, 3), Arc(1, 3)),
         (("span", 1, 3), Span(1, 3)),
         (("span", 1, 3, "VP"), Span(1, 3, "VP")),

@@ -241,6 +241,15 @@ def test_a_contradiction_of_heads_is_named_and_changes_no_other_sentence() -> No
         assert key_of(prediction) == key_of(alone[b])
 
 
+def test_one_word_may_be_no_constituent_and_several_are_one() -> None:
+    scorer = RandomScorer(2, second_order=False)
+    scorer.labels[..., 0] = 50
+    predictions = best(charts_of(scorer, [Query()] * len(LENGTHS)))
+    for n, prediction in zip(LENGTHS, predictions, strict=True):
+        constituents = {(i, j) for i, j, _, label in prediction.nodes.tolist() if label}
+        assert constituents == ({(0, n)} if n > 1 else set())
+
+
 @pytest.fixture(scope="module")
 def parser() -> arcspan.Parser:
     return arcspan.load(threads=1)

@@ -131,6 +131,15 @@ def test_vocabularies_leave_out_rare_words_and_fall_back_to_lower_case() -> None
     assert arrays["reverse"].tolist() == [[4, 3, 2, 1, 0]]
 
 
+def test_of_a_long_word_the_first_and_the_last_characters_are_read() -> None:
+    inputs = WordInputs.count([["abcdefghij"]], least=1)
+    inputs.characters_read = 4
+    expected = [inputs.characters.index(letter) + inputs.special for letter in "abij"]
+    for word in ("abcdefghij", "abij"):
+        (encoding,) = inputs.prepare([[word]])
+        assert encoding.spellings == [expected]
+
+
 def test_reversal_keeps_padding_at_the_end() -> None:
     inputs = WordInputs(["a"], ["a"])
     arrays = inputs.batch(inputs.prepare([["a"], ["a", "a", "a"]]))

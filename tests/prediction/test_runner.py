@@ -132,6 +132,18 @@ def test_no_score_depends_on_neighbours_where_words_have_many_pieces() -> None:
                     )
 
 
+@pytest.mark.parametrize("boundary", [16, 32, 64])
+def test_sentences_share_a_batch_only_where_their_positions_are_of_one_class(
+    joint2o: RandomBundle, boundary: int
+) -> None:
+    """Sums over n + 1 positions are cut alike up to 16, 32 and 64 of them, not beyond."""
+    model = load(joint2o.folder, threads=1).model
+    below, at, above = (
+        model.encode(["the"] * n).batch_key[0] for n in (boundary - 2, boundary - 1, boundary)
+    )
+    assert below == at != above
+
+
 def own_scores(scores: Scores, b: int, n: int) -> dict[str, np.ndarray]:
     """All that a batch's scores say of one of its sentences, without the padding."""
     i, j = np.triu_indices(scores.span.shape[1], 1)
