@@ -250,3 +250,21 @@ def test_a_letter_that_is_longer_in_lower_case_moves_no_clitic() -> None:
     was empty.
     """
     assert words("İİİİİdidn't z") == ["İİİİİdid", "n't", "z"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        # A letter at the end of a text is no initial; nor is a long word an abbreviation.
+        ("He got an A.", ["He got an A ."]),
+        (
+            "It was a supercalifragilistic. Show me.",
+            ["It was a supercalifragilistic .", "Show me ."],
+        ),
+        # A word like "iPhone" begins a sentence after a full stop.
+        ("He came. McDonald left.", ["He came .", "McDonald left ."]),
+    ],
+)
+def test_stops_of_letters_and_long_words_end_sentences(text: str, sentences: list[str]) -> None:
+    split = RuleSegmenter().split(text)
+    assert [" ".join(sentence.words) for sentence in split] == sentences

@@ -150,3 +150,9 @@ def test_lemmas_and_features_survive_join_and_split():
         ["Number=Plur", "Mood=Ind"],
     )
     assert LexicalTree.join(c, d).split() == (c, d)
+
+
+def test_the_repr_of_a_tree_of_many_nodes_is_shortened() -> None:
+    tree = LexicalTree.join(*figure_1())
+    assert len(tree.nodes) > 8
+    assert repr(tree).endswith(" ...)")
